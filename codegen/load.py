@@ -9,6 +9,7 @@ from typing import Any
 
 from codegen.rules import Fault, check_extension, check_keys, check_message
 from codegen.schema import MessageSpec, build_message, extend_message, load_json
+from codegen.versions import Versions
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "schemas"
@@ -34,10 +35,11 @@ class SchemaFile:
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """All messages by name, and the folder that each is of."""
+    """All messages by name, the folder that each is of, and the versions that the locked release has of it."""
 
     messages: dict[str, MessageSpec]
     folders: dict[str, str]
+    released: dict[str, Versions]
 
     def live(self) -> list[MessageSpec]:
         """Return the messages that have a version, by name."""
@@ -115,8 +117,9 @@ def load(root: Path = SCHEMAS) -> Schemas:
             message = build_message(file.raw, file.source)
             messages[message.name] = message
             folders[message.name] = file.folder
+    released = {name: message.valid for name, message in messages.items() if folders[name] in RELEASE_FOLDERS}
     for file in files:
         if "extends" in file.raw:
             name = file.raw["extends"]
             messages[name] = extend_message(messages[name], file.raw, file.source)
-    return Schemas(messages, folders)
+    return Schemas(messages, folders, released)

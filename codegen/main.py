@@ -24,7 +24,7 @@ def build() -> dict[str, str]:
     """Return every generated file with its text, by path from the root."""
     schemas = load()
     files = {f"{GENERATED}/{m.module}.py": generate_message(m) for m in schemas.live()}
-    files[f"{GENERATED}/registry.py"] = generate_registry(schemas)
+    files[f"{GENERATED}/registry.py"] = generate_registry(schemas, read_lock()["kafka"]["version"])
     files[f"{GENERATED}/__init__.py"] = generate_package(schemas)
     files[ERROR_CODES] = generate_error_codes()
     files[API_KEYS] = generate_api_keys(schemas)

@@ -29,8 +29,8 @@ def topic_of(message: MessageSpec, folder: str) -> str:
     return "__consumer_offsets"
 
 
-def generate_registry(schemas: Schemas) -> str:
-    """Return the text of `registry.py`: every API and every message by name."""
+def generate_registry(schemas: Schemas, release: str) -> str:
+    """Return the text of `registry.py`: every API and every message by name; `release` is Kafka's."""
     out = Emitter()
     out.lines('"""Which messages there are, by name, API key and record type.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")
@@ -39,8 +39,13 @@ def generate_registry(schemas: Schemas) -> str:
         for message in schemas.live():
             out.line(f'"{message.name}": "{message.module}",')
     out.lines("}", "")
-    out.comment("API key to name, first and last version, first flexible one, listeners, is the last unstable.")
-    with out.block("APIS: dict[int, tuple[str, int, int, int | None, tuple[str, ...], bool]] = {"):
+    out.comment("The release of Apache Kafka that the schemas are of. What it does not have is of KIP-1279.")
+    out.lines(f'KAFKA_RELEASE = "{release}"', "")
+    out.comment(
+        "API key to name, first and last version, first flexible one, listeners, is the last unstable, last version of "
+        "the release."
+    )
+    with out.block("APIS: dict[int, tuple[str, int, int, int | None, tuple[str, ...], bool, int | None]] = {"):
         for request in _requests(schemas):
             if not request.valid:
                 continue
@@ -48,9 +53,10 @@ def generate_registry(schemas: Schemas) -> str:
             listeners = "(" + "".join(f'"{name}", ' for name in request.listeners).rstrip() + ")"
             listeners = listeners if len(request.listeners) < 2 else listeners.replace(",)", ")")
             name = request.name.removesuffix("Request")
+            released = schemas.released.get(request.name)
             out.line(
                 f'{request.api_key}: ("{name}", {request.valid.low}, {request.valid.high}, {flexible}, '
-                f"{listeners}, {request.latest_version_unstable}),"
+                f"{listeners}, {request.latest_version_unstable}, {released.high if released else None}),"
             )
     out.lines("}", "")
     out.comment("Keys that stay taken although no version is left.")

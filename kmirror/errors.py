@@ -1,7 +1,8 @@
 """What can go wrong, in one tree.
 
-Three kinds of wrong are never mixed: a Kafka error code is an answer and is returned as a value;
-bytes that cannot be what they claim raise `ProtocolError`; a broken invariant is an `AssertionError`.
+Kinds of wrong are never mixed: a Kafka error code is an answer and is returned as a value; bytes that cannot be what
+they claim raise `ProtocolError`; what the caller gave wrong is a `UsageError`; a broken invariant is an
+`AssertionError`.
 
     KmirrorError
     +-- ProtocolError                   bytes from outside are not what they claim to be
@@ -13,8 +14,8 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
     |       +-- FileFault               a file of a log folder is damaged there: path, position, offset, reason
     |           +-- CorruptSnapshot     a producer snapshot, in the words of Kafka's dump tool
     |           +-- CorruptSegment      a segment that Spark reads
-    +-- LocalProtocolError              the caller asked to write what the wire cannot carry
-    +-- UsageError                      the caller named what is not there, or options that make no sense
+    +-- UsageError                      the caller gave what cannot be used; the text says what to do
+    |   +-- LocalProtocolError          a message or a batch that the wire cannot carry
     |   +-- DecodeError                 dump-log's decoder cannot take a record apart
     +-- Unreadable                      the operating system refuses a file or a folder
     +-- KafkaError                      a request was answered with a code where the caller asked for success
@@ -26,10 +27,14 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from kmirror.spec.error_codes import ErrorCode
+
+_NEAR_MAX = 3
+_LIKENESS_MIN = 0.75
 
 
 class KmirrorError(Exception):
@@ -78,12 +83,12 @@ class CorruptBatch(ProtocolError):
         super().__init__(text, position=position)
 
 
-class LocalProtocolError(KmirrorError):
-    """The caller asked for bytes that the wire cannot carry: a null, a range or a version."""
-
-
 class UsageError(KmirrorError):
-    """An option, a file or a folder that the caller named cannot be used; the text says what to do."""
+    """An argument, an option, a file or a call at this time makes no sense; the text says what to do."""
+
+
+class LocalProtocolError(UsageError):
+    """The caller asked for bytes that the wire cannot carry: a null, a type, a range or a version."""
 
 
 class KafkaError(KmirrorError):
@@ -113,3 +118,14 @@ def moment_of_run(seed: int, elapsed_us: int) -> str:
     """Return which simulated run it is and how far it has come, as every failure of one says it."""
     seconds, micros = divmod(elapsed_us, 1_000_000)
     return f"seed {seed}, after {seconds}.{micros:06d} virtual seconds"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean A or B?" with the names of `known` nearest to `name`, or the empty text if none is near."""
+    from difflib import get_close_matches  # Most runs give every name right.
+
+    by_lower = {word.lower(): word for word in known}
+    wanted = name.lower()
+    near = [lower for lower in by_lower if wanted and lower.startswith(wanted)][:_NEAR_MAX]
+    near = near or get_close_matches(wanted, by_lower, _NEAR_MAX, _LIKENESS_MIN)
+    return f"did you mean {' or '.join(by_lower[lower] for lower in near)}?" if near else ""

@@ -1,29 +1,39 @@
-"""`kmirror apis`: which APIs are there, and in which versions?"""
+"""`kmirror apis`: which APIs are there, whose is each version, and which do the nodes here serve?"""
 
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import click
 
-from kmirror.errors import UsageError
+from kmirror.errors import UsageError, did_you_mean
+from kmirror.protocol.gen.registry import KAFKA_RELEASE
 from kmirror.protocol.registry import Api, all_apis
+from kmirror.spec.apis import BY_KEY, versions_served
 
-HEADINGS = ("KEY", "NAME", "VERSIONS", "FLEXIBLE", "REQUEST-HEADER", "RESPONSE-HEADER", "LISTENERS")
+ROLES: Final = ("broker", "controller")
+HEADINGS: Final = ("KEY", "NAME", "KAFKA", "KIP-1279", "FLEXIBLE", "BROKER", "CONTROLLER")
 
 
 @click.command("apis")
 @click.argument("words", nargs=-1, metavar="[NAME]...")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line an API.")
 def command(words: tuple[str, ...], output: str) -> int:
-    """Print key, versions, first flexible version, header versions and listeners of each API.
+    """Print each API: the versions of Apache Kafka 4.3.1, those that KIP-1279 adds, and what the nodes here serve.
 
-    With NAMEs only those whose name holds one of them. A star marks a last version that is unstable.
+    With NAMEs only those whose name holds one of them. A star marks a last version that is unstable. FLEXIBLE is the
+    first version with tagged fields: from it on a request has header version 2 and a response 1, before it they have
+    1 and 0; the header of ApiVersionsResponse is 0 in every version. BROKER and CONTROLLER are what these nodes serve
+    while mirror.version is 1; without that feature none of KIP-1279's versions. -o json has header versions and
+    listeners of each version, and what a served API leaves out.
     """
-    wanted = [word.lower().replace("-", "") for word in words]
-    chosen = [api for api in all_apis() if not wanted or any(word in api.name.lower() for word in wanted)]
+    apis = all_apis()
+    wanted = [_plain(word) for word in words]
+    chosen = [api for api in apis if not wanted or any(word in api.name.lower() for word in wanted)]
     if not chosen:
-        raise UsageError(f"no API's name holds {' or '.join(words)}; without a name all are shown")
+        hint = did_you_mean(words[0], [api.name for api in apis]) or "without a name all are shown"
+        raise UsageError(f"no API's name holds {' or '.join(words)}; {hint}")
     if output == "json":
         for api in chosen:
             click.echo(json.dumps(as_json(api)))
@@ -35,44 +45,56 @@ def command(words: tuple[str, ...], output: str) -> int:
     return 0
 
 
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "").replace("_", "")
+
+
 def as_row(api: Api) -> tuple[str, ...]:
     """Return the cells of the table's row."""
     star = "*" if api.latest_version_unstable else ""
     return (
         str(api.key),
         api.name,
-        f"{api.min_version}-{api.max_version}{star}"
-        if api.min_version < api.max_version
-        else f"{api.max_version}{star}",
+        _range(api.kafka_versions) + (star if not api.kip_versions else ""),
+        _range(api.kip_versions) + (star if api.kip_versions else ""),
         "-" if api.flexible_from is None else f"{api.flexible_from}+",
-        header_words(api, [api.request_header_version(v) for v in versions(api)]),
-        header_words(api, [api.response_header_version(v) for v in versions(api)]),
-        ",".join(api.listeners) or "-",
+        *(_range(_served(api, role)) for role in ROLES),
     )
 
 
-def versions(api: Api) -> range:
-    return range(api.min_version, api.max_version + 1)
+def _range(versions: range) -> str:
+    if not versions:
+        return "-"
+    return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
-def header_words(api: Api, headers: list[int]) -> str:
-    """Return `1, 2 from v12`, or one number where all versions have the same."""
-    if headers[0] == headers[-1]:
-        return str(headers[0])
-    first = api.min_version + headers.index(headers[-1])
-    return f"{headers[0]}, {headers[-1]} from v{first}"
+def _served(api: Api, role: str) -> range:
+    """Return the versions that a node of this role serves while feature mirror.version is 1."""
+    first, last = versions_served(role, mirror=True).get(api.key, (0, -1))
+    return range(first, last + 1)
 
 
 def as_json(api: Api) -> dict[str, object]:
-    """Return the API as the JSON object that `-o json` prints."""
+    """Return the API as the JSON object that `-o json` prints; a range of versions is first and last, or null."""
+    versions = range(api.min_version, api.max_version + 1)
+    row = BY_KEY.get(api.key)
     return {
         "key": api.key,
         "name": api.name,
         "minVersion": api.min_version,
         "maxVersion": api.max_version,
+        "kafkaRelease": KAFKA_RELEASE,
+        "kafkaVersions": _ends(api.kafka_versions),
+        "kip1279Versions": _ends(api.kip_versions),
         "flexibleFrom": api.flexible_from,
         "latestVersionUnstable": api.latest_version_unstable,
         "listeners": list(api.listeners),
-        "requestHeaders": {v: api.request_header_version(v) for v in versions(api)},
-        "responseHeaders": {v: api.response_header_version(v) for v in versions(api)},
+        "served": {role: _ends(_served(api, role)) for role in ROLES},
+        "leftOut": (row.left_out or None) if row else None,
+        "requestHeaders": {v: api.request_header_version(v) for v in versions},
+        "responseHeaders": {v: api.response_header_version(v) for v in versions},
     }
+
+
+def _ends(versions: range) -> list[int] | None:
+    return [versions[0], versions[-1]] if versions else None

@@ -1,82 +1,131 @@
-"""`kmirror cat DIR`: the records of a partition folder, without a broker.
+"""`kmirror cat DIR...`: the records of partitions on a disk, without a broker.
 
-Rule 1: what is printed is what a consumer would get from a broker on this folder: see `kmirror.logdir.consume`.
-Rule 2: the exit code is 1 with file, position and reason when the log is damaged; what came before is printed.
+Rule 1: what is printed is what a consumer would get from a broker on these folders: see `kmirror.logdir.consume`.
+Rule 2: one partition comes after the other, by topic and number, and in each the records by offset.
+Rule 3: the exit code is 1 with file, position and reason when a log is damaged; what came before is printed.
+Rule 4: what the high watermark hides is told on stderr: a topic that looks empty may not be.
 """
 
 from __future__ import annotations
 
-import base64
-import json
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from kmirror.cli.chosen_partitions import choose_partitions
 from kmirror.cli.output import Output
-from kmirror.logdir.consume import ConsumeQuery, consume
-from kmirror.logdir.dump.printers import TIMESTAMP_NAMES
+from kmirror.cli.record_json import json_line, payload, utc_or_none
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.logdir.consume import ConsumeQuery, consume, hidden_records
 from kmirror.logdir.kcat_format import compile_format
-from kmirror.logdir.partition import open_partition
-from kmirror.records.layout import TimestampType
+from kmirror.logdir.partition import PartitionFolder
+from kmirror.records.layout import TIMESTAMP_NAMES, TimestampType
 from kmirror.records.record import Record
 
-DEFAULT_FORMAT = r"%s\n"
+DEFAULT_FORMAT: Final = r"%s\n"
+
+Render = Callable[[Record], bytes]
 
 
 @click.command("cat")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, readable=False))
-@click.option("--from-offset", type=click.IntRange(min=0), default=0, help="Begin at this offset.")
+@click.argument(
+    "directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False)
+)
+@click.option("-t", "--topic", "topics", multiple=True, metavar="NAME", help="A topic of a log folder; repeatable.")
+@click.option("-p", "--partition", "numbers", multiple=True, type=click.IntRange(min=0), help="This one; repeatable.")
+@click.option("--from-offset", type=click.IntRange(min=0), default=0, help="Begin at this offset of each partition.")
+@click.option("--until-offset", type=click.IntRange(min=0), help="End before this offset: it is not printed.")
 @click.option("--timestamp", type=int, metavar="MS", help="Begin at the first record that is not older than this.")
+@click.option("-c", "--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N records in all.")
 @click.option("--read-committed", is_flag=True, help="Leave out aborted transactions and end before open ones.")
-@click.option("--to-end", is_flag=True, help="Print also what is above the high watermark.")
+@click.option("--to-end", is_flag=True, help="Print also what is at or above the high watermark.")
 @click.option(
+    "-f",
     "--format",
     "template",
-    default=DEFAULT_FORMAT,
-    show_default=True,
     help="kcat's letters: %s value, %S its size, %k key, %K its size, %h headers, %t topic, %p partition, %o offset, "
-    "%T timestamp, %%; \\n, \\r, \\t, \\xNN.",
+    f"%T timestamp in ms, %I the same as text in UTC, %%; \\n, \\r, \\t, \\xNN.  [default: {DEFAULT_FORMAT}]",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a record.")
 def command(
-    directory: Path,
+    directories: tuple[Path, ...],
+    topics: tuple[str, ...],
+    numbers: tuple[int, ...],
     from_offset: int,
+    until_offset: int | None,
     timestamp: int | None,
+    max_messages: int | None,
     read_committed: bool,
     to_end: bool,
-    template: str,
+    template: str | None,
     output: str,
 ) -> int:
-    """Print the records of the partition in DIR as a consumer would get them.
+    """Print the records of partitions as a consumer would get them.
 
-    The checkpoints of the folder around DIR tell where the log starts and how far it is replicated; without them it
-    is printed whole. Control records are left out.
+    Each DIR is a partition's folder, or with --topic a log folder, as a broker's log.dirs names them. Partitions come
+    one after the other, by topic and number. The checkpoints of the folder around a partition tell where its log starts
+    and how far it is replicated (its high watermark); without them it is printed whole. Control records are left out.
+
+    In -o json keys, values and values of headers are text where they are UTF-8. Others are base64, in key_base64 and
+    value_base64 instead.
     """
-    folder = open_partition(directory)
-    render = compile_format(template, folder.tp)
-    wanted = ConsumeQuery(from_offset=from_offset, timestamp=timestamp, read_committed=read_committed, to_end=to_end)
+    if output == "json" and template is not None:
+        raise UsageError("--format is for text: with -o json every field is printed")
+    form = None if output == "json" else template or DEFAULT_FORMAT
+    partitions = choose_partitions(directories, topics, numbers)
+    renders = [_render(partition.tp, form) for partition in partitions]
+    wanted = ConsumeQuery(
+        from_offset=from_offset,
+        until_offset=until_offset,
+        timestamp=timestamp,
+        read_committed=read_committed,
+        to_end=to_end,
+    )
     with Output() as out:
-        for record in consume(folder, wanted):
-            if output == "json":
-                out.write(json.dumps(as_json(record), ensure_ascii=False, separators=(",", ":")) + "\n")
-            else:
-                out.write_bytes(render(record))
+        for data in islice(_printed(partitions, renders, wanted, out), max_messages):
+            out.write_bytes(data)
     return 0
 
 
-def as_json(record: Record) -> dict[str, Any]:
+def _printed(
+    partitions: list[PartitionFolder], renders: list[Render], wanted: ConsumeQuery, out: Output
+) -> Iterator[bytes]:
+    """Yield what is printed for each record; what is hidden of a partition is told behind its last one."""
+    for partition, render in zip(partitions, renders, strict=True):
+        for record in consume(partition, wanted):
+            yield render(record)
+        hidden = hidden_records(partition, wanted)
+        if hidden is not None:
+            least = "" if hidden.is_whole else "at least "
+            records = "1 record is" if hidden.records == 1 else f"{hidden.records} records are"
+            out.complain(
+                f"kmirror: {partition.tp}: {least}{records} not shown, at or above the high watermark "
+                f"{hidden.high_watermark}; --to-end shows what is there\n"
+            )
+
+
+def _render(tp: TopicPartition, template: str | None) -> Render:
+    """Return what makes the bytes that are printed of a record of `tp`; without a format they are JSON."""
+    if template is not None:
+        return compile_format(template, tp)
+    return lambda record: json_line(as_json(tp, record)).encode("utf-8", "replace")
+
+
+def as_json(tp: TopicPartition, record: Record) -> dict[str, Any]:
     """Return the record as the JSON object that `-o json` prints."""
     return {
+        "topic": tp.topic,
+        "partition": tp.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
+        "timestamp_utc": utc_or_none(record.timestamp),
         "timestamp_type": TIMESTAMP_NAMES[TimestampType(record.timestamp_type)],
         "leader_epoch": None if record.leader_epoch < 0 else record.leader_epoch,
-        "key": _base64(record.key),
-        "value": _base64(record.value),
-        "headers": [[name, _base64(value)] for name, value in record.headers],
+        **payload("key", record.key, "key_base64"),
+        **payload("value", record.value, "value_base64"),
+        "headers": [{"key": name, **payload("value", value, "value_base64")} for name, value in record.headers],
     }
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()

@@ -17,7 +17,7 @@ class CommandRow(NamedTuple):
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: what log files and indexes hold."),
-    CommandRow("cat", "kmirror.cli.cat", "command", "Print the records of a partition folder, as a consumer would."),
+    CommandRow("cat", "kmirror.cli.cat", "command", "Print the records of partitions or topics, as a consumer would."),
     CommandRow("verify", "kmirror.cli.verify", "command", "Check every file of a log folder or a partition."),
     CommandRow("diff", "kmirror.cli.diff", "command", "Compare two partitions or log folders by batch."),
     CommandRow("decode", "kmirror.cli.decode", "command", "Print a request, a response or any message as JSON."),

@@ -1,39 +1,25 @@
-"""`kmirror decode`: what does a frame or a message say?"""
+"""`kmirror decode`: what does a frame or a message say?
+
+Rule 1: what can be read is printed. The exit code is 1 if the bytes are malformed, if some are left after the message,
+or if its records are damaged; stderr says which and where.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from kmirror.cli.decoded_parts import Part, conclude
+from kmirror.cli.decoded_records import OpenedRecords
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import careful, json_form
-from kmirror.protocol.message import Message
 from kmirror.protocol.registry import Api, by_api_name, by_key, by_name
 from kmirror.protocol.structs import Policy, Struct, check_version
-
-SHOWN_BYTES_MAX = 24
-
-
-class Part(NamedTuple):
-    """A header or a body: what to call it, and how to read it."""
-
-    name: str
-    cls: type[Message]
-    version: int
-
-
-class FieldRow(NamedTuple):
-    start: int
-    end: int
-    path: str
-    value: object
 
 
 @click.command("decode")
@@ -44,6 +30,7 @@ class FieldRow(NamedTuple):
 @click.option("--message", "message_name", help="Any message by its name, as in MetadataResponse or TopicRecord.")
 @click.option("--version", type=click.IntRange(0, 32767), help="The version of the message.")
 @click.option("--lenient", is_flag=True, help="Take nulls, tags and long strings that Kafka refuses.")
+@click.option("--raw-records", is_flag=True, help="Leave records in base64, as Kafka's own converters take them.")
 @click.option("--bytes", "show_bytes", is_flag=True, help="A line for each field: byte range, path, value.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: with --bytes, too.")
 def command(
@@ -54,33 +41,48 @@ def command(
     message_name: str | None,
     version: int | None,
     lenient: bool,
+    raw_records: bool,
     show_bytes: bool,
     output: str,
 ) -> int:
     """Print a frame or a message as JSON, in the form of Kafka's own converters.
 
+    Records in Produce and Fetch are opened: a list of batches, each with its records. Keys, values and values of
+    headers that are UTF-8 are text, others base64 in keyBase64 and valueBase64; batches of aborted transactions are
+    marked in an answer that names those.
+
     The bytes are given in hex, as a file (raw or hex), or on standard input (-). The four bytes of a frame's length may
-    lead them. Byte ranges begin with the first byte and end before the last number.
+    lead them. Byte ranges begin with the first byte and end before the last number; "~" marks a place in inflated data.
+    The exit code is 1 for malformed bytes, damaged records, and bytes that are left after the message.
     """
     data = without_length(read_source(source))
     wanted = DecodeOptions(is_request, is_response, api_name, message_name, version)
     parts = wanted.parts(data)
     policy = Policy.LENIENT if lenient else Policy.STRICT
     if show_bytes:
-        return print_bytes(data, parts, policy, as_json=output == "json")
+        from kmirror.cli.decoded_bytes import print_bytes  # Its second reading of batches takes long to be imported.
+
+        return print_bytes(data, parts, policy, as_json=output == "json", is_opening=not raw_records)
+    return print_json(data, parts, policy, is_opening=not raw_records)
+
+
+def print_json(data: bytes, parts: list[Part], policy: Policy, *, is_opening: bool) -> int:
+    """Print the parts as one JSON object and return the exit code; raises `ProtocolError` for malformed bytes."""
     found: dict[str, Any] = {}
-    position = 0
+    position, faults = 0, list[str]()
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
         message, position = careful.decode(part.cls, data, part.version, position, policy)
         found[part.name] = json_form.to_json(message, part.version, check=False)
+        if is_opening:
+            opened = OpenedRecords(may_end_inside=part.may_end_inside)
+            opened.put(message, found[part.name], part.name if len(parts) > 1 else "")
+            faults += opened.faults
         if has_unknown_tags(message):
             click.echo(f"{part.name}: JSON does not show unknown tagged fields; --bytes does", err=True)
     shown = found if len(parts) > 1 else found[parts[0].name]
     click.echo(json.dumps(shown, indent=2))
-    if position < len(data):
-        click.echo(f"{len(data) - position} bytes after the message, from byte {position} on", err=True)
-    return 0
+    return conclude(faults, len(data) - position, position)
 
 
 class DecodeOptions(NamedTuple):
@@ -175,55 +177,3 @@ def has_unknown_tags(part: Struct) -> bool:
         if field.type == "struct" and any(has_unknown_tags(item) for item in inner if item is not None):
             return True
     return False
-
-
-# -- the annotated form -----------------------------------------------------------------------
-
-
-def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:
-    """Print one line for each field, up to malformed bytes, and return the exit code."""
-    position = 0
-    for part in parts:
-        check_version(part.cls, part.version, ProtocolError)
-        rows: list[FieldRow] = []
-        prefix = part.name if len(parts) > 1 else ""
-
-        def note(
-            start: int, end: int, path: str, value: object, prefix: str = prefix, rows: list[FieldRow] = rows
-        ) -> None:
-            rows.append(FieldRow(start, end, ".".join(p for p in (prefix, path) if p), value))
-
-        try:
-            _, position = careful.decode(part.cls, data, part.version, position, policy, note)
-        finally:
-            for line in lines(rows, as_json=as_json):
-                click.echo(line)
-    if position < len(data):
-        rest = FieldRow(position, len(data), "(after the message)", data[position:])
-        click.echo(next(lines([rest], as_json=as_json)))
-    return 0
-
-
-def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
-    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
-    width = max((len(row.path) for row in rows), default=0)
-    for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
-        if as_json:
-            shown = {"start": row.start, "end": row.end, "path": row.path, "value": shown_value(row.value)}
-            yield json.dumps(shown)
-        else:
-            yield f"{row.start:>8} {row.end:>8}  {row.path or '(message)':<{width}}  {shown_value(row.value)}"
-
-
-def shown_value(value: object) -> str:
-    """Return a field's value as one short line; long bytes are cut."""
-    if isinstance(value, Struct):
-        return type(value).__name__
-    if isinstance(value, (list, tuple)):
-        return f"{len(value)} element{'' if len(value) == 1 else 's'}"
-    if isinstance(value, (bytes, bytearray, memoryview)) and not isinstance(value, Uuid):
-        more = "..." if len(value) > SHOWN_BYTES_MAX else ""
-        return f"{len(value)} bytes: {bytes(value[:SHOWN_BYTES_MAX]).hex(' ')}{more}" if len(value) else "0 bytes"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return json.dumps(value) if isinstance(value, str) else str(value)

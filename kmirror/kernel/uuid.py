@@ -16,9 +16,14 @@ class Uuid(bytes):
     ZERO: ClassVar[Uuid]
 
     def __new__(cls, raw: bytes | bytearray | memoryview = bytes(16)) -> Uuid:
-        if len(raw) != 16:
+        try:
+            if len(raw) == 16:
+                return super().__new__(cls, raw)
+        except TypeError:
+            pass
+        if isinstance(raw, bytes | bytearray | memoryview):
             raise UsageError(f"a uuid has 16 bytes, not {len(raw)}")
-        return super().__new__(cls, raw)
+        raise UsageError(f"a uuid is made of 16 bytes, not of {raw!r}; Uuid.from_str reads the text that Kafka prints")
 
     @classmethod
     def from_str(cls, text: str) -> Uuid:

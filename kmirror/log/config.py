@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from kmirror.kernel.arguments import member, whole_number
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
 
@@ -39,5 +40,15 @@ class LogConfig:
     producer_id_expiration_ms: int = DAY_MS  # A broker config in Kafka.
 
     def __post_init__(self) -> None:
-        assert self.segment_bytes > 0, f"segment.bytes {self.segment_bytes}"
-        assert self.index_interval_bytes >= 0, f"index.interval.bytes {self.index_interval_bytes}"
+        """Raise UsageError for a value of another type, and for bounds without which a log cannot work."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(field.default) is int:
+                whole_number(field.name, value, LEAST.get(field.name, -1))
+        if self.compression_type is not None:
+            member("compression_type", self.compression_type, Compression)
+        member("message_timestamp_type", self.message_timestamp_type, TimestampType)
+
+
+LEAST = {"segment_bytes": 1, "segment_index_bytes": 1, "index_interval_bytes": 0, "max_message_bytes": 0}
+"""The least value of a number of bytes; times and sizes of retention begin at -1, which is none."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.errors import LogAppendError
@@ -77,7 +78,7 @@ def prepare(
 
 
 def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
-    view = memoryview(data)
+    view = byte_view("a batch", data)
     try:
         batch = Batch(view)
     except TornBatch as error:

@@ -6,7 +6,7 @@ Three ways to append. As leader: the records are checked, get the next offsets a
 follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
 leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
 
-A cut removes whole batches. It takes the epochs and the producers' state with it, and the high watermark
+A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
 """
 
@@ -262,8 +262,7 @@ class PartitionLog:
         if scan.first_offset < self.log_end_offset:
             self._begin_at_straddling_batch(scan)
             scan = scan_batches(view, segments.active, max_epoch=max_epoch, check_crc=False)  # No epoch is left.
-        if scan.valid_bytes < len(view):
-            view = view[: scan.valid_bytes]
+        view = view[: scan.valid_bytes]
         span = scan.last_offset - scan.roll_offset
         if (scan.valid_bytes > self.config.segment_bytes or span > SPAN_MAX) and scan.batches > 1:
             return self._append_in_parts(view, scan)
@@ -388,9 +387,8 @@ class PartitionLog:
         """
         segments = self.segments
         if not self.log_start_offset <= offset <= segments.end_offset:
-            raise self._out_of_range(
-                offset, f"offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
-            )
+            reason = f"offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
+            raise self._out_of_range(offset, reason)
         return segments.read(offset, max_bytes, end_offset, min_one)
 
     def _out_of_range(self, offset: int, reason: str) -> OffsetOutOfRange:
@@ -452,10 +450,15 @@ class PartitionLog:
 
     # -- cutting ------------------------------------------------------------------------------
 
-    def truncate_to(self, offset: int) -> bool:
-        """Drop every batch that ends at or above `offset`, the new log end; False if that is no cut.
+    def end_after_cut(self, offset: int) -> int:
+        """Return where the log would end after `truncate_to(offset)`."""
+        return self.segments.end_after_cut(offset, self.log_start_offset)
 
-        A batch that straddles `offset` goes as a whole. The log end is `offset` all the same, as in Kafka.
+    def truncate_to(self, offset: int) -> bool:
+        """Drop every record at or above `offset`; False if there is none.
+
+        The log then ends at `offset`, or where the batch began that holds it, for batches go as a whole (D47), but not
+        below the log start. Raises CorruptBatch, before anything changes, where an index leads to no batch.
         """
         assert offset >= 0, f"{self.tp}: a cut to {offset}"
         if offset >= self.log_end_offset:
@@ -463,18 +466,21 @@ class PartitionLog:
             if self.epochs.truncate_from_end(self.log_end_offset):
                 self._write_epochs()
             return False
-        if offset < self.segments[0].base_offset:
-            self.truncate_fully_and_start_at(offset)
+        start = min(self.log_start_offset, offset)
+        cut = self.segments.cut_at(offset, start)
+        if cut is None:
+            self.truncate_fully_and_start_at(start)
             return True
-        expired, start = recovery.expiry(self.config, self.now_ms), min(self.log_start_offset, offset)
-        reads = brings_back(self.producers, self.store, self.segments.reaching(offset), start, offset, expired)
-        self._prepare_cut(offset, start)
-        self.segments.truncate_to(offset, self.now_ms)
-        self.epochs.truncate_from_end(offset)
+        end, expired = cut.end, recovery.expiry(self.config, self.now_ms)
+        reads = brings_back(self.producers, self.store, self.segments.reaching(end), start, end, expired)
+        self._prepare_cut(end, start)
+        self.segments.truncate_to(end, self.now_ms)
+        self.epochs.truncate_from_end(end)
         self._write_epochs()
-        segments = self.segments if reads else ()
-        self.producers = after_cut(self.producers, self.store, segments, start, offset, expired)
-        self.update_high_watermark(min(self.high_watermark, offset))
+        self.producers = after_cut(self.producers, self.store, self.segments if reads else (), start, end, expired)
+        self.update_high_watermark(min(self.high_watermark, end))
+        if end > cut.kept_end:
+            self.roll(end)  # Else the log would end at `kept_end` when it is opened again.
         return True
 
     def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> None:
@@ -578,8 +584,7 @@ class PartitionLog:
         self.store.write_file(name, b"%d" % offset)
 
     def _read_offset(self, name: str) -> int | None:
-        data = self.store.read_file(name)
-        return None if data is None else int(data)
+        return None if (data := self.store.read_file(name)) is None else int(data)
 
     def flush(self) -> None:
         """Return when everything that was appended is safe from a power cut."""

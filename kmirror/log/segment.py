@@ -28,6 +28,7 @@ from kmirror.log.state_files import (
 from kmirror.log.store import PartitionStore
 from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
+from kmirror.records.legacy import LegacyBatch
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
 _LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Fields at the same positions as in a batch.
@@ -265,8 +266,30 @@ class Segment:
             found, position = place, place.end_position
         return found
 
-    def truncate_to(self, offset: int, *, now_ms: int) -> int:
-        """Drop every batch that ends at or above `offset`; returns how many bytes went."""
+    def end_before(self, place: BatchPlace | None) -> int:
+        """Return one above the last offset of the batch before `place`, the base offset if it is the first.
+
+        None stands for the end of the segment.
+        """
+        if place is None:
+            return self.next_offset()
+        if place.position == 0:
+            return self.base_offset
+        first = self._batch_at(self.view(), 0, self.size)
+        return self.last_batch_within(first, place.position).last_offset + 1
+
+    def first_offset_of(self, place: BatchPlace) -> int | None:
+        """Return the offset of the first record of a batch; None for a wrapper that cannot be inflated."""
+        view = self.view()[place.position : place.end_position]
+        if view[layout.MAGIC_AT] >= _MAGIC_V2:
+            return place.base_offset
+        try:
+            return LegacyBatch(view).base_offset
+        except CorruptBatch:
+            return None
+
+    def truncate_to(self, offset: int, *, now_ms: int) -> None:
+        """Drop every batch that ends at or above `offset`."""
         place, had_aborted = self.find(offset), bool(self.aborted)
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
@@ -276,15 +299,13 @@ class Segment:
         if place is None:
             if self.size == 0:
                 self.created_ms = now_ms
-            return 0
-        cut = self.size - place.position
+            return
         self.store.truncate(self.base_offset, place.position)
         self.size, self.modified_ms = place.position, now_ms
         if self.size == 0:
             self.created_ms = now_ms
             self.first_timestamp = NO_TIMESTAMP
         self._reload_max_timestamp()
-        return cut
 
     def _reload_max_timestamp(self) -> None:
         """Find the greatest timestamp that is left: the last row's, or that of a batch after it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, overload
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
@@ -20,6 +20,17 @@ from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segm
 from kmirror.log.store import PartitionStore
 
 _NOTHING = memoryview(b"")
+
+
+class Cut(NamedTuple):
+    """Where a cut ends a log: `end` is the log end, `kept_end` lies one above the last offset that is in a batch.
+
+    They differ where offsets between the two are in no batch. Then only the name of a segment can tell the end to who
+    opens the log again.
+    """
+
+    end: int
+    kept_end: int
 
 
 class SegmentList(Sequence[Segment]):
@@ -162,6 +173,24 @@ class SegmentList(Sequence[Segment]):
             self.store.flush(segment.base_offset)
 
     # -- shrinking ----------------------------------------------------------------------------
+
+    def end_after_cut(self, offset: int, log_start_offset: int) -> int:
+        """Return where the log would end after a cut to `offset`."""
+        if offset >= self.end_offset:
+            return self.end_offset
+        cut = self.cut_at(offset, log_start_offset)
+        return min(offset, log_start_offset) if cut is None else cut.end
+
+    def cut_at(self, offset: int, log_start_offset: int) -> Cut | None:
+        """Return where a cut to `offset` ends the log; None if nothing from the log start on is left of it (D47)."""
+        if offset < self._bases[0]:
+            return None
+        segment = self._segments[self._number(offset)]
+        place = segment.find(offset)
+        kept_end = segment.end_before(place)
+        first = offset if place is None else segment.first_offset_of(place)
+        end = kept_end if first is None else max(kept_end, min(offset, first))
+        return None if end < min(offset, log_start_offset) else Cut(end, kept_end)
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.committed import Committed
-from kmirror.logdir.faults import fault_of
+from kmirror.logdir.faults import Unreadable, fault_of
+from kmirror.logdir.mapped import Mapped
 from kmirror.logdir.partition import PartitionFolder, iter_batches
 from kmirror.logdir.producer_snapshots import committed_walk
+from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import Record
 
 
@@ -47,9 +49,13 @@ def read_transactions(folder: PartitionFolder, *, end: int | None) -> CommittedP
 
 @dataclass(frozen=True, slots=True)
 class ConsumeQuery:
-    """Which records to read; `timestamp`, in milliseconds, asks for the first that is not older and all that follow."""
+    """Which records to read: those of [`from_offset`, `until_offset`) that a consumer would get.
+
+    `timestamp`, in milliseconds, asks for the first that is not older and all that follow.
+    """
 
     from_offset: int = 0
+    until_offset: int | None = None  # None is the end.
     timestamp: int | None = None
     read_committed: bool = False
     to_end: bool = False  # Also what is at or above the high watermark.
@@ -58,34 +64,96 @@ class ConsumeQuery:
 def consume(folder: PartitionFolder, wanted: ConsumeQuery) -> Iterator[Record]:
     """Yield the records in offset order; raises `FileFault` at bytes that are no batch or fail their checksum."""
     end = None if wanted.to_end else folder.high_watermark
-    start = max(wanted.from_offset, folder.log_start_offset)
+    span = _Span(folder, max(wanted.from_offset, folder.log_start_offset), wanted.until_offset, end)
     committed = Committed()
     if wanted.read_committed:
         end, committed = read_transactions(folder, end=end)
-    return _records(folder, start, end, wanted.timestamp, committed)
+        span = span._replace(end=end)
+    if wanted.timestamp is not None:
+        first = _first_not_older(span, wanted.timestamp)
+        if first is None:
+            return
+        span = span._replace(start=first)
+    for file, batch in span.batches():
+        if not batch.is_control and not committed.hides(batch):
+            yield from span.records(file, batch)
 
 
-def _records(
-    folder: PartitionFolder, start: int, end: int | None, since: int | None, committed: Committed
-) -> Iterator[Record]:
-    """Yield the records from `start` on, from the first one that is not older than `since`.
+class _Span(NamedTuple):
+    """The offsets [start, until) of a partition; no batch that reaches above `end` is looked at."""
 
-    As for ListOffsets that first one may be a control record or of an aborted transaction, which are not yielded.
-    """
-    for file, batch in iter_batches(folder.segments_from(start), end=end):
-        is_hidden = batch.is_control or committed.hides(batch)
-        if batch.next_offset <= start or (since is not None and batch.max_timestamp < since):
-            continue
-        if is_hidden and since is None:
-            continue
+    folder: PartitionFolder
+    start: int
+    until: int | None
+    end: int | None
+
+    def batches(self) -> Iterator[tuple[Mapped, AnyBatch]]:
+        """Yield the batches that may hold something of it; what comes after the last one is not looked at."""
+        until = self.until
+        if until is not None and until <= self.start:
+            return
+        for file, batch in iter_batches(self.folder.segments_from(self.start), end=self.end):
+            if batch.next_offset > self.start:
+                yield file, batch
+            if until is not None and batch.next_offset >= until:
+                return
+
+    def records(self, file: Mapped, batch: AnyBatch) -> Iterator[Record]:
+        """Yield the records of a batch of it, control records too; raises `FileFault`."""
         try:
             batch.verify_crc()
             for record in batch.records():
-                if record.offset < start:
-                    continue
-                if since is not None and record.timestamp >= since:
-                    since = None
-                if since is None and not is_hidden:
+                if record.offset >= self.start and (self.until is None or record.offset < self.until):
                     yield record
         except CorruptBatch as error:
             raise fault_of(error, file.path) from None
+
+    def record_count(self, file: Mapped, batch: AnyBatch) -> int:
+        """Return how many records a batch has of it, by the header where that says so; raises `FileFault`."""
+        is_inside = self.until is None or batch.next_offset <= self.until
+        known = batch.record_count
+        if known is None or known < 0 or not is_inside or batch.base_offset < self.start:
+            return sum(1 for _ in self.records(file, batch))
+        try:
+            batch.verify_crc()
+        except CorruptBatch as error:
+            raise fault_of(error, file.path) from None
+        return known
+
+
+def _first_not_older(span: _Span, timestamp: int) -> int | None:
+    """Return the offset of the first record that is not older, None if there is none.
+
+    As for ListOffsets it may be a control record or of an aborted transaction.
+    """
+    for file, batch in span.batches():
+        if batch.max_timestamp >= timestamp:
+            for record in span.records(file, batch):
+                if record.timestamp >= timestamp:
+                    return record.offset
+    return None
+
+
+class HiddenRecords(NamedTuple):
+    """Records at or above the high watermark, which a consumer does not get; control records do not count."""
+
+    high_watermark: int
+    records: int
+    is_whole: bool  # If not there may be more: the log is damaged there, or being written.
+
+
+def hidden_records(folder: PartitionFolder, wanted: ConsumeQuery) -> HiddenRecords | None:
+    """Return what the high watermark keeps from `wanted`, None if that is nothing."""
+    high_watermark = folder.high_watermark
+    if high_watermark is None or wanted.to_end:
+        return None
+    start = max(wanted.from_offset, folder.log_start_offset, high_watermark)
+    span = _Span(folder, start, wanted.until_offset, None)
+    count, is_whole = 0, True
+    try:
+        for file, batch in span.batches():
+            if not batch.is_control:
+                count += span.record_count(file, batch)
+    except (CorruptBatch, Unreadable):
+        is_whole = False
+    return HiddenRecords(high_watermark, count, is_whole) if count else None

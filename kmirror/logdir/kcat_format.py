@@ -4,7 +4,9 @@
     %t topic    %p partition   %o offset    %T timestamp in milliseconds    %% a percent sign
     \\n \\r \\t \\\\ and \\xNN
 
-A null has no text and the size -1; a null header prints as NULL.
+and one letter that kcat does not have: %I is the timestamp as text, ISO 8601 in UTC.
+
+A null has no text and the size -1; a null header prints as NULL, a record without a timestamp has no text for it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Final
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.records.instants import utc_text
+from kmirror.records.layout import NO_TIMESTAMP
 from kmirror.records.record import Record
 
 Part = Callable[[Record], bytes]
@@ -43,6 +47,7 @@ def compile_format(text: str, tp: TopicPartition) -> Part:
         "p": _constant(b"%d" % tp.partition),
         "o": lambda record: b"%d" % record.offset,
         "T": lambda record: b"%d" % record.timestamp,
+        "I": lambda record: b"" if record.timestamp == NO_TIMESTAMP else utc_text(record.timestamp).encode(),
         "%": _constant(b"%"),
     }
     parts: list[Part] = []

@@ -15,7 +15,7 @@ from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
-from kmirror.mirror.partition import MirrorPartition, StateEntered
+from kmirror.mirror.partition import MirrorPartition, ReasonChanged, StateEntered
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 
@@ -86,6 +86,13 @@ class MirrorContext:
         """Write into the trace which state a partition is in; the line has a StateEntered as its fact."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
         self.note(mp, f"state {state.name} {how}".rstrip(), fact)
+
+    def note_reason(self, mp: MirrorPartition) -> None:
+        """Tell why a partition waits, or that it waits no more, if that has changed since it was last told."""
+        if mp.state is not None and mp.reason != mp.told_reason:
+            mp.told_reason = mp.reason
+            text = f"waits: {mp.reason}" if mp.reason else "waits no more"
+            self.note(mp, text, ReasonChanged(mp.tp, mp.assignment.mirror, mp.state, mp.reason))
 
     # -- what is done later -------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ a lost answer, a new leader, or a restart costs a repetition and nothing else.
 
 from __future__ import annotations
 
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
@@ -55,23 +56,27 @@ class PartitionDriver:
         if mp.state is None:
             self._state_loader.load(now, mp)
             return
-        target = next_state(mp.assignment.wish, mp.state)
+        self._do_next(now, mp, mp.state, partition)
+        self._context.note_reason(mp)
+
+    def _do_next(self, now: Instant, mp: MirrorPartition, state: MirrorState, partition: Partition) -> None:
+        target = next_state(mp.assignment.wish, state)
         if mp.held:
-            self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
-        elif target is not mp.state:
+            self._writer.write_state(now, mp, state, NOT_SETTLED)
+        elif target is not state:
             self._writer.transition(now, mp, target)
         elif has_new_confirmation(mp, partition):
-            self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
-        elif mp.state is MirrorState.PREPARING:
+            self._writer.write_state(now, mp, state, NOT_SETTLED)
+        elif state is MirrorState.PREPARING:
             if self._is_same_source(now, mp):
                 self._preparing.act(now, mp, partition)
-        elif mp.state is MirrorState.MIRRORING:
+        elif state is MirrorState.MIRRORING:
             if self._is_same_source(now, mp):
                 mp.reason = ""
                 self.fetchers.assign(now, mp)
             else:
                 self.fetchers.remove(mp)
-        elif mp.state is MirrorState.STOPPING:
+        elif state is MirrorState.STOPPING:
             self._stopping.act(now, mp, partition)
 
     def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:

@@ -203,6 +203,7 @@ class MirrorFetchers:
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
+        self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror)
 
@@ -222,6 +223,7 @@ class MirrorFetchers:
         mirror, broker_id, _ = fetcher.key
         for mp in fetcher.partitions.values():
             mp.reason = f"the source's broker {broker_id} at {fetcher.endpoint} does not answer"
+            self._context.note_reason(mp)
         self._context.refresh_soon(now, str(mirror))
         return True
 

@@ -15,6 +15,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
 
     `why` goes into the trace.
     """
+    offset = partition.log.end_after_cut(offset)  # A source's batches may be others: this may lie inside one of ours.
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, offset, partition.log.log_end_offset, why)
     context.replicas.cut(now, partition, offset)

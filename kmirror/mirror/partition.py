@@ -39,6 +39,25 @@ class StateEntered:
     last_mirrored_epoch: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProducersReset:
+    """A leader wrote a MIRROR_PID_RESET at the end of a stop: from here on no producer is known."""
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonChanged:
+    """A leader waits for something else than before in its present state, or with an empty reason for nothing (D38)."""
+
+    tp: TopicPartition
+    mirror: str
+    state: MirrorState
+    reason: str
+
+
 @dataclass(slots=True)
 class MirrorPartition:
     """What a leader knows of one mirrored partition; a new leader epoch begins with a new object."""
@@ -60,6 +79,8 @@ class MirrorPartition:
     retry_at: Instant = 0
     reason: str = ""
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
+    told_reason: str = ""
+    """The reason that was last told to those who watch."""
 
     # PREPARING and STOPPING
     cut_epoch: int | None = None
@@ -121,7 +142,7 @@ class MirrorPartition:
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}
         if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
-            self.reason = ""
+            self.reason = self.told_reason = ""
         self.retry_at = 0
         if state is not MirrorState.MIRRORING:
             self.resolving = False

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from kmirror.errors import ProtocolError
+from kmirror.kernel.arguments import byte_view
 from kmirror.protocol.structs import SKIM_FROM_BYTES, Policy, Root, check_version
 from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk
 
@@ -29,7 +30,7 @@ class Message(Root):
 
     def encode_chunks(self, version: int) -> list[Chunk]:
         """Return the message as buffers to be sent one after the other; `records` are among them uncopied."""
-        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
+        if type(version) is not int or not self.MIN_VERSION <= version <= self.MAX_VERSION:
             check_version(type(self), version)
         chunks: list[Chunk] = []
         try:
@@ -79,18 +80,20 @@ class Message(Root):
         from kmirror.protocol import careful
 
         check_version(cls, version, ProtocolError)
-        return careful.decode(cls, buffer, version, policy=policy)[0]
+        return careful.decode(cls, byte_view("a message", buffer), version, policy=policy)[0]
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False) -> tuple[Self, int]:
         """Return the message at `position` and the position after it; raises `ProtocolError` if there is none."""
-        if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        if type(version) is not int or not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)
+        if type(buffer) is not bytes:
+            buffer = byte_view("a message", buffer)
         if len(buffer) - position > SKIM_FROM_BYTES and not cls.HAS_RECORDS:
             _skim(cls, buffer, version, position)
         if type(buffer) is not bytes:
             # Only records are kept as views: anything else is read faster from bytes.
-            buffer = memoryview(buffer).cast("B") if cls.HAS_RECORDS else bytes(buffer)
+            buffer = buffer if cls.HAS_RECORDS else bytes(buffer)
         try:
             read = cls.READERS.get(version)
             if read is None:

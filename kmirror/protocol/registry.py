@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from functools import cache
 
-from kmirror.errors import UsageError
+from kmirror.errors import UsageError, did_you_mean
 from kmirror.protocol.gen.registry import APIS, MODULES, RETIRED
 from kmirror.protocol.message import Message
 
@@ -22,6 +22,19 @@ class Api:
     flexible_from: int | None
     listeners: tuple[str, ...]
     latest_version_unstable: bool
+    kafka_max_version: int | None
+    """The last version that Kafka has in release `gen.registry.KAFKA_RELEASE`; None for an API that KIP-1279 adds."""
+
+    @property
+    def kafka_versions(self) -> range:
+        """Return the versions that Kafka has in release `gen.registry.KAFKA_RELEASE`; none for an API of KIP-1279."""
+        released = self.kafka_max_version
+        return range(self.min_version, self.min_version if released is None else released + 1)
+
+    @property
+    def kip_versions(self) -> range:
+        """Return the versions that KIP-1279 adds."""
+        return range(self.kafka_versions.stop, self.max_version + 1)
 
     @property
     def request(self) -> type[Message]:
@@ -56,7 +69,8 @@ def by_name(name: str) -> type[Message]:
     """Return the class of the message, as in `by_name("FetchRequest")`; raises `UsageError` if there is none."""
     module = MODULES.get(name)
     if module is None:
-        raise UsageError(f"no message is named {name!r}")
+        hint = did_you_mean(name, MODULES)
+        raise UsageError(f"no message is named {name!r}" + (f"; {hint}" if hint else ""))
     found: type[Message] = getattr(importlib.import_module(f"kmirror.protocol.gen.{module}"), name)
     return found
 
@@ -90,7 +104,8 @@ def by_api_name(name: str) -> Api:
     for key, row in APIS.items():
         if row[0].lower() == wanted:
             return by_key(key)
-    raise UsageError(f"no API is named {name!r}")
+    hint = did_you_mean(wanted, (row[0] for row in APIS.values()))
+    raise UsageError(f"no API is named {name!r}" + (f"; {hint}" if hint else ""))
 
 
 def all_apis() -> list[Api]:

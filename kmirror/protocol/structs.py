@@ -246,7 +246,9 @@ class Root(Struct):
 
 
 def check_version(cls: type[Root], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
-    """Raise `error` unless the message has this version."""
+    """Raise `error` unless the message has this version; `LocalProtocolError` for what is no number."""
+    if not isinstance(version, int):
+        raise LocalProtocolError(f"a version is a whole number, not {version!r}")
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
         raise error(f"{cls.NAME} has no version {version}: known are {known}")

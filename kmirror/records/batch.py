@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kmirror.errors import CorruptBatch
+from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.kernel.arguments import byte_view
 from kmirror.records import layout
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX, Compression, decompress
 from kmirror.records.control import ControlRecord, parse_control
@@ -76,8 +77,10 @@ class Batch:
     position: int
 
     def __init__(self, buffer: Buffer, position: int = 0) -> None:
-        view = buffer if type(buffer) is memoryview else memoryview(buffer)
+        view = buffer if type(buffer) is memoryview else byte_view("a batch", buffer)
         remaining = len(view) - position
+        if position < 0:
+            raise LocalProtocolError(f"no batch begins before its buffer does, at position {position}")
         if remaining < layout.HEADER_SIZE:
             _check_start(view, position)
             raise TornBatch(
@@ -292,7 +295,7 @@ def iter_batches(buffer: Buffer, *, position: int = 0, check_crc: bool = False) 
     Raises `CorruptBatch` on bytes that are no batch, `TornBatch` when the buffer ends inside one and
     `UnsupportedMagic` at a message of format 0 or 1.
     """
-    view = memoryview(buffer)
+    view = byte_view("a batch", buffer)
     end = len(view)
     while position < end:
         batch = Batch(view, position)

@@ -17,17 +17,20 @@ from itertools import chain, count
 from struct import error as struct_error
 
 from kmirror.errors import LocalProtocolError
+from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, checked_level, compress, known_codec
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
-from kmirror.records.record import Header, RecordTuple
+from kmirror.records.record import Header, RecordTuple, check_records
 from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint, varint_size
 
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
 _SMALL_END = len(SMALL)
+# What a record or a number of another type raises on its way into the bytes; a look at each beforehand would cost more.
+_WRONG_TYPES = (AttributeError, IndexError, TypeError, ValueError)
 # Record attributes, of which there are none, and a small timestamp delta.
 _SMALL_DELTA = tuple(b"\x00" + encoded for encoded in SMALL)
 
@@ -86,6 +89,24 @@ def encode_records(
     return chunks, max_timestamp
 
 
+def _last_offset_delta(records: Sequence[RecordTuple], base_offset: int) -> int:
+    if not records:
+        raise LocalProtocolError("a batch without records must be told its last offset delta")
+    last = records[-1][4]
+    return len(records) - 1 if last is None else last - base_offset
+
+
+def _first_timestamp(records: Sequence[RecordTuple], default: int) -> int:
+    first = records[0][3] if records else layout.NO_TIMESTAMP
+    return default if first is None else first
+
+
+def _is_stamped(timestamp_type: int) -> bool:
+    if timestamp_type not in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME):
+        raise LocalProtocolError(f"a timestamp type is CREATE_TIME (0) or LOG_APPEND_TIME (1), not {timestamp_type!r}")
+    return timestamp_type == TimestampType.LOG_APPEND_TIME
+
+
 def build_batch(
     records: Sequence[RecordTuple],
     *,
@@ -112,29 +133,29 @@ def build_batch(
     batch are kept; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
     milliseconds. Raises `LocalProtocolError` for what a batch cannot hold.
     """
-    if last_offset_delta is None:
-        if not records:
-            raise LocalProtocolError("a batch without records must be told its last offset delta")
-        last = records[-1][4]
-        last_offset_delta = len(records) - 1 if last is None else last - base_offset
-    if not 0 <= last_offset_delta <= _INT32_MAX:
-        raise LocalProtocolError(f"a batch cannot span {last_offset_delta} offsets from {base_offset}")
-    if delete_horizon_ms is not None:
-        base_timestamp = delete_horizon_ms
-    elif base_timestamp is None:
-        first = records[0][3] if records else layout.NO_TIMESTAMP
-        base_timestamp = timestamp_ms if first is None else first
-    chunks, greatest = encode_records(
-        records, base_offset=base_offset, base_timestamp=base_timestamp, default_timestamp=timestamp_ms
-    )
+    try:
+        if last_offset_delta is None:
+            last_offset_delta = _last_offset_delta(records, base_offset)
+        if not 0 <= last_offset_delta <= _INT32_MAX:
+            raise LocalProtocolError(f"a batch cannot span {last_offset_delta} offsets from {base_offset}")
+        if delete_horizon_ms is not None:
+            base_timestamp = delete_horizon_ms
+        elif base_timestamp is None:
+            base_timestamp = _first_timestamp(records, timestamp_ms)
+        times = {"base_timestamp": base_timestamp, "default_timestamp": timestamp_ms}
+        chunks, greatest = encode_records(records, base_offset=base_offset, **times)
+    except _WRONG_TYPES as error:
+        check_records(records)
+        raise LocalProtocolError(f"an offset or a timestamp of the batch is no whole number: {error}") from None
+    is_stamped = _is_stamped(timestamp_type)
     if max_timestamp is None:
-        max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else greatest
+        max_timestamp = timestamp_ms if is_stamped else greatest
     body = b"".join(chunks)
     if (compression := known_codec(compression)) and records:
         body = compress(compression, body, level=level)
     attributes = (
         compression
-        | (layout.LOG_APPEND_TIME_FLAG if timestamp_type == TimestampType.LOG_APPEND_TIME else 0)
+        | (layout.LOG_APPEND_TIME_FLAG if is_stamped else 0)
         | (layout.TRANSACTIONAL_FLAG if is_transactional else 0)
         | (layout.CONTROL_FLAG if is_control else 0)
         | (layout.DELETE_HORIZON_FLAG if delete_horizon_ms is not None else 0)
@@ -161,23 +182,34 @@ def build_batch(
 def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int) -> bytes:
     """Return a batch around `checked`, the bytes from the attributes on."""
     length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
-    if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
-        raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
     crc = crc32c(checked)
     try:
+        if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
+            raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
         head = layout.UNCHECKED_HEADER.pack(base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc)
-    except struct_error as error:
-        raise LocalProtocolError(f"no batch has leader epoch {partition_leader_epoch}: {error}") from None
+    except (struct_error, TypeError) as error:
+        text = f"no batch has base offset {base_offset!r} and leader epoch {partition_leader_epoch!r}"
+        raise LocalProtocolError(f"{text}: {error}") from None
     return head + checked
 
 
 def set_base_offset_and_epoch(
     buffer: bytearray | memoryview, base_offset: int, leader_epoch: int, *, position: int = 0
 ) -> None:
-    """Set both in the batch at `position`, in place; the checksum does not cover them."""
-    buffer[position + layout.BASE_OFFSET_AT : position + 8] = base_offset.to_bytes(8, "big", signed=True)
+    """Set both in the batch at `position`, in place; the checksum does not cover them.
+
+    Raises `LocalProtocolError` where no batch header is, where nothing can be written, and for numbers too large.
+    """
+    if position < 0 or len(buffer) < position + layout.HEADER_SIZE:  # Assigned slices would make a bytearray longer.
+        raise LocalProtocolError(f"no batch header is at position {position} of {len(buffer)} bytes")
     at = position + layout.LEADER_EPOCH_AT
-    buffer[at : at + 4] = leader_epoch.to_bytes(4, "big", signed=True)
+    try:
+        offset, epoch = base_offset.to_bytes(8, "big", signed=True), leader_epoch.to_bytes(4, "big", signed=True)
+        buffer[position + layout.BASE_OFFSET_AT : position + 8] = offset
+        buffer[at : at + 4] = epoch
+    except (OverflowError, TypeError) as error:
+        text = f"cannot write base offset {base_offset} and leader epoch {leader_epoch} into {type(buffer).__name__}"
+        raise LocalProtocolError(f"{text}: {error}") from None
 
 
 class BatchBuilder:
@@ -210,6 +242,8 @@ class BatchBuilder:
             raise LocalProtocolError(f"producer {producer_id} needs an epoch and a sequence number, {text}")
         if is_transactional and producer_id == layout.NO_PRODUCER_ID:
             raise LocalProtocolError("a transactional batch needs a producer id")
+        if size_max is not None:
+            whole_number("size_max", size_max, 0)
         compression = known_codec(compression)
         checked_level(compression, level)  # An unknown codec is refused now rather than when the batch is full.
         self.size_max = size_max
@@ -242,21 +276,31 @@ class BatchBuilder:
         headers: Sequence[Header] = (),
         timestamp: int | None = None,
     ) -> bool:
-        """Take the record and return True, or False when the batch has no room; the first one always has."""
+        """Take the record and return True, or False when the batch has no room; the first one always has.
+
+        Raises `LocalProtocolError` for a record that no batch can hold, and takes nothing then.
+        """
+        record: RecordTuple = (key, value, headers, timestamp, None)
+        if str in map(type, record[:2]):  # Text has a length too, so the sum below would not notice.
+            check_records([record])
         stamp = self._default_timestamp if timestamp is None else timestamp
-        if not self._records:
-            self._base_timestamp = stamp
-        size = (
-            1
-            + varint_size(stamp - self._base_timestamp)
-            + varint_size(len(self._records))
-            + sum(1 if field is None else varint_size(len(field)) + len(field) for field in (key, value))
-            + (len(encode_headers(headers)) if headers else 1)
-        )
+        base = self._base_timestamp if self._records else stamp
+        try:
+            size = (
+                1
+                + varint_size(stamp - base)
+                + varint_size(len(self._records))
+                + sum(1 if field is None else varint_size(len(field)) + len(field) for field in (key, value))
+                + (len(encode_headers(headers)) if headers else 1)
+            )
+        except _WRONG_TYPES:
+            check_records([record])
+            raise
+        self._base_timestamp = base
         size += varint_size(size)
         if self._records and self.size_max is not None and self.size_in_bytes + size > self.size_max:
             return False
-        self._records.append((key, value, headers, timestamp, None))
+        self._records.append(record)
         self.size_in_bytes += size
         return True
 

@@ -70,7 +70,8 @@ def known_codec(codec: int) -> Compression:
     try:
         return codec if isinstance(codec, Compression) else Compression(codec)
     except ValueError:
-        raise LocalProtocolError(f"no codec has the number {codec!r}") from None
+        known = ", ".join(f"Compression.{each.name}" for each in Compression)
+        raise LocalProtocolError(f"no codec has the number {codec!r}; there are {known}") from None
 
 
 def checked_level(codec: Compression, level: int | None) -> int:
@@ -82,8 +83,8 @@ def checked_level(codec: Compression, level: int | None) -> int:
     default, least, greatest = LEVELS[codec]
     if level is None or (codec is Compression.GZIP and level == -1):  # Kafka's default for gzip is -1.
         return default
-    if not least <= level <= greatest:
-        raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level}")
+    if type(level) is not int or not least <= level <= greatest:
+        raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level!r}")
     return level
 
 

@@ -123,6 +123,14 @@ class TimestampType(IntEnum):
     LOG_APPEND_TIME = 1  # The broker, when it appended.
 
 
+# In the words of Kafka's tools.
+TIMESTAMP_NAMES: Final = {
+    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
+
+
 def add_to_sequence(sequence: int, increment: int) -> int:
     """Return the sequence number `increment` steps on; after 2^31-1 comes 0.
 

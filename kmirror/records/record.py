@@ -12,10 +12,11 @@ or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from kmirror.errors import CorruptBatch
+from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.kernel.arguments import shown
 from kmirror.kernel.java import java_text, wrap_int64
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
 from kmirror.records.varint import read_raw_varint, read_varlong
@@ -44,6 +45,58 @@ class RecordData(NamedTuple):
 
 # A `RecordData` as a plain tuple type, for code that only reads it.
 RecordTuple: TypeAlias = tuple[bytes | None, bytes | None, Sequence[Header], int | None, int | None]
+
+_LONG_MIN: Final = -0x8000000000000000
+_LONG_MAX: Final = 0x7FFFFFFFFFFFFFFF
+
+
+def check_records(records: object) -> None:
+    """Raise `LocalProtocolError` with the number of the first record that no batch can hold, and what it should be."""
+    if isinstance(records, str | bytes | RecordData) or not isinstance(records, Sequence):
+        raise LocalProtocolError(f"records are a list of RecordData, not {shown(records)}")
+    for number, row in enumerate(records):
+        problem = _problem_with(row)
+        if problem is not None:
+            raise LocalProtocolError(f"record {number}: {problem}")
+
+
+def _problem_with(row: object) -> str | None:
+    if not isinstance(row, tuple | list) or len(row) != len(RecordData._fields):
+        hint = f"; RecordData(value={row!r:.40})" if isinstance(row, bytes) and len(row) < 30 else ""
+        return f"a RecordData is wanted, not {shown(row)}{hint}"
+    key, value, headers, timestamp, offset = row
+    for name, field in (("key", key), ("value", value)):
+        if field is not None and not _is_bytes(field):
+            return f"the {name} is bytes or None, not {shown(field)}{_encoded_hint(field)}"
+    for name, number, least in (("timestamp", timestamp, _LONG_MIN), ("offset", offset, 0)):
+        if number is not None and (type(number) is not int or not least <= number <= _LONG_MAX):
+            unit = " of milliseconds" if name == "timestamp" else ""
+            return f"the {name} is a whole number{unit} or None, not {shown(number)}"
+    return _problem_with_headers(headers) if headers else None
+
+
+def _problem_with_headers(headers: object) -> str | None:
+    if isinstance(headers, str | bytes | Mapping) or not isinstance(headers, Sequence):
+        hint = "; .items() of it, as a list, has them" if isinstance(headers, Mapping) else ""
+        return f"headers are a list of (name, value), not {shown(headers)}{hint}"
+    for header in headers:
+        if not isinstance(header, tuple | list) or len(header) != 2:
+            return f"a header is (name, value), not {shown(header)}"
+        name, value = header
+        if not isinstance(name, str) or any("\ud800" <= letter <= "\udfff" for letter in name):
+            return f"the name of a header is text that has a UTF-8 form, not {shown(name)}"
+        if value is not None and not _is_bytes(value):
+            return f"the value of header {name!r} is bytes or None, not {shown(value)}{_encoded_hint(value)}"
+    return None
+
+
+def _is_bytes(value: object) -> bool:
+    # A view of larger items has another length than its bytes.
+    return isinstance(value, bytes | bytearray) or (isinstance(value, memoryview) and value.nbytes == len(value))
+
+
+def _encoded_hint(value: object) -> str:
+    return "; .encode() makes bytes of text" if isinstance(value, str) else ""
 
 
 class RecordContext(NamedTuple):

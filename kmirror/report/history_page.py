@@ -1,8 +1,8 @@
-"""A history as a page: orders, what was away or cut, the states of every partition, and the anomaly marked.
+"""A history as a page: orders, what was away or down, the states of every partition, and the anomaly marked.
 
 Time goes from left to right, under one axis for all lanes. One lane holds the orders of operators; then comes one for
-each broker, controller and link that was away or cut; then one for each partition of each cluster that was in a mirror,
-those of the partition in question first. The red line through all lanes is when the anomaly was seen.
+each broker or controller that was away and each line that was down; then one for each partition of each cluster that
+was in a mirror, those of the partition in question first. The red line through all lanes is when the anomaly was seen.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
+    StateChange,
     axis,
     bar,
     in_bar,
@@ -28,7 +29,6 @@ from kmirror.report.drawing import (
     y_of,
 )
 from kmirror.report.page import page, table
-from kmirror.report.recorder import StateChange
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.shrink import first_anomaly
@@ -39,9 +39,9 @@ HEIGHT = HALF + 4
 SPANS = {
     "broker": "broker away",
     "controller": "controller away",
-    "link": "link cut",
-    "slow": "link slow",
-    "lossy": "link lossy",
+    "line": "line down",
+    "slow": "line slow",
+    "lossy": "line lossy",
 }
 STYLE = LANE_STYLE + (
     ".found { stroke: #d1495b; stroke-width: 2; } .away { fill: #d1495b; fill-opacity: .75; } .order { fill: #1b6ca8; }"
@@ -110,7 +110,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
         small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
         lanes.append(lane(str(tp), small, [*grid, *drawn], partition=f"{cluster} {tp}", height=HEIGHT))
     return (
-        "<h2>Timeline</h2><p>Red bars: away or cut. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ✖ the "
+        "<h2>Timeline</h2><p>Red bars: away or down. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ✖ the "
         "anomaly. Dashed: here the faults end. Point at a mark or a bar for what it is.</p>"
         f"<p class=key>{key}</p>{''.join(lanes)}"
     )

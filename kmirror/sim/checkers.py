@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
@@ -92,9 +93,15 @@ def replicas_agree(cluster: Cluster, partitions: Iterable[TopicPartition]) -> Di
 def mirror_agrees(
     source: Cluster, destination: Cluster, partitions: Iterable[TopicPartition]
 ) -> tuple[Difference | None, Compared]:
-    """Compare every replica of the destination with the source's leader, up to the source's last stable offset."""
+    """Compare every replica of the destination with the source's leader, up to the source's last stable offset.
+
+    UsageError if there are no partitions: two clusters do not agree because nothing was compared.
+    """
     compared = Compared()
-    for tp in partitions:
+    wanted = list(partitions)
+    if not wanted:
+        raise UsageError(f"no partition of {source.name} and {destination.name} to compare: name at least one")
+    for tp in wanted:
         expected = source.leader(tp)
         found = destination.leader(tp)
         if expected is None or found is None:
@@ -105,4 +112,4 @@ def mirror_agrees(
         difference = first_difference(tp, expected.log, found.log, until, compared)
         if difference is not None:
             return difference, compared
-    return replicas_agree(destination, partitions), compared
+    return replicas_agree(destination, wanted), compared

@@ -3,23 +3,34 @@
     with Simulation(seed=7) as simulation, Cluster(simulation, "a") as a:
         a.create_topic("orders")
 
+    simulation.on(LogCut, lambda seen: print(seen.at_ms, seen.cluster, seen.fact))     # kinds: kmirror.sim.facts
+    simulation.at(5.0, lambda: a.kill(2))                                              # five seconds into the run
+    simulation.at(lambda: not a.runs(2), simulation.line(a, b).take_down)              # once this holds
+
 Whatever exception leaves the `with` block of a simulation bears a note with seed and virtual time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
-from kmirror.errors import KafkaError, SimulationFailure
+from kmirror.errors import KafkaError, SimulationFailure, UsageError
+from kmirror.kernel.arguments import callback, instance, seconds, whole_number
 from kmirror.kernel.clock import SECOND, Duration
+from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.disk_work import DiskOptions
+from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
-from kmirror.sim.world import World
+from kmirror.sim.watching import Planned, Seen
+from kmirror.sim.world import START, World
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+
+F = TypeVar("F")
 
 
 class Site(Protocol):
@@ -35,7 +46,12 @@ class Simulation:
     def __init__(
         self, seed: int = 0, *, network: NetworkOptions | None = None, disk: DiskOptions | None = None
     ) -> None:
-        self.seed = seed
+        """Raise UsageError for a seed that is no whole number from 0 to 2**64 - 1."""
+        if network is not None:
+            instance("network", network, NetworkOptions)
+        if disk is not None:
+            instance("disk", disk, DiskOptions)
+        self.seed = whole_number("seed", seed, 0, SEED_MAX)
         self.world = World(seed, network, disk)
         self.cluster_names: list[str] = []
 
@@ -70,18 +86,62 @@ class Simulation:
 
     def run_for(self, *, span_s: float) -> None:
         """Let `span_s` seconds of virtual time pass."""
-        self.world.run_for(span_us=round(span_s * SECOND))
+        self.world.run_for(span_us=round(seconds("span_s", span_s) * SECOND))
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 60, what: str = "a condition") -> None:
         """Run until `condition` holds; SimulationFailure after `within_s` virtual seconds."""
-        within_us: Duration = round(within_s * SECOND)
+        callback("condition", condition)
+        within_us: Duration = round(seconds("within_s", within_s) * SECOND)
         self.world.run_until(condition, within_us=within_us, what=what)
 
-    def cut(self, one: Site, other: Site) -> None:
-        """Lose everything that is sent between two clusters from now on."""
-        self.world.network.cut(one.name, other.name)
-        self.world.trace.add(self.world.now, "network", f"cut {one.name} {other.name}")
+    # -- watching and steering ----------------------------------------------------------------
 
-    def heal(self, one: Site, other: Site) -> None:
-        self.world.network.heal(one.name, other.name)
-        self.world.trace.add(self.world.now, "network", f"healed {one.name} {other.name}")
+    @property
+    def elapsed_s(self) -> float:
+        """Return the seconds of virtual time since the run began."""
+        return self.world.elapsed_us / SECOND
+
+    def on(self, kind: type[F], call: Callable[[Seen[F]], None]) -> Planned:
+        """Call `call` with every fact of `kind` from now on, once the event that brought it is over.
+
+        `kmirror.sim.facts` has the kinds; `object` is all of them. What is called may act, but not wait: it begins
+        orders, kills nodes, takes lines down. What it raises, an AssertionError for instance, ends the call that runs
+        the world.
+        """
+        return self.world.watchers.on(kind, call)
+
+    def facts(self, kind: type[F]) -> list[Seen[F]]:
+        """Return the facts of `kind` since the run began, in the order in which they happened."""
+        return [cast("Seen[F]", seen) for seen in self.world.watchers.facts if isinstance(seen.fact, kind)]
+
+    def at(self, when: float | Callable[[], bool], action: Callable[[], None]) -> Planned:
+        """Plan `action` for an instant, or for the first event after which a condition holds.
+
+        An instant is in seconds since the run began: `simulation.at(simulation.elapsed_s + 2, action)` is two seconds
+        from now. UsageError if it is over. As with `on`, the action may not wait.
+        """
+        if callable(when):
+            return self.world.watchers.once(when, action)
+        instant = START + round(when * SECOND)
+        if instant < self.world.now:
+            raise UsageError(f"{when} s is over, it is {self.elapsed_s:.6f} s: name a later instant")
+        planned = Planned()
+        self.world.at(instant, lambda: None if planned.is_cancelled else action())
+        return planned
+
+    def step(self) -> bool:
+        """Carry out the next event alone, such as one arrival of a request; False if there is none."""
+        return self.world.step()
+
+    def line(self, one: Site | str, other: Site | str, *, one_way: bool = False) -> Line:
+        """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
+
+        A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
+        nothing bears the name.
+        """
+        ends = [place if isinstance(place, str) else place.name for place in (one, other)]
+        known = self.world.network.places()
+        for place in ends:
+            if place not in known:
+                raise UsageError(f"there is no cluster and no node {place!r}; there are: {', '.join(known)}")
+        return Line(self.world, ends[0], ends[1], one_way)

@@ -8,10 +8,11 @@ reads a clock, iterates a set, or depends on the address of an object.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kmirror.errors import SimulationFailure, moment_of_run
+from kmirror.errors import SimulationFailure, UsageError, moment_of_run
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
@@ -43,7 +44,9 @@ from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
+from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
+from kmirror.sim.watching import Seen, Watchers
 
 START: Instant = 1_798_761_600 * 1_000_000
 """2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
@@ -60,6 +63,9 @@ class Process:
     """A place where a node runs; it may die and be started anew."""
 
     name: str
+    site: str
+    is_server: bool
+    """It listens: a broker or a controller, and no client."""
     make: MakeNode
     node: Node | None = None
     incarnation: int = 0
@@ -80,7 +86,9 @@ class World:
         self.after_event: list[Callable[[Instant], None]] = []
         """Called after every event: checkers of invariants."""
         self.on_fact: list[Callable[[str, object], None]] = []
-        """Called with (process, fact) for every `Note` that carries a fact."""
+        """Called with (process, fact) for every `Note` that carries a fact, in the midst of its event."""
+        self.watchers = Watchers()
+        """Keep every fact, and are called when its event is over."""
         self.events = 0
         self._heap: list[tuple[Instant, int, Callable[[], None]]] = []
         self._sequence = 0
@@ -88,6 +96,8 @@ class World:
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
         self._timer_count = 0
+        self._is_busy = False
+        """An event is being carried out, or those are called who watch."""
 
     def failure(self, message: str) -> SimulationFailure:
         """Return an exception that names this run's seed and the time since it began."""
@@ -108,7 +118,7 @@ class World:
     def add(self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode) -> None:
         """Place a process; `start` brings it to life."""
         assert name not in self.processes, f"{name} is there already"
-        self.processes[name] = Process(name, make)
+        self.processes[name] = Process(name, site, endpoint is not None, make)
         self.network.add(name, site, endpoint)
 
     def start(self, name: str) -> None:
@@ -117,17 +127,23 @@ class World:
         process.node = process.make()
         process.incarnation += 1
         self.trace.add(self.now, name, "started")
-        self._deliver(name, process.incarnation, Started())
+        with self._moment():
+            if process.is_server:
+                self.tell(name, NodeStarted())
+            self._deliver(name, process.incarnation, Started())
 
     def kill(self, name: str) -> None:
         """End a process at once; what is on its disk stays, everything else is gone."""
-        self._end(self.processes[name], "killed")
+        with self._moment():
+            self._end(self.processes[name], "killed")
+            self.tell(name, NodeKilled())
 
     def stop(self, name: str) -> None:
         """Ask a process to end; it runs until it has put everything in order."""
         process = self.processes[name]
         assert process.node is not None, f"{name} does not run"
-        self._deliver(name, process.incarnation, Stop())
+        with self._moment():
+            self._deliver(name, process.incarnation, Stop())
 
     def _end(self, process: Process, how: str) -> None:
         name = process.name
@@ -141,6 +157,34 @@ class World:
     def runs(self, name: str) -> bool:
         return self.processes[name].node is not None
 
+    # -- facts --------------------------------------------------------------------------------
+
+    def tell(self, node: str, fact: object) -> None:
+        """Keep a fact about a node, or about the `network`; who watches is called when the present event is over."""
+        with self._moment():
+            process = self.processes.get(node)
+            self.watchers.tell(Seen(self.elapsed_us, "" if process is None else process.site, node, fact))
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        """Call who watches when what is done inside is over, and only then; inside an event that is its end."""
+        if self._is_busy:
+            yield
+            return
+        self._is_busy = True
+        try:
+            yield
+            self.watchers.call()
+        finally:
+            self._is_busy = False
+
+    def _may_run(self) -> None:
+        if self._is_busy:
+            raise UsageError(
+                "what is called by on() or at() cannot wait for the world, which waits for it: begin what takes time "
+                "with begin_create_topic, begin_fail_over and the like, and look at it later"
+            )
+
     # -- time ---------------------------------------------------------------------------------
 
     def at(self, when: Instant, action: Callable[[], None]) -> None:
@@ -151,13 +195,19 @@ class World:
 
     def step(self) -> bool:
         """Carry out the next plan; False if there is none."""
+        self._may_run()
         if not self._heap:
             return False
         self.now, _, action = heapq.heappop(self._heap)
         self.events += 1
-        action()
-        for check in self.after_event:
-            check(self.now)
+        self._is_busy = True
+        try:
+            action()
+            for check in self.after_event:
+                check(self.now)
+            self.watchers.call()
+        finally:
+            self._is_busy = False
         return True
 
     def run_for(self, *, span_us: Duration) -> None:
@@ -165,22 +215,27 @@ class World:
         self.run_to(self.now + span_us)
 
     def run_to(self, until: Instant) -> None:
+        self._may_run()
         while self._heap and self._heap[0][0] <= until:
             self.step()
         self.now = max(self.now, until)
 
-    def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str) -> None:
+    def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:
         """Run until `condition` holds; SimulationFailure if it does not within `within_us` microseconds."""
         deadline = self.now + within_us
         while not condition():
+            self._may_run()
             if not self._heap or self._heap[0][0] > deadline:
-                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {what}")
+                self.now = deadline  # Nothing that is planned could still bring it about in time.
+                told = what if isinstance(what, str) else what()
+                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
             self.step()
 
     def perform(self, name: str, effects: list[Effect]) -> None:
         """Carry out what a process wants without an event: how a script acts through its client."""
-        for effect in effects:
-            self._carry_out(self.processes[name], effect)
+        with self._moment():
+            for effect in effects:
+                self._carry_out(self.processes[name], effect)
 
     # -- events and effects -------------------------------------------------------------------
 
@@ -234,11 +289,13 @@ class World:
                 self._work_on_disk(process, effect)
             case Stopped():
                 self._end(process, "stopped")
+                self.tell(process.name, NodeStopped())
             case Note(text, fact):
                 self.trace.add(self.now, process.name, text)
                 if fact is not None:
                     for watcher in self.on_fact:
                         watcher(process.name, fact)
+                    self.tell(process.name, fact)
 
     def _set_timer(self, process: Process, key: TimerKey, at: Instant) -> None:
         self._timer_count += 1
@@ -274,7 +331,7 @@ class World:
             self._link_count += 1
             link = self._links[key] = Link(key, self._link_count, process.name, server)
             self._served[link.inbound] = link
-        if self.network.is_cut(link.client, link.server):
+        if self.network.is_down(link.client, link.server):
             return
         link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
         incarnation = self.processes[link.server].incarnation
@@ -309,7 +366,7 @@ class World:
 
     def _reply(self, name: InboundLink, frame: bytes) -> None:
         link = self._served.get(name)
-        if link is None or not link.open or self.network.is_cut(link.server, link.client):
+        if link is None or not link.open or self.network.is_down(link.server, link.client):
             return
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         incarnation = self.processes[link.client].incarnation
@@ -333,11 +390,11 @@ class World:
         link.open = False
         self._links.pop(link.key, None)
         self._served.pop(link.inbound, None)
-        if tell_client and self.runs(link.client) and not self.network.is_cut(link.server, link.client):
+        if tell_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
             incarnation = self.processes[link.client].incarnation
             when = self.network.arrival(self.now, link.server, link.client, link.back_at)
             self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(link.outbound)))
-        if tell_server and self.runs(link.server) and not self.network.is_cut(link.client, link.server):
+        if tell_server and self.runs(link.server) and not self.network.is_down(link.client, link.server):
             served_by = self.processes[link.server].incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
             self.at(when, lambda: self._deliver(link.server, served_by, LinkClosed(link.inbound)))

@@ -20,10 +20,8 @@ MODULES = {"google-crc32c": "google_crc32c", "python-snappy": "snappy", "kafka-p
 REASONS = {
     "pandas": "Spark Connect imports it; asked for to keep out pandas 3, which PySpark 4 does not know",
 }
-# What is imported without being asked for, and why it is there then.
-BROUGHT = {"hypothesis": "Hypothesis itself loads the module that imports it, by an entry point"}
 LOOKUPS = ("import_module", "find_spec")
-EXTRAS = ("arrow", "report", "spark", "speed")
+EXTRAS = ("arrow", "report", "spark", "speed", "testing")
 
 
 def names(requirements: Sequence[str]) -> list[str]:
@@ -53,24 +51,32 @@ def complaints(requirements: Sequence[str], reasons: Mapping[str, str], files: S
     found = [f"{name} is imported nowhere" for module, name in wanted.items() if module not in seen | reasons]
     found += [f"{name} is excused and {seen[name]} imports it" for name in reasons if name in seen]
     found += [f"{name} is excused and not asked for" for name in reasons if name not in wanted]
-    known = sys.stdlib_module_names | wanted.keys() | BROUGHT.keys() | {"kmirror"}
+    known = sys.stdlib_module_names | wanted.keys() | {"kmirror"}
     return found + [f"{place}: {module} is not asked for" for module, place in seen.items() if module not in known]
 
 
 def test_what_kmirror_asks_for_is_what_it_imports(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    assert set(extras) == {*EXTRAS, "bench", "test"}, "a new extra belongs to one of the two tests"
+    assert set(extras) == {*EXTRAS, "bench", "docs", "test"}, "a new extra belongs to one of these tests"
     requirements = [*project["dependencies"], *(text for extra in EXTRAS for text in extras[extra])]
     files = sources(root, "kmirror")
     assert complaints(requirements, REASONS, files) == []
-    assert BROUGHT.keys() <= {module for source in files for _, module in used(source)}
 
 
 def test_the_peers_of_the_benchmarks_are_imported_there(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     found = complaints(project["optional-dependencies"]["bench"], {}, sources(root, "benchmarks"))
     assert [text for text in found if text.endswith("imported nowhere")] == []
+
+
+def test_the_manual_is_built_by_what_its_extra_brings(root: Path) -> None:
+    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert names(extras["docs"]) == ["zensical", "mkdocstrings-python"]
+    assert '"-m", "zensical"' in (root / "manual/site.py").read_text("utf-8")
+    settings = tomllib.loads((root / "zensical.toml").read_text("utf-8"))
+    assert "python" in settings["project"]["plugins"]["mkdocstrings"]["handlers"]
+    assert "docs" in extras["test"][0], "`check` builds the manual"
 
 
 PLANTED = [

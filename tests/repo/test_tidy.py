@@ -15,7 +15,7 @@ def complaints(*files: Source) -> list[str]:
 
 
 def test_the_repository_is_tidy(root: Path) -> None:
-    assert complaints(*sources(root, "kmirror", "codegen", "tests")) == []
+    assert complaints(*sources(root, "kmirror", "codegen", "manual", "tests")) == []
 
 
 def test_the_check_command_is_tidy(root: Path) -> None:
@@ -31,6 +31,8 @@ PLANTED = [
     ("kmirror/log/a.py", HEAD + "\n" * tidy.FILE_LINES_MAX, "601 lines"),
     ("tests/a.py", HEAD + "def f():\n" + "    x = 1\n" * tidy.FUNCTION_LINES_MAX, "f has 71 lines"),
     ("kmirror/a.py", HEAD + "class A:\n    async def f(self):\n" + "        x = 1\n" * 70, "f has 71 lines"),
+    ("tests/a/b.py", HEAD + "x = Path(__file__).resolve().parents[3]\n", "parents[3] lies outside"),
+    ("tests/a.py", HEAD + "x = ROOT.parent / 'shared'\n", "ROOT.parent lies outside"),
     ("codegen/a.py", "x = 1\n", "no docstring"),
     ("kmirror/protocol/gen/a.py", "x = 1\n", "no docstring"),
     ("kmirror/log/__init__.py", '"""   """\n', "no docstring"),
@@ -45,6 +47,10 @@ PLANTED = [
 def test_a_planted_fault_is_reported(path: str, text: str, expected: str) -> None:
     (found,) = complaints(Source(path, text))
     assert expected in found
+
+
+def test_the_top_of_the_repository_is_inside() -> None:
+    assert complaints(Source("tests/a/b.py", HEAD + "x = Path(__file__).resolve().parents[2]\n")) == []
 
 
 def test_generated_files_may_be_long() -> None:

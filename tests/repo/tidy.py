@@ -43,4 +43,21 @@ def check_finished(source: Source) -> Iterator[str]:
             yield f"{source.path}:{number}: unfinished: {line.strip()}"
 
 
-RULES = (check_size, check_docstring, check_finished)
+def check_inside(source: Source) -> Iterator[str]:
+    """Complain about a path that leads out of the repository: who has only the repository has not what lies there."""
+    depth = source.path.count("/")
+    for node in ast.walk(source.tree):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "parents"
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, int)
+            and node.slice.value > depth
+        ):
+            yield f"{source.path}:{node.lineno}: {ast.unparse(node)} lies outside of the repository"
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "ROOT.parent":
+            yield f"{source.path}:{node.lineno}: ROOT.parent lies outside of the repository"
+
+
+RULES = (check_size, check_docstring, check_finished, check_inside)

@@ -168,14 +168,14 @@ def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() 
     """At its position stands another record of a later epoch: a fetch by offset alone would pass over "on b"."""
     p = pair(7, logs=WrittenLogs({TOPIC: [plain(0, 0, "both")]}), brokers=1)
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.a.produce(TOPIC, 0, [b"only on a", b"this too"])
     consumer = Consumer(p.a, TOPIC)
     assert texts(list(consumer)) == ["both", "only on a", "this too"]
     p.fail_over()
     p.b.produce(TOPIC, 0, [b"on b"])
     p.b.produce(TOPIC, 0, [b"on b again"])
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert p.a.log().log_end_offset > 3
     assert texts(list(consumer)) == ["on b", "on b again"]

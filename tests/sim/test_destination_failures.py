@@ -10,6 +10,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.facts import ReasonChanged
 from kmirror.sim.mirror import MirrorRow
 from tests.builders import marker
 from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
@@ -117,7 +118,7 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
         p.b.bump(9)
     before = p.b.await_leader().leader_epoch
     assert before == (9 if above else 4)
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     rows = stop_with_a_death_at(p, step)
     assert [row.last_mirrored_epoch for row in rows] == [4]
     assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whichever leader finishes"
@@ -144,7 +145,7 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 5, "all but the last marker")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     stop_with_a_death_at(p, step)
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0")]
@@ -182,6 +183,10 @@ def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
     p.hold(20, lambda: not resets(p.b.log()), "no reset before the followers have what the leader has")
     assert p.b.persisted().last_mirrored_epoch == NOT_SETTLED
     assert p.b.reason().startswith("not every member of ISR")
+    told = [seen.fact for seen in p.simulation.facts(ReasonChanged)]
+    assert (told[-1].state, told[-1].reason) == (MirrorState.STOPPING, p.b.reason())
+    assert all(f"{follower}" in told[-1].reason.rpartition("log end: ")[2] for follower in followers)
+    assert all(fact != before for fact, before in zip(told[1:], told, strict=False)), "told when it changes"
     for follower in followers:
         p.b.restart(follower)
     p.there.wait_for_state(MirrorState.STOPPED, [TP])

@@ -86,17 +86,17 @@ def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tupl
 
 
 def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
-    """Cut the clusters apart when `count` batches of the table have come across, and fail over."""
+    """Take the line down when `count` batches of the table have come across, and fail over."""
     # One batch to a fetch: the source serves all of it, for there every transaction is decided.
     p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.log_end_offset == count, f"{count} batches")
     if count:
-        p.simulation.cut(p.a, p.b)
+        p.simulation.line(p.a, p.b).take_down()
     else:
         p.there.wait_for_state(MirrorState.PREPARING, [TP])
-        p.simulation.cut(p.a, p.b)
+        p.simulation.line(p.a, p.b).take_down()
     p.run_until(lambda: p.b.log().high_watermark == count, "the followers")
     assert p.b.log().log_end_offset == count
     p.fail_over()
@@ -138,7 +138,7 @@ def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None
     p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
     rows = p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
     assert [(row.source_offset, row.destination_offset, row.lag) for row in rows] == [(4, 2, 2)], "D22"
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()
     assert p.cuts_of(p.b) == [(0, 2)]
     assert read_committed(p.b) == []
@@ -157,7 +157,7 @@ def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_comm
         producer.send(records(text))
     p.begin()
     assert p.b.log().log_end_offset == 1, "open transactions are above the source's LSO"
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()
     for name in ("t1", "t2"):
         commit(Producer(p.b, transactional_id=name), f"{name} on b")

@@ -139,9 +139,9 @@ def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
             (1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 700}),
             (1_200, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 700}),
             (1_300, "kill_controller", {"cluster": "b"}),
-            (1_400, "cut_link", {"one": "a", "other": "b", "one_way": True}),
-            (1_500, "slow_link", {"one": "a", "other": "b", "ms": 100, "for_ms": 300}),
-            (2_000, "lossy_link", {"one": "a", "other": "b", "ppm": 100_000}),
+            (1_400, "line_down", {"one": "a", "other": "b", "one_way": True}),
+            (1_500, "line_slow", {"one": "a", "other": "b", "ms": 100, "for_ms": 300}),
+            (2_000, "line_lossy", {"one": "a", "other": "b", "ppm": 100_000}),
             clients=(PRODUCER,),
         )
     )
@@ -149,7 +149,7 @@ def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
     assert spans == {
         ("broker", "a-1"): (1_000, 1_700),
         ("controller", "b-100"): (1_300, 4_000),
-        ("link", "a>b"): (1_400, 4_000),
+        ("line", "a>b"): (1_400, 4_000),
         ("slow", "a|b"): (1_500, 1_800),
         ("lossy", "a|b"): (2_000, 4_000),
     }
@@ -226,7 +226,7 @@ def test_a_plan_with_steps_and_clients_taken_out_still_runs(seed: int) -> None:
         (Step(0, "kill_broker", {"cluster": "a"}), "step 0: kill_broker needs broker"),
         (Step(0, "kill_broker", {"cluster": "a", "broker": 4}), "step 0: there is no node or site 'a-4'"),
         (Step(0, "kill_controller", {"cluster": "z"}), "step 0: there is no cluster 'z'"),
-        (Step(0, "cut_link", {"one": "a", "other": "b-x"}), "step 0: there is no node or site 'b-x'"),
+        (Step(0, "line_down", {"one": "a", "other": "b-x"}), "step 0: there is no node or site 'b-x'"),
         (Step(0, "create_mirror", {**AB, "servers": "q"}), "step 0: servers is a cluster or nobody, not 'q'"),
     ],
 )

@@ -48,11 +48,11 @@ def test_a_stop_with_steadily_overlapping_transactions_keeps_what_is_decided() -
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()
     assert p.cuts_of(p.b) == [(3, 5)], "one cut, to the last stable offset"
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert_equal(p.back)
     assert read_committed(p.a) == [(0, "one a"), (1, "two a")], "the failback empties nothing"
@@ -72,7 +72,7 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().high_watermark == 5, "all but the last marker")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()
     assert p.cuts_of(p.b) == [(1, 5)]
     assert values(p.b.log()) == [(0, "one a")]
@@ -85,7 +85,7 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
     """What the cut marker said is persisted before the leader cuts, or it would die with the leader."""
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.there.remove_topics([TOPIC])
 
     def reached() -> bool:
@@ -114,11 +114,11 @@ def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_t
     ]
     p = stop_after(4, log)
     assert read_committed(p.b) == [(0, "both have it")]
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.back.create()
     p.back.add_topics([TOPIC])
     p.run_until(lambda: p.a.log().log_end_offset == left, "the cut")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over(p.back)
     assert read_committed(p.a) == [(0, "both have it"), (1, "a alone")][:left], "both were committed"
     assert p.a.log().last_stable_offset == p.a.log().log_end_offset, "nothing hangs"
@@ -173,7 +173,7 @@ def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(whe
     if when != "mirroring":
         p.fail_over()
     if when == "preparing again":
-        p.simulation.cut(p.a, p.b)
+        p.simulation.line(p.a, p.b).take_down()
         p.there.add_topics([TOPIC])
         p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")
     others = [b for b in p.b.broker_ids if b != victim]
@@ -191,7 +191,7 @@ def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(whe
         p.fail_back()
         assert_equal(p.back)
     else:
-        p.simulation.heal(p.a, p.b)
+        p.simulation.line(p.a, p.b).bring_up()
         assert_equal(p.there)
 
 
@@ -208,19 +208,19 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     p.b.write("on b")
     p.b.settle()
     former = p.b.await_leader().broker_id
-    network = p.simulation.world.network
-    for broker_id in stale:
-        network.cut(f"b-{broker_id}", "b-controller")
+    to_controller = [p.simulation.line(f"b-{broker_id}", "b-controller") for broker_id in stale]
+    for line in to_controller:
+        line.take_down()
     elect_among_the_informed(p, former, stale)
     informed = p.b.image.partition(TP)
     assert informed is not None
-    network.cut("a", f"b-{informed.leader}")  # The one broker that could contradict them is out of reach for a while.
+    to_informed = p.simulation.line(p.a, f"b-{informed.leader}")
+    to_informed.take_down()  # The one broker that could contradict them is out of reach for a while.
     p.back.create({"bootstrap.servers": str(p.b.endpoint(stale[0])), "request.timeout.ms": "2000"})
     p.back.add_topics([TOPIC])
     p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")
-    network.heal("a", f"b-{informed.leader}")
-    for broker_id in stale:
-        network.heal(f"b-{broker_id}", "b-controller")
+    for line in (to_informed, *to_controller):
+        line.bring_up()
     mirrored(p.back)
     assert p.cuts_of(p.a) == [], "the source has the epoch, and nothing is above it"
 
@@ -271,7 +271,7 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
     ended_meanwhile.begin_transaction()
     ended_meanwhile.send(records("ended while preparing"))
     p.b.write("b3")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")
@@ -445,7 +445,7 @@ def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
     p = with_a_foreign_log(20)
     victim = mirrored_without_one(p)
     p.fail_over()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     other = Mirror("n", source=p.a, destination=p.b)
     other.create()
     other.add_topics([TOPIC])

@@ -64,11 +64,11 @@ def magics(log: PartitionLog) -> list[int]:
 
 
 def part(p: Pair, end: int) -> None:
-    """Begin to mirror, and cut the clusters off from each other when B's replicas have `end` messages or a few more."""
+    """Begin to mirror, and take the line down when B's replicas have `end` messages or a few more."""
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark >= end, f"{end} messages")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
 
 
 # -- copied as they are -----------------------------------------------------------------------
@@ -178,14 +178,14 @@ def test_a_log_of_old_messages_alone_fails_back_without_copying_it_again() -> No
     p = pair(logs=WrittenLogs({TOPIC: OLD}))
     p.begin()
     assert epochs(p.b.log()) == []
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.a.write("only on a")
     rows = p.fail_over()
     assert [row.last_mirrored_epoch for row in rows] == [0] and p.b.persisted().last_mirrored_epoch == 0
     (reset,) = resets(p.b.log())
     assert reset.partition_leader_epoch > 0, "above what old messages count as"
     p.b.write("kept")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert p.cuts_of(p.a) == [(8, 9)], "the record that B never had, and no old message"
     assert values(p.a.log()) == [*[(n, f"m{n}") for n in range(8)], (9, "kept")]
@@ -206,7 +206,7 @@ def test_a_failover_amid_old_messages_cuts_the_source_to_what_was_mirrored(elect
     assert 12 <= end < 40
     for n in range(40):  # Past the end of A's log, so that its offset is in B's range.
         p.b.write(f"b{n}")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert min(cut for cut, _ in p.cuts_of(p.a)) == end
     assert values(p.a.log())[: end + 1] == [*[(n, f"m{n}") for n in range(end)], (end + 1, "b0")]
@@ -220,11 +220,11 @@ def test_there_and_back_again_and_again() -> None:
     sides = [(p.there, p.b), (p.back, p.a)]
     for turn in range(4):
         mirror, destination = sides[turn % 2]
-        p.simulation.cut(p.a, p.b)
+        p.simulation.line(p.a, p.b).take_down()
         mirror.source.write(f"lost {turn}")
         p.fail_over(mirror)
         destination.write(f"after {turn}")
-        p.simulation.heal(p.a, p.b)
+        p.simulation.line(p.a, p.b).bring_up()
         reverse = sides[(turn + 1) % 2][0]
         if turn == 0:
             reverse.create()
@@ -240,10 +240,10 @@ def test_there_and_back_again_and_again() -> None:
 def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
     p = pair(logs=WrittenLogs({TOPIC: []}))
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()
     p.a.bump(p.b.await_leader().leader_epoch + 20)
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert_equal(p.back)
     assert len(resets(p.a.log())) == 1
@@ -284,7 +284,7 @@ def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: 
         p.b.restart(p.b.elect())
         p.b.settle()
     assert cuts == []
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     assert_equal(p.there)
     p.a.restart(p.a.elect())
     p.a.write("new")
@@ -319,7 +319,7 @@ def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
     lose(p.a, 12)
     for n in range(20):
         p.a.write(f"instead {n}")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.run_until(lambda: p.b.log().log_end_offset == 32, "what A wrote")
     if away:
         p.b.restart(absent)

@@ -59,12 +59,12 @@ def written(cluster: StagedCluster) -> list[str]:
 
 def test_a_mirror_that_asks_after_its_source_was_fed_anew() -> None:
     p, c, other = mirrored_by_a_third()
-    p.simulation.cut(p.a, c)
+    p.simulation.line(p.a, c).take_down()
     for number in range(6):
         p.b.write(f"b{number}")
     p.fail_back()
     assert p.a.log().log_end_offset > c.log().log_end_offset, "c's last epoch and offset are a's as well"
-    p.simulation.heal(p.a, c)
+    p.simulation.line(p.a, c).bring_up()
     p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
     assert_equal(other)
 
@@ -120,12 +120,12 @@ def test_a_chain_follows_its_source_down() -> None:
     other, last = mirror_of(p.a, c), mirror_of(c, d)
     assert_equal(other)
     assert_equal(last)
-    p.simulation.cut(c, d)
+    p.simulation.line(c, d).take_down()
     for number in range(6):
         p.b.write(f"b{number}")
     p.fail_back()
     p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
-    p.simulation.heal(c, d)
+    p.simulation.line(c, d).bring_up()
     p.run_until(lambda: written(d)[-1:] == ["b5"], "d to follow c")
     assert_equal(other)
     assert_equal(last)

@@ -53,12 +53,12 @@ def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
     p = pair(logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
     p.a.write("r1")
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.a.write("lost 1")  # In the epoch that B knows: the first phase keeps it, the second finds it.
     p.a.write("lost 2")
     rows = p.fail_over()
     p.b.write("kept")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert [row.last_mirrored_epoch for row in rows] == [1]
     assert p.cuts_of(p.a) == [(2, 4)]
@@ -71,7 +71,7 @@ def test_both_phases_cut_what_two_elections_left_behind() -> None:
     p = pair(3, logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
     p.a.write("r1")
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.a.write("lost in the same epoch")
     victim = p.a.elect()
     p.a.write("lost in the next epoch")
@@ -79,7 +79,7 @@ def test_both_phases_cut_what_two_elections_left_behind() -> None:
     p.a.settle()
     p.fail_over()
     p.b.write("kept")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert p.cuts_of(p.a) == [(3, 4), (2, 3)], "first the epoch above the last mirrored one, then inside it"
     assert values(p.a.log()) == [(0, "r0"), (1, "r1"), (3, "kept")]
@@ -98,12 +98,12 @@ def test_failover_and_failback_again_and_again_lose_nothing_that_was_mirrored() 
         source.write(f"before {turn}")
         expected.append(f"before {turn}")
         assert_equal(mirror)
-        p.simulation.cut(p.a, p.b)
+        p.simulation.line(p.a, p.b).take_down()
         source.write(f"lost {turn}")
         p.fail_over(mirror)
         destination.write(f"after {turn}")
         expected.append(f"after {turn}")
-        p.simulation.heal(p.a, p.b)
+        p.simulation.line(p.a, p.b).bring_up()
         reverse = sides[(turn + 1) % 2][0]
         if turn == 0:
             reverse.create()

@@ -18,7 +18,7 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     p = pair()
     topic_id = p.a.place_topic(replicas=((1, 2, 3), (2, 3, 1)))
     p.a.write("r0")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.there.create()
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
     reply = p.b.client.call(p.b.endpoints()[0], request, 0)
@@ -27,7 +27,7 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     p.simulation.run_for(span_s=5)
     assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
     assert TOPIC not in p.b.image.topics, "only the source knows its id"
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.run_until(lambda: TOPIC in p.b.image.topics, "the topic")
     made = p.b.image.topics[TOPIC]
     assert (made.topic_id, list(made.partitions)) == (topic_id, [0, 1])

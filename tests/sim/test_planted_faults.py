@@ -40,7 +40,7 @@ def client(name: str, kind: str, cluster: str = "a") -> ClientPlan:
 
 
 BROKER_2_AWAY = Step(500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 4_000})
-BROKER_2_FAR = Step(4_000, "slow_link", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 3_000})
+BROKER_2_FAR = Step(4_000, "line_slow", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 3_000})
 
 
 def late_joiner() -> Plan:
@@ -56,15 +56,15 @@ def read_while_late() -> Plan:
 
 def late_answer() -> Plan:
     """The brokers do not reach each other for longer than a producer waits for an answer."""
-    cut = Step(1_000, "cut_link", {"one": "a-1", "other": "a-2", "for_ms": 4_000})
-    return by_hand((cut,), [client("p0", "idempotent")])
+    apart = Step(1_000, "line_down", {"one": "a-1", "other": "a-2", "for_ms": 4_000})
+    return by_hand((apart,), [client("p0", "idempotent")])
 
 
 def power_lost() -> Plan:
     """Each broker in turn loses power, with a slow line between them, so that each has what the other has not yet."""
-    steps = [Step(500, "slow_link", {"one": "a-1", "other": "a-2", "ms": 400, "for_ms": 9_000})]
+    steps = [Step(500, "line_slow", {"one": "a-1", "other": "a-2", "ms": 400, "for_ms": 9_000})]
     steps += [
-        Step(at, "cut_power", {"cluster": "a", "broker": broker, "for_ms": 300})
+        Step(at, "lose_power", {"cluster": "a", "broker": broker, "for_ms": 300})
         for at, broker in ((2_000, 1), (2_100, 2), (7_000, 1), (7_100, 2))
     ]
     return by_hand(steps, [client("p0", "plain"), client("p1", "plain")])
@@ -80,7 +80,7 @@ def each_other() -> Plan:
             Step(150, "create_mirror", back),
             Step(200, "add", there),
             Step(4_000, "remove", there),
-            Step(5_900, "slow_link", {"one": "a", "other": "b", "ms": 400, "for_ms": 6_000}),
+            Step(5_900, "line_slow", {"one": "a", "other": "b", "ms": 400, "for_ms": 6_000}),
             Step(6_000, "add", there),
             Step(6_050, "add", back),
             Step(6_300, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 1_000}),
@@ -101,7 +101,7 @@ def stop_among_long_ones() -> Plan:
 def orders_while_away() -> Plan:
     """Cluster a writes; its topic is added to a mirror and removed again while the source is out of reach."""
     order = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
-    away = Step(800, "cut_link", {"one": "a", "other": "b", "for_ms": 5_000})
+    away = Step(800, "line_down", {"one": "a", "other": "b", "for_ms": 5_000})
     steps = Step(300, "create_mirror", order), away, Step(1_500, "add", order), Step(2_500, "remove", order)
     return by_hand(steps, [client("p0", "long"), client("p1", "plain")], clusters="ab", brokers=1)
 
@@ -119,7 +119,7 @@ def mirror_of_a_failback() -> Plan:
             Step(2_000, "remove", there),
             Step(2_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 1_000}),
             Step(3_500, "add", again),
-            Step(6_500, "cut_link", {"one": "a", "other": "c", "for_ms": 4_000}),
+            Step(6_500, "line_down", {"one": "a", "other": "c", "for_ms": 4_000}),
             Step(6_700, "add", back),
         ),
         [client("p0", "plain"), client("p1", "plain", "b")],

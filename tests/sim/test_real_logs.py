@@ -83,7 +83,7 @@ def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
     p.b.restart(victim)
     assert_equal(p.there, TOPICS)
     check()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.there.remove_topics(TOPICS)
     stopped(p.there, TOPICS)
     for tp in p.b.partitions(TOPICS):
@@ -105,7 +105,7 @@ def consumer_epochs(p: Pair, tp: TopicPartition) -> list[int]:
 @pytest.mark.decision("D10")
 def test_the_sample_fails_over_and_back_with_every_replica_equal() -> None:
     p = sample_pair(4)
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     tps = p.a.partitions(TOPICS)
     for tp in tps[::3]:
         p.a.write("lost", tp=tp)
@@ -113,6 +113,6 @@ def test_the_sample_fails_over_and_back_with_every_replica_equal() -> None:
     stopped(p.there, TOPICS)
     for tp in tps[::2]:
         p.b.write("kept", tp=tp)
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back(TOPICS)
     assert_equal(p.back, TOPICS)

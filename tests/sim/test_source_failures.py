@@ -55,15 +55,16 @@ def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_nex
     slow = {"mirror.metadata.refresh.interval.ms": "600000", "replica.fetch.backoff.ms": "2000"}
     p = pair(logs=WrittenLogs(LOGS), b_configs=slow)
     p.begin()
-    before, network = p.a.await_leader().broker_id, p.simulation.world.network
-    network.cut(f"a-{before}", "a-controller")
+    before = p.a.await_leader().broker_id
+    to_controller = p.simulation.line(f"a-{before}", "a-controller")
+    to_controller.take_down()
 
     def moved() -> bool:
         image = p.a.image.partition(TP)
         return image is not None and image.leader not in (before, -1)
 
     p.run_until(moved, "another leader")
-    network.heal(f"a-{before}", "a-controller")
+    to_controller.bring_up()
     p.a.settle()
     p.a.write("led by another")
     p.run_until(lambda: p.b.log().log_end_offset == p.a.log().log_end_offset, "B to follow", within_s=60)
@@ -315,12 +316,12 @@ def test_retention_ahead_of_the_mirror_restarts_at_the_source_log_start() -> Non
     logs = WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]})
     p = pair(logs=logs)
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     for text in ("l", "m", "n"):
         p.a.write(text)
     for partition in p.a.replicas(TP).values():
         partition.log.advance_log_start(13)
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     assert_equal(p.there)
     assert p.b.log().log_start_offset == 13
     assert values(p.b.log()) == [(13, "n")]

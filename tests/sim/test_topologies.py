@@ -39,7 +39,7 @@ def test_chain_of_three_clusters(name: str) -> None:
     p.a.write("through b")
     assert_equal(p.there)
     assert_equal(second)
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.fail_over()  # B's producer reset is a batch like any other for C.
     p.b.write("from b")
     assert_equal(second)
@@ -108,11 +108,11 @@ def test_bidirectional_mirroring_of_different_topics() -> None:
 def test_one_broker_on_each_side_goes_there_and_back() -> None:
     p = pair(logs=WrittenLogs(LOGS), brokers=1)
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.a.write("lost")
     p.fail_over()
     p.b.write("kept")
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back()
     assert_equal(p.back)
     assert [value for _, value in values(p.a.log())] == ["r0", "r1", "r2", "kept"]
@@ -140,14 +140,14 @@ def test_one_broker_restarts_in_every_state() -> None:
 @pytest.mark.decision("D34")
 def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     p.there.create()
     p.there.add_topics([TOPIC])
     p.simulation.run_for(span_s=5)
     assert TOPIC not in p.b.image.topics
     p.there.remove_topics([TOPIC])
     assert p.there.topics() == [], "nothing is left for the next topic of this name"
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.simulation.run_for(span_s=20)
     assert TOPIC not in p.b.image.topics, "the topic was removed from the mirror before it was created"
     p.there.add_topics([TOPIC])

@@ -51,7 +51,7 @@ def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
     p.a.write("r1")
     p.a.write("r2")
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     only(p, 2, kill=(1,))  # The unclean election; three records in epochs that B never hears of.
     for text in ("x1", "x2", "x3"):
         p.a.write(text)
@@ -61,7 +61,7 @@ def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
     for broker_id in (1, 3):
         p.a.restart(broker_id)
     p.a.settle()
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     p.fail_back(create=False)
     assert p.cuts_of(p.a) == [(1, 4)]
     assert_equal(p.back)
@@ -75,7 +75,7 @@ def stale_replica(p: Pair) -> int:
     p.a.write("r0")
     p.a.settle()
     p.begin()
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     only(p, 2, kill=(1, 3))  # The first election.
     p.a.bump(p.b.await_leader().leader_epoch)
     p.a.write("stale")
@@ -83,7 +83,7 @@ def stale_replica(p: Pair) -> int:
     p.a.restart(3)
     rows = p.fail_over()
     assert rows[0].last_mirrored_epoch == 0
-    p.simulation.heal(p.a, p.b)
+    p.simulation.line(p.a, p.b).bring_up()
     return 2
 
 

@@ -17,6 +17,7 @@ from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
+from kmirror.cluster.controller.facts import LeaderElected
 from kmirror.cluster.controller.metadata_log import (
     CloseMetadataLog,
     MetadataLog,
@@ -24,7 +25,7 @@ from kmirror.cluster.controller.metadata_log import (
     OpenMetadataLog,
 )
 from kmirror.cluster.controller.sessions import BrokerSessions
-from kmirror.cluster.images import Delta
+from kmirror.cluster.images import NO_LEADER, Delta
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
@@ -47,9 +48,11 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.failures import Failures, OnFailure
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 
@@ -254,10 +257,25 @@ class Controller:
         delta = Delta()
         last = self.context.log.append(now, records)
         for record in records:
-            self.image.apply(record, delta)
+            if isinstance(record, PartitionRecord | PartitionChangeRecord):
+                self._apply_partition(record, delta)
+            else:
+                self.image.apply(record, delta)
         self.image.offset = last
         if delta.alters_node(self.context.node_id):
             self._read_configs()
+
+    def _apply_partition(self, record: PartitionRecord | PartitionChangeRecord, delta: Delta) -> None:
+        """Replay a partition's record, and tell of its leader if it begins a leader epoch."""
+        tp = TopicPartition(self.image.topic_names[record.topic_id], record.partition_id)
+        before = self.image.partition(tp)
+        self.image.apply(record, delta)
+        after = self.image.partition(tp)
+        assert after is not None, "just applied"
+        if before is None or before.leader_epoch != after.leader_epoch:
+            unclean = before is not None and after.leader not in (NO_LEADER, *before.isr)
+            fact = LeaderElected(tp, after.leader, after.leader_epoch, after.isr, unclean)
+            self.outbox.note(str(fact), fact)
 
     def _read_configs(self) -> None:
         dynamic = self.image.broker_config(self.context.node_id)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.elections import fence_records, unfence_records
+from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.images import BrokerImage
-from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
@@ -34,10 +35,9 @@ class BrokerSessions:
 
     def on_timer(self, now: Instant) -> None:
         """Fence the brokers whose session has ended."""
-        timeout = self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
         for broker_id, heard in list(self._heard_from.items()):
-            if now - heard > timeout:
-                self.fence(now, broker_id)
+            if now - heard > self._timeout:
+                self.fence(now, broker_id, "its session has ended")
         self._watch(now)
 
     def reported(self, now: Instant, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
@@ -46,11 +46,11 @@ class BrokerSessions:
         before = self._heartbeats.state_of(broker)
         state = self._heartbeats.next_state(self._context.image, broker, request)
         if state is BrokerState.SHUTDOWN_NOW:
-            self.fence(now, broker_id)
+            self.fence(now, broker_id, "it shuts down")
         elif state is not before:
             change = {
                 BrokerState.UNFENCED: self.unfence,
-                BrokerState.FENCED: self.fence,
+                BrokerState.FENCED: lambda now, broker_id: self.fence(now, broker_id, "it asked to be"),
                 BrokerState.CONTROLLED_SHUTDOWN: self._begin_controlled_shutdown,
             }
             change[state](now, broker_id)
@@ -68,11 +68,20 @@ class BrokerSessions:
         self._heard_from.pop(broker_id, None)
         self._heartbeats.forget(broker_id)
 
-    def fence(self, now: Instant, broker_id: int) -> None:
+    def ends_at(self, broker_id: int) -> Instant | None:
+        """Return when the session of a broker ends if it says nothing more; None if it has none."""
+        heard = self._heard_from.get(broker_id)
+        return None if heard is None else heard + self._timeout
+
+    @property
+    def _timeout(self) -> Duration:
+        return self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
+
+    def fence(self, now: Instant, broker_id: int, why: str) -> None:
         """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again."""
         self.forget(broker_id)
         broker = self._context.image.brokers[broker_id]
-        self._context.outbox.note(f"fencing broker {broker_id}")
+        self._context.outbox.note(f"fencing broker {broker_id}: {why}", BrokerFenced(broker_id, why))
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
         ]
@@ -83,7 +92,7 @@ class BrokerSessions:
         """Unfence a broker; partitions without a leader may get one."""
         self._heard(now, broker_id)
         broker = self._context.image.brokers[broker_id]
-        self._context.outbox.note(f"unfencing broker {broker_id}")
+        self._context.outbox.note(f"unfencing broker {broker_id}", BrokerUnfenced(broker_id))
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
         ]

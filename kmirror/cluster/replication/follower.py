@@ -200,9 +200,9 @@ class ReplicaFetchers:
     ) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(followed)
-        end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._context.outbox.note(f"{followed.tp} follower cut at {end.offset} (was {log.log_end_offset})")
-        log.truncate_to(end.offset)
+        before = log.log_end_offset
+        log.truncate_to(cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
+        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before})")
 
     def on_error(
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
@@ -224,8 +224,9 @@ class ReplicaFetchers:
     def on_shorter(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Cut the log where the leader's ends."""
         log = self.log_of(followed)
-        self._context.outbox.note(f"{followed.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
+        before = log.log_end_offset
         log.truncate_to(offset)
+        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}), out of range")
 
     def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Remove everything, and begin where the leader's log begins."""

@@ -189,6 +189,15 @@ class Partition:
         follower = self.followers.get(replica)
         return follower is not None and follower.log_end != UNKNOWN_OFFSET and replica not in self.must_cut
 
+    def behind(self, members: tuple[int, ...]) -> list[int]:
+        """Return those of `members` that are not known to have all that this leader has."""
+        end = self.log.log_end_offset
+        return [
+            replica
+            for replica in members
+            if not self.has_confirmed(replica) or (replica != self.broker_id and self.followers[replica].log_end < end)
+        ]
+
     def unconfirmed(self, members: tuple[int, ...]) -> list[int]:
         """Return those of `members` that have not confirmed the last cut."""
         return [replica for replica in members if not self.has_confirmed(replica)]

@@ -13,6 +13,7 @@ import construct as c
 from kmirror.logdir.dissect.core import VARINT, VARLONG, Field, field, sized_bytes, value_of
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
+from kmirror.records.instants import utc_text
 
 # -- what values mean -------------------------------------------------------------------------
 
@@ -25,27 +26,7 @@ def time_of(stamp: int) -> str:
     """Return a timestamp as people write it, in UTC; "no timestamp" for -1."""
     if stamp == -1:
         return "no timestamp"
-    days, rest = divmod(stamp, 86_400_000)
-    year, month, day = _date(days)
-    if not 1 <= year <= 9999:
-        return "outside the years 1 to 9999"
-    minutes, milliseconds = divmod(rest, 60_000)
-    clock = f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
-    return f"{year:04}-{month:02}-{day:02} {clock}Z"
-
-
-def _date(days: int) -> tuple[int, int, int]:
-    """Return year, month and day of the day so many after 1970-01-01.
-
-    Counted from a first of March: the leap day is then a year's last, and months of 153 days in five repeat.
-    """
-    era, day_of_era = divmod(days + 719_468, 146_097)  # 400 years from 0000-03-01 on.
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    months = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * months + 2) // 5 + 1
-    month = months + 3 if months < 10 else months - 9
-    return era * 400 + year_of_era + (month <= 2), month, day
+    return utc_text(stamp).replace("T", " ")
 
 
 def _codec(attributes: int) -> str:

@@ -28,15 +28,10 @@ from kmirror.protocol.gen.snapshot_header_record import SnapshotHeaderRecord
 from kmirror.protocol.gen.voters_record import VotersRecord
 from kmirror.protocol.message import Message
 from kmirror.records.control import ControlRecord, ControlType, parse_control
-from kmirror.records.layout import TimestampType
+from kmirror.records.layout import TIMESTAMP_NAMES
 
 Write = Callable[[str], object]
 
-TIMESTAMP_NAMES: Final = {
-    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
-    TimestampType.CREATE_TIME: "CreateTime",
-    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
-}
 # What Kafka prints before the JSON of a control record. It does not know MIRROR_PID_RESET; ours follows the others.
 _CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
     ControlType.LEADER_CHANGE: ("LeaderChange:", LeaderChangeMessage),

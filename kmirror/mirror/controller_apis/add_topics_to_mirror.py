@@ -6,11 +6,12 @@ gets its config ahead of time and is created by the metadata sync with the sourc
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.controller_apis.membership import check_mirror
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
@@ -27,12 +28,10 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
-    denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
-    if denied:
-        response.error_code, response.error_message = denied, denied.text
-        return Decision((), response)
-    if (ResourceType.MIRROR, mirror) not in context.image.configs:
-        response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
+    try:
+        check_mirror(context, rights, mirror)
+    except ApiError as refused:
+        response.error_code, response.error_message = refused.error, str(refused)
         return Decision((), response)
     unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in request.topics])
     records: list[Message] = []

@@ -12,6 +12,7 @@ from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.mirror.controller_apis.membership import mirror_configs
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope
@@ -28,10 +29,7 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
     """Return the changes of a mirror's configs; raises ApiError."""
     if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
-    name = resource.resource_name
-    known = context.image.configs.get((ResourceType.MIRROR, name))
-    if known is None:
-        raise ApiError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
+    known = mirror_configs(context, resource.resource_name)
     learned = {
         config.name: config.value
         for config in resource.configs

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.mirror.controller_apis.membership import check_mirror, membership
+from kmirror.mirror.naming import MIRROR_NAME, Assignment
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
@@ -15,7 +16,6 @@ from kmirror.protocol.gen.remove_topics_from_mirror_response import (
     TopicResult,
 )
 from kmirror.protocol.message import Message
-from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
@@ -24,12 +24,10 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     assert isinstance(request, RemoveTopicsFromMirrorRequest)
     mirror = request.mirror_name
     response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
-    denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
-    if denied:
-        response.error_code, response.error_message = denied, denied.text
-        return Decision((), response)
-    if (ResourceType.MIRROR, mirror) not in context.image.configs:
-        response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
+    try:
+        check_mirror(context, rights, mirror)
+    except ApiError as refused:
+        response.error_code, response.error_message = refused.error, str(refused)
         return Decision((), response)
     unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in request.topics])
     records: list[Message] = []
@@ -49,15 +47,3 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                 )
             )
     return Decision(records, response)
-
-
-def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
-    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror."""
-    value = context.image.topic_config(topic).get(MIRROR_NAME, "")
-    assignment = parse(value)
-    if assignment is None:
-        known = topic in context.image.topics
-        return ErrorCode.UNKNOWN_MIRROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
-    if assignment.mirror != mirror:
-        return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment
-    return ErrorCode.NONE, assignment

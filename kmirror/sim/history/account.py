@@ -135,7 +135,7 @@ class StateSeen:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something was away or cut: [begin, end); end is -1 while it lasts."""
+    """Something was away, down or disturbed: [begin, end); end is -1 while it lasts."""
 
     kind: str
     """broker, controller, link."""

@@ -18,6 +18,7 @@ from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.workloads import KINDS
+from kmirror.sim.lines import Line
 
 Args = Mapping[str, Value]
 
@@ -51,13 +52,13 @@ class Hands:
             self.scene.note(f"step {number} skipped: {skipped}")
 
     def end_faults(self) -> None:
-        """Start what is down, heal what is cut."""
+        """Start the nodes that are down, bring up the lines that are."""
         self.over = True
-        scene, network = self.scene, self.scene.simulation.world.network
+        scene = self.scene
         scene.traps.clear()
         for kind, subject in list(scene.open_spans):
-            if kind == "link":
-                network.heal(*_ends(scene, subject))
+            if kind == "line":
+                _line(scene, subject).bring_up()
             elif kind in ("slow", "lossy"):
                 self._calm(kind, subject)
             scene.end_span(kind, subject)
@@ -66,7 +67,7 @@ class Hands:
                 if not cluster.runs(node_id):
                     cluster.restart(node_id)
         scene.simulation.world.trace.add(scene.simulation.world.now, "history", "faults end")
-        scene.note("faults end: all that is down is started, all that is cut is healed")
+        scene.note("faults end: every node runs, every line is up")
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -100,43 +101,41 @@ class Hands:
         if for_ms > 0:
             self.scene.after_ms(for_ms, lambda: None if self.over else undo())
 
-    # -- links --------------------------------------------------------------------------------
+    # -- lines --------------------------------------------------------------------------------
 
-    def cut(self, subject: str, for_ms: int) -> None:
-        """Cut `a|b` both ways or `a>b` one way; Skipped if it is cut already."""
+    def take_down(self, subject: str, for_ms: int) -> None:
+        """Take down the line `a|b` both ways, or `a>b` one way; Skipped if it is down already."""
         scene = self.scene
-        if ("link", subject) in scene.open_spans:
-            raise StepSkipped(f"{subject} is cut")
-        network = scene.simulation.world.network
-        one, other = _ends(scene, subject)
-        (network.cut if "|" in subject else network.cut_one_way)(one, other)
-        self._note(f"cut {subject}")
-        scene.begin_span("link", subject)
-        self._later(for_ms, lambda: self._heal(subject))
+        if ("line", subject) in scene.open_spans:
+            raise StepSkipped(f"the line {subject} is down")
+        _line(scene, subject).take_down()
+        scene.note(f"network: line {subject} down")
+        scene.begin_span("line", subject)
+        self._later(for_ms, lambda: self._bring_up(subject))
 
-    def _heal(self, subject: str) -> None:
+    def _bring_up(self, subject: str) -> None:
         scene = self.scene
-        if ("link", subject) not in scene.open_spans:
+        if ("line", subject) not in scene.open_spans:
             return
-        scene.simulation.world.network.heal(*_ends(scene, subject))
-        scene.end_span("link", subject)
-        # Another cut of the same ends, one way or both, lasts on.
+        line = _line(scene, subject)
+        line.bring_up()
+        scene.end_span("line", subject)
+        scene.note(f"network: line {subject} up")
+        # What another step took down between the same ends, one way or both, stays down.
         for kind, other in scene.open_spans:
-            if kind == "link" and _ends(scene, other) in (_ends(scene, subject), _ends(scene, subject)[::-1]):
-                network = scene.simulation.world.network
-                (network.cut if "|" in other else network.cut_one_way)(*_ends(scene, other))
-        self._note(f"healed {subject}")
+            if kind == "line" and set(_line(scene, other).directions) & set(line.directions):
+                _line(scene, other).take_down()
 
     def disturb(self, kind: str, subject: str, amount: int, for_ms: int) -> None:
         """Make a line slow (milliseconds more) or lossy (packets per million); Skipped if it is so already."""
         scene = self.scene
         if (kind, subject) in scene.open_spans:
             raise StepSkipped(f"{subject} is {kind}")
-        network = scene.simulation.world.network
+        line, network = _line(scene, subject), scene.simulation.world.network
         if kind == "slow":
-            network.slow_down(*_ends(scene, subject), amount * MILLISECOND)
+            network.slow_down(line.one, line.other, amount * MILLISECOND)
         else:
-            network.lose(*_ends(scene, subject), amount)
+            network.lose(line.one, line.other, amount)
         self._note(f"{kind} {subject} {amount}")
         scene.begin_span(kind, subject)
         self._later(for_ms, lambda: self._calm(kind, subject))
@@ -144,8 +143,8 @@ class Hands:
     def _calm(self, kind: str, subject: str) -> None:
         scene = self.scene
         if (kind, subject) in scene.open_spans:
-            network = scene.simulation.world.network
-            (network.slow_down if kind == "slow" else network.lose)(*_ends(scene, subject), 0)
+            line, network = _line(scene, subject), scene.simulation.world.network
+            (network.slow_down if kind == "slow" else network.lose)(line.one, line.other, 0)
             scene.end_span(kind, subject)
             self._note(f"{kind} {subject} no more")
 
@@ -155,10 +154,10 @@ class Hands:
         self.scene.note(f"network: {text}")
 
 
-def _ends(scene: Scene, subject: str) -> tuple[str, str]:
-    """Return the sites or processes that `a|b`, `a>b` or `a-1|a-100` is about."""
+def _line(scene: Scene, subject: str) -> Line:
+    """Return the line that `a|b`, `a>b` or `a-1|a-100` names."""
     one, other = subject.replace(">", "|").split("|")
-    return _place(scene, one), _place(scene, other)
+    return scene.simulation.line(_place(scene, one), _place(scene, other), one_way=">" in subject)
 
 
 def _place(scene: Scene, name: str) -> str:
@@ -177,7 +176,7 @@ def _kill(hands: Hands, args: Args) -> None:
     hands.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
 
 
-def _cut_power(hands: Hands, args: Args) -> None:
+def _lose_power(hands: Hands, args: Args) -> None:
     """A broker loses power while others have all that it has: acks=all promises that much, and no more."""
     cluster, broker_id = str(args["cluster"]), int(args["broker"])
     found = hands.scene.clusters[cluster]
@@ -248,16 +247,16 @@ def _kill_when(hands: Hands, args: Args) -> None:
     scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
 
 
-def _cut_link(hands: Hands, args: Args) -> None:
+def _line_down(hands: Hands, args: Args) -> None:
     way = ">" if args.get("one_way", False) else "|"
-    hands.cut(f"{args['one']}{way}{args['other']}", _for_ms(args))
+    hands.take_down(f"{args['one']}{way}{args['other']}", _for_ms(args))
 
 
-def _slow_link(hands: Hands, args: Args) -> None:
+def _line_slow(hands: Hands, args: Args) -> None:
     hands.disturb("slow", f"{args['one']}|{args['other']}", int(args["ms"]), _for_ms(args))
 
 
-def _lossy_link(hands: Hands, args: Args) -> None:
+def _line_lossy(hands: Hands, args: Args) -> None:
     hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
 
 
@@ -303,10 +302,10 @@ ROWS: tuple[Action, ...] = (
     Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(
-        "cut_power",
+        "lose_power",
         "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
         "cluster broker",
-        _cut_power,
+        _lose_power,
     ),
     Action(
         "kill_replica", "Kill whoever leads a partition, or follows: `victim`.", "cluster topic victim", _kill_replica
@@ -315,13 +314,15 @@ ROWS: tuple[Action, ...] = (
     Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster),
     Action(
         "kill_when",
-        "Kill `victim` in the event after a partition comes to a state, or is cut.",
+        "Kill `victim` in the event after a partition comes to a state, or its log is cut.",
         "cluster source topic on victim",
         _kill_when,
     ),
-    Action("cut_link", "Cut two sites or nodes from each other, both ways or one way.", "one other", _cut_link),
-    Action("slow_link", "Make everything between two sites or nodes slower.", "one other ms", _slow_link),
-    Action("lossy_link", "Lose packets between two sites or nodes.", "one other ppm", _lossy_link),
+    Action(
+        "line_down", "Take down the line between two sites or nodes, both ways or one way.", "one other", _line_down
+    ),
+    Action("line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow),
+    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy),
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
 assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"

@@ -44,8 +44,8 @@ def _go_on(story: Story, line: Line) -> bool:
 
 
 @_on_line(ADDED)
-def _failover_cut(story: Story, line: Line) -> bool:
-    story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
+def _failover_unreachable(story: Story, line: Line) -> bool:
+    story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
     story.wait(300, 1_500)
     story.fail_over(line)
     return True
@@ -74,7 +74,7 @@ def _again(story: Story, line: Line) -> bool:
         story.remove(line)
         story.wait(100, 2_500)
     if story.rng.chance(1, 4):
-        story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(1_500, 4_000))
+        story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(1_500, 4_000))
     story.add(line)
     return True
 
@@ -83,7 +83,7 @@ def _again(story: Story, line: Line) -> bool:
 def _hasty(story: Story, line: Line) -> bool:
     """Add, and remove before much can have happened; now and then the source is away all the while."""
     if story.rng.chance(1, 2):
-        story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
+        story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
         story.wait(0, 200)
         story.add(line)
         story.wait(300, 1_800)
@@ -112,7 +112,7 @@ def _both_ways(story: Story, line: Line) -> bool:
 @_on_line(NEW, flips=True)
 def _back_to_nothing(story: Story, line: Line) -> bool:
     """The mirror stops before it had anything, and then the topics are failed back."""
-    story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
+    story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
     story.wait(0, 200)
     story.add(line)
     story.wait(500, 2_000)
@@ -265,7 +265,7 @@ def _broker_away(story: Story) -> bool:
 def _lose_power(story: Story) -> bool:
     cluster = story.cluster()
     story.step(
-        "cut_power",
+        "lose_power",
         cluster=cluster,
         broker=story.broker(cluster),
         for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
@@ -327,25 +327,25 @@ def _kill_at(story: Story, line: Line) -> bool:
 
 
 @_on_line()
-def _cut_sites(story: Story, line: Line) -> bool:
+def _line_down(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
-    story.step("cut_link", one=one, other=other, for_ms=story.rng.between(400, 6_000))
+    story.step("line_down", one=one, other=other, for_ms=story.rng.between(400, 6_000))
     return True
 
 
 @_on_line()
-def _cut_one_way(story: Story, line: Line) -> bool:
+def _one_way_down(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     if story.rng.chance(1, 2):
         one, other = other, one
-    story.step("cut_link", one=one, other=other, one_way=True, for_ms=story.rng.between(500, 5_000))
+    story.step("line_down", one=one, other=other, one_way=True, for_ms=story.rng.between(500, 5_000))
     return True
 
 
 @_on_line()
 def _slow(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
-    story.step("slow_link", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
+    story.step("line_slow", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
     return True
 
 
@@ -353,7 +353,7 @@ def _slow(story: Story, line: Line) -> bool:
 def _lossy(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step(
-        "lossy_link",
+        "line_lossy",
         one=one,
         other=other,
         ppm=story.rng.between(20_000, 300_000),
@@ -362,11 +362,11 @@ def _lossy(story: Story, line: Line) -> bool:
     return True
 
 
-def _cut_controller(story: Story) -> bool:
+def _controller_unreachable(story: Story) -> bool:
     """A broker goes on serving what it knew when it lost its controller."""
     cluster = story.cluster()
     story.step(
-        "cut_link",
+        "line_down",
         one=f"{cluster}-{story.broker(cluster)}",
         other=f"{cluster}-{CONTROLLER_ID}",
         for_ms=story.drawn(LONG_MS),
@@ -375,7 +375,7 @@ def _cut_controller(story: Story) -> bool:
     return True
 
 
-def _cut_replica(story: Story) -> bool:
+def _replica_unreachable(story: Story) -> bool:
     """Two brokers of a cluster do not reach each other: a follower leaves the ISR, and both live on."""
     found = [name for name, cluster in story.clusters.items() if cluster.brokers > 1]
     if not found:
@@ -383,7 +383,7 @@ def _cut_replica(story: Story) -> bool:
     cluster = story.rng.choice(found)
     one = story.broker(cluster)
     other = one % story.clusters[cluster].brokers + 1
-    story.step("cut_link", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
+    story.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
     return True
 
 
@@ -426,7 +426,7 @@ def _unclean_election(story: Story, line: Line) -> bool:
 
 @_on_line(REMOVED, ADDED)
 def _stale_leader(story: Story, line: Line) -> bool:
-    """A broker that is cut off still names the old leader, another one leads, and the topics are failed back."""
+    """A broker without its controller still names the old leader, another one leads, and the topics are failed back."""
     if story.clusters[line.destination].brokers < 2:
         return False
     cluster = line.destination
@@ -434,7 +434,7 @@ def _stale_leader(story: Story, line: Line) -> bool:
         story.fail_over(line)
         story.wait(800, 2_500)
     story.step(
-        "cut_link",
+        "line_down",
         one=f"{cluster}-{story.broker(cluster)}",
         other=f"{cluster}-{CONTROLLER_ID}",
         for_ms=story.rng.between(5_000, 9_000),
@@ -451,7 +451,7 @@ def _stale_leader(story: Story, line: Line) -> bool:
 
 MOVES: dict[str, Move] = {
     "go_on": _go_on,
-    "failover_cut": _failover_cut,
+    "failover_unreachable": _failover_unreachable,
     "failover_dead": _failover_dead,
     "back_at_once": _back_at_once,
     "again": _again,
@@ -474,12 +474,12 @@ MOVES: dict[str, Move] = {
     "kill_some_leader": _kill_some_leader,
     "kill_at": _kill_at,
     "source_away": _source_away,
-    "cut_sites": _cut_sites,
-    "cut_one_way": _cut_one_way,
+    "line_down": _line_down,
+    "one_way_down": _one_way_down,
     "slow": _slow,
     "lossy": _lossy,
-    "cut_controller": _cut_controller,
-    "cut_replica": _cut_replica,
+    "controller_unreachable": _controller_unreachable,
+    "replica_unreachable": _replica_unreachable,
     "away_during": _away_during,
     "unclean_election": _unclean_election,
     "stale_leader": _stale_leader,

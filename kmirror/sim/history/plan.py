@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from kmirror.errors import UsageError
+
 Value = str | int | bool
 
 
@@ -44,7 +46,7 @@ class Step:
 
     at_ms: int
     action: str
-    """A row of actions.ACTIONS, such as add, remove, kill_broker, cut_link."""
+    """A row of actions.ACTIONS, such as add, remove, kill_broker, line_down."""
     args: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -58,7 +60,7 @@ class Plan:
     clients: tuple[ClientPlan, ...]
     steps: tuple[Step, ...]
     faults_end_ms: int
-    """Here all faults end: what is down is started, what is cut is healed, clients end their transactions."""
+    """Here all faults end: nodes are started, lines come up, clients end their transactions."""
     converge_ms: int
     """So long everything may take after that to come to rest."""
     topics: Mapping[str, str] = field(default_factory=dict)
@@ -70,8 +72,16 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Return the plan that `text` holds; ValueError, KeyError or TypeError if it holds none."""
-        raw: dict[str, Any] = json.loads(text)
+        """Return the plan that `text` holds; UsageError if it holds none. Whether it can be run is not asked here."""
+        try:
+            return cls._from_raw(json.loads(text))
+        except KeyError as error:
+            raise UsageError(f"this is not a plan: it has no {error.args[0]!r}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UsageError(f"this is not a plan: {' '.join(str(error).split())}") from None
+
+    @classmethod
+    def _from_raw(cls, raw: dict[str, Any]) -> Plan:
         return cls(
             seed=raw["seed"],
             profile=raw["profile"],

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kmirror.errors import UsageError
+from kmirror.kernel.arguments import nearest, text
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -33,7 +36,7 @@ class Profile:
 
 # fmt: off
 STORY: dict[str, int] = {
-    "go_on": 20, "failover_cut": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
+    "go_on": 20, "failover_unreachable": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
 }
 ODD: dict[str, int] = {
     "both_ways": 3, "back_to_nothing": 3, "wrong_servers": 3, "local_topic": 2, "no_such_thing": 2, "more_topics": 2,
@@ -45,7 +48,7 @@ NODES: dict[str, int] = {
     "kill_at": 8, "source_away": 3,
 }
 LINKS: dict[str, int] = {
-    "cut_sites": 4, "cut_one_way": 3, "slow": 2, "lossy": 2, "cut_controller": 4, "cut_replica": 4,
+    "line_down": 4, "one_way_down": 3, "slow": 2, "lossy": 2, "controller_unreachable": 4, "replica_unreachable": 4,
 }
 REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
@@ -74,23 +77,23 @@ ROWS: tuple[Profile, ...] = (
         {"overlapping": 6, "long": 2, "abandoned": 2, "fenced": 2, "short": 2}, pause_ms=(150, 500), third_cluster=10,
     ),
     Profile(
-        "control", "Controllers away, brokers cut off from them and serving what they knew.", (20, 28),
-        {**_more(STORY, 3), **_more(CONTROL, 6), "bounce_controller": 6, "controller_away": 8, "cut_controller": 12,
-         "kill_some_leader": 6, "kill_at": 6}, MIX, third_cluster=10, single_broker=0,
+        "control", "Controllers away, brokers out of their reach that go on serving what they knew.", (20, 28),
+        {**_more(STORY, 3), **_more(CONTROL, 6), "bounce_controller": 6, "controller_away": 8,
+         "controller_unreachable": 12, "kill_some_leader": 6, "kill_at": 6}, MIX, third_cluster=10, single_broker=0,
     ),
     Profile(
         "replicas", "Replicas away for longer than the ISR tolerates, elections clean and unclean.", (20, 28),
-        {**_more(STORY, 3), **_more(REPLICAS, 4), "broker_away": 8, "cut_replica": 8, "kill_some_leader": 8,
+        {**_more(STORY, 3), **_more(REPLICAS, 4), "broker_away": 8, "replica_unreachable": 8, "kill_some_leader": 8,
          "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0,
     ),
     Profile(
         "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
         {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
-         "cut_sites": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
+         "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
     ),
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
-        {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "cut_sites": 4}, MIX,
+        {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX,
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
@@ -98,3 +101,11 @@ ROWS: tuple[Profile, ...] = (
 )
 # fmt: on
 PROFILES: dict[str, Profile] = {row.name: row for row in ROWS}
+
+
+def checked_profile(name: str) -> Profile:
+    """Return the profile of this name; UsageError if there is none."""
+    found = PROFILES.get(text("profile", name))
+    if found is None:
+        raise UsageError(f"there is no profile {name!r}{nearest(name, PROFILES)}; there are {', '.join(PROFILES)}")
+    return found

@@ -45,7 +45,7 @@ class Scene:
     story: list[tuple[Instant, str]] = field(default_factory=list)
     traps: list[Trap] = field(default_factory=list)
     open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
-    """(kind, subject) of what is away or cut now, with the instant at which it began."""
+    """(kind, subject) of what is away, down or disturbed now, with the instant at which it began."""
     began: Instant = 0
     writing: bool = True
     """Producers go on; then they end what they are at and stop."""
@@ -84,7 +84,7 @@ class Scene:
         self.open_spans[kind, subject] = self.now
 
     def end_span(self, kind: str, subject: str) -> None:
-        """Write down what was away or cut until now; nothing if it was not."""
+        """Write down what was away, down or disturbed until now; nothing if it was not."""
         begin = self.open_spans.pop((kind, subject), None)
         if begin is not None:
             self.account.spans.append(Span(kind, subject, begin, self.now))

@@ -3,8 +3,8 @@
     reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
     yield Sleep(200)
 
-A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of
-its own at the cluster's site, so that a cut between sites parts a cluster from the others and not from its clients.
+A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of its own at
+the cluster's site, so that a line that is down between sites parts a cluster from the others and not from its clients.
 """
 
 from __future__ import annotations

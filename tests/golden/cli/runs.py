@@ -1,15 +1,14 @@
-"""Runs of real clusters: a sample in the repository, all of them where the fixtures are at hand."""
+"""Runs of real clusters: a sample that lies open, and all of them."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.recorded import RUNS, recorded_runs
+
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
-# Beside the repository, where they are at hand.
-FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
-RUNS = ("kraft-4.3", "epochs-4.3", "legacy-2.1", "crash-4.3")
+WHOLE = recorded_runs()
 
 
 class DumpCase(NamedTuple):
@@ -47,5 +46,5 @@ def partition_folders(*tops: Path) -> list[Path]:
 
 
 def log_folders() -> list[Path]:
-    """Return the `log.dirs` of all fixtures as a clean shutdown left them."""
-    return [path for run in RUNS for path in sorted((FIXTURES / run).glob("**/data")) if path.parent.name != "before"]
+    """Return the `log.dirs` of all runs as a clean shutdown left them."""
+    return [path for run in RUNS for path in sorted((WHOLE / run).glob("**/data")) if path.parent.name != "before"]

@@ -13,7 +13,9 @@ from click.testing import CliRunner
 
 from kmirror.cli.cat import command
 from kmirror.logdir.partition import partition_paths
-from tests.golden.cli.runs import FIXTURES, RUNS, SAMPLE
+from tests.catted import as_recorded
+from tests.golden.cli.runs import SAMPLE, WHOLE
+from tests.recorded import RUNS
 
 _WHOLE_BYTES_MAX = 1024
 # What the broker was asked: the key in offsets.json and the timestamp.
@@ -25,7 +27,7 @@ _ANSWERED_WRONG = {("legacy-2.1", "v1-compacted-0"), ("legacy-2.1", "v2-compacte
 def cat(folder: Path, *options: str) -> list[dict[str, Any]]:
     result = CliRunner().invoke(command, [str(folder), "-o", "json", *options])
     assert result.exception is None, result.exception
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [as_recorded(json.loads(line)) for line in result.stdout.splitlines()]
 
 
 def told(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any]]:
@@ -73,15 +75,14 @@ def test_sample(run: Path, folder: Path) -> None:
 def fixture_folders() -> list[tuple[Path, Path]]:
     tops = {run: ["data"] for run in RUNS} | {"epochs-4.3": [f"broker-{number}/data" for number in (1, 2, 3)]}
     return [
-        (FIXTURES / run, folder)
+        (WHOLE / run, folder)
         for run, names in tops.items()
         for name in names
-        for folder in partition_paths(FIXTURES / run / name)
+        for folder in partition_paths(WHOLE / run / name)
         if not folder.name.startswith("__cluster_metadata")
     ]
 
 
-@pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
 def test_every_partition_of_every_run() -> None:
     folders = fixture_folders()
     assert len(folders) > 80
@@ -89,7 +90,6 @@ def test_every_partition_of_every_run() -> None:
         check(run, folder)
 
 
-@pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
 def test_a_timestamp_leads_where_the_broker_said() -> None:
     lookups = 0
     for run, folder in fixture_folders():

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
-from tests.golden.cli.runs import FIXTURES, SAMPLE, DumpCase, dump_cases
+from tests.golden.cli.runs import SAMPLE, WHOLE, DumpCase, dump_cases
 
 
 def check(case: DumpCase, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,9 +39,8 @@ def test_sample_has_every_kind_of_file_and_both_endings() -> None:
     assert {case.exit_code for case in cases} == {0, 1}
 
 
-@pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
 def test_every_recorded_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = dump_cases(FIXTURES)
+    cases = dump_cases(WHOLE)
     assert len(cases) > 450
     for case in cases:
         check(case, monkeypatch)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.verify import command
-from tests.golden.cli.runs import FIXTURES, SAMPLE, log_folders
+from tests.golden.cli.runs import SAMPLE, WHOLE, log_folders
 
 
 def check_clean(folder: Path) -> None:
@@ -26,7 +26,6 @@ def test_sample_is_clean(run: str) -> None:
     check_clean(SAMPLE / "logs" / run / "data")
 
 
-@pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
 def test_every_folder_of_a_clean_shutdown_is_clean() -> None:
     folders = [folder for folder in log_folders() if "expected" not in folder.parts]
     assert len(folders) == 7
@@ -34,9 +33,8 @@ def test_every_folder_of_a_clean_shutdown_is_clean() -> None:
         check_clean(folder)
 
 
-@pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
 def test_damage_is_found_and_nothing_else() -> None:
-    top = FIXTURES / "crash-4.3" / "before"
+    top = WHOLE / "crash-4.3" / "before"
     result = CliRunner().invoke(command, [str(top)], standalone_mode=False)
     assert result.return_value == 1
     *faults, summary = result.stdout.splitlines()

@@ -1,9 +1,8 @@
-"""Partition folders that a real broker wrote: a sample in the repository, all of them where they are at hand."""
+"""Partition folders that a real broker wrote: a sample that lies open, and all of them."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,10 +13,9 @@ from kmirror.log.config import DAY_MS, LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
+from tests.recorded import recorded_runs
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "log"
-# Beside the repository, where they are at hand.
-FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 
 # index.interval.bytes of the topics whose config says so.
 INTERVALS = {
@@ -126,17 +124,16 @@ def sample() -> tuple[Folder, ...]:
 
 @cache
 def wide() -> tuple[Folder, ...]:
-    """Every folder of the fixtures; empty where they are not at hand. Which of them are v2 is for the test to say."""
-    if not FIXTURES.exists():
-        return ()
+    """Every folder of the recorded runs. Which of them are v2 is for the test to say."""
+    top = recorded_runs()
     found: list[Folder] = []
     for run in ("kraft-4.3", "epochs-4.3", "crash-4.3", "legacy-2.1"):
-        told = json.loads((FIXTURES / run / "offsets.json").read_text())
-        topics = json.loads((FIXTURES / run / "cluster.json").read_text())["topics"]
+        told = json.loads((top / run / "offsets.json").read_text())
+        topics = json.loads((top / run / "cluster.json").read_text())["topics"]
         directories = ["broker-1/data", "broker-2/data", "broker-3/data"] if run == "epochs-4.3" else ["data"]
         for directory in directories:
             mine = told if directory in ("data", "broker-1/data") else {}
-            found.extend(_folders(f"{run}/{directory}", FIXTURES / run / directory, mine, topics))
+            found.extend(_folders(f"{run}/{directory}", top / run / directory, mine, topics))
     return tuple(found)
 
 

@@ -14,7 +14,8 @@ from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
-from tests.golden.log.folders import FIXTURES, SAMPLE, Folder
+from tests.golden.log.folders import SAMPLE, Folder
+from tests.recorded import recorded_runs
 
 CRASH, EPOCHS = SAMPLE / "crash-4.3", SAMPLE / "epochs-4.3"
 
@@ -53,9 +54,7 @@ def test_what_recovery_leaves(name: str) -> None:
 
 def whole_crash() -> list[Folder]:
     """The partitions as the kill and the damage left them; the metadata log, which went on, is not among them."""
-    top = FIXTURES / "crash-4.3"
-    if not top.exists():
-        return []
+    top = recorded_runs() / "crash-4.3"
     topics = json.loads((top / "cluster.json").read_text())["topics"]
     paths = [path for path in sorted((top / "before").iterdir()) if any(path.glob("*.log"))]
     configs = {path: topics.get(path.name.rpartition("-")[0], {}).get("configs", {}) for path in paths}
@@ -68,7 +67,7 @@ def whole_crash() -> list[Folder]:
 
 @pytest.mark.parametrize("before", whole_crash(), ids=lambda folder: folder.name)
 def test_recovery_leaves_each_file_as_the_broker_left_it(before: Folder) -> None:
-    top = FIXTURES / "crash-4.3"
+    top = recorded_runs() / "crash-4.3"
     points = decode_offsets((top / "before" / "recovery-point-offset-checkpoint").read_bytes())
     log = before.open(repair=True, recovery_point=points[before.tp])
     assert (log.repair is not None) == before.name.startswith(("crashed-0", "crashed-1"))

@@ -12,10 +12,9 @@ from kmirror.experiments.demo import Demo
 from kmirror.logdir.load import LogDirs, read_log_dirs
 from kmirror.records.legacy import iter_any_batches
 from kmirror.spec.topics import SYSTEM_TOPICS
+from tests.recorded import recorded_runs
 
 HERE = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
-# Beside the repository, where they are at hand.
-FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 NAMES = [
     "legacy-2.1/data",
     "kraft-4.3/data",
@@ -26,13 +25,13 @@ NAMES = [
     "epochs-4.3/before/broker-2",
     "epochs-4.3/before/broker-3",
 ]
-FOLDERS = [HERE, *(FIXTURES / name for name in NAMES if (FIXTURES / name).is_dir())]
+FOLDERS = [HERE, *(recorded_runs() / name for name in NAMES)]
 SEEDS = int(os.environ.get("KMIRROR_FOLDER_SEEDS", "0"))
 """How many seeds to mirror each folder with; those with messages of old formats are mirrored once in any case."""
 
 
 def label(folder: Path) -> str:
-    return "sample" if folder == HERE else str(folder.relative_to(FIXTURES))
+    return "sample" if folder == HERE else str(folder.relative_to(recorded_runs()))
 
 
 def holds_old_formats(logs: LogDirs) -> bool:
@@ -54,9 +53,8 @@ def test_every_topic_of_a_folder_is_read(folder: Path) -> None:
 
 
 @pytest.mark.decision("D21")
-@pytest.mark.skipif(not (FIXTURES / "legacy-2.1").is_dir(), reason="the fixtures are not at hand")
 def test_offsets_are_those_that_the_broker_told() -> None:
-    folder = FIXTURES / "legacy-2.1"
+    folder = recorded_runs() / "legacy-2.1"
     told = json.loads((folder / "offsets.json").read_text())
     found = read_log_dirs(folder / "data")
     assert len(found.partitions) == 19

@@ -1,6 +1,6 @@
 """What a real broker wrote and what a real consumer read from it.
 
-`tests/data/records` holds a sample; `../shared/fixtures`, or the folder in KMIRROR_FIXTURES, the whole.
+`tests/data/records` holds a sample, `tests/recorded.py` the whole.
 Both are laid out alike: a folder per run, with `offsets.json`, `records/T-P.jsonl` and log directories.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,11 @@ from typing import Any
 
 from kmirror.records import ControlType, Record
 from kmirror.records.legacy import AnyBatch
+from tests.recorded import recorded_runs
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "tests" / "data" / "records"
-WHOLE = Path(os.environ.get("KMIRROR_FIXTURES", ROOT.parent / "shared" / "fixtures"))
+WHOLE = recorded_runs()
 
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 VALUE_SHOWN_MAX = 1024  # Longer values are recorded as length and digest.

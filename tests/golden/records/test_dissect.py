@@ -13,12 +13,8 @@ from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import dissect, kind_of
 from kmirror.records.legacy import iter_any_batches
 from tests.golden.records.recorded import SAMPLE, WHOLE
-from tests.golden.records.test_fixtures import WHOLE_MISSING
 
-ROOTS = [
-    pytest.param(SAMPLE, id="sample"),
-    pytest.param(WHOLE, id="whole", marks=pytest.mark.skipif(not WHOLE.is_dir(), reason=WHOLE_MISSING)),
-]
+ROOTS = [pytest.param(SAMPLE, id="sample"), pytest.param(WHOLE, id="whole")]
 # What recovery would cut: files as a killed broker, or a test that damaged them, left them.
 DAMAGED = {("crashed-0", "00000000000000000022.log"), ("crashed-1", "00000000000000000000.log")}
 

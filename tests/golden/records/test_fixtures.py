@@ -22,13 +22,7 @@ from tests.golden.records.recorded import (
     read_uncommitted,
 )
 
-WHOLE_MISSING = f"the whole set of recorded logs is not at {WHOLE} (KMIRROR_FIXTURES names another place)"
-
-
-ROOTS = [
-    pytest.param(SAMPLE, id="sample"),
-    pytest.param(WHOLE, id="whole", marks=pytest.mark.skipif(not WHOLE.is_dir(), reason=WHOLE_MISSING)),
-]
+ROOTS = [pytest.param(SAMPLE, id="sample"), pytest.param(WHOLE, id="whole")]
 
 
 def batches_of(partition: Partition) -> list[AnyBatch]:

@@ -16,6 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.store import LogFolder
+from tests.catted import as_recorded
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
 from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written
@@ -73,7 +74,7 @@ def read_by_us(folder: Path, tp: TopicPartition, isolation: str) -> list[dict[st
     flags = ["--read-committed"] * (isolation == "read_committed")
     result = CliRunner().invoke(cat, [str(folder / str(tp)), "-o", "json", *flags])
     assert result.exception is None, tp
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [as_recorded(json.loads(line)) for line in result.stdout.splitlines()]
 
 
 def offsets_by_us(log: PartitionLog, asked: dict[str, Any]) -> dict[str, list[int]]:

@@ -101,6 +101,7 @@ public class LogSteps {
                 touch(sizes.getOrDefault(log.activeSegment().baseOffset(), -1) != log.activeSegment().size());
                 return "" + isCut;
             }
+            case "roll" -> log.roll(Optional.of(Long.parseLong(words[2])));
             case "restart" -> log.truncateFullyAndStartAt(Long.parseLong(words[2]), Optional.empty());
             case "retain" -> {
                 return "" + log.deleteOldSegments();

@@ -43,6 +43,7 @@ from kmirror.log.store import (
 from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
+from kmirror.records.legacy import iter_any_batches
 from tests.interop.sequences.damage import apply
 
 PROGRAM = Path(__file__).with_name("LogSteps.java")
@@ -205,7 +206,10 @@ class BothLogs:
             known = self.log.store.read_file(CLEANER_OFFSET)
             words.insert(0, "" if known is None else known.decode())
         self.log.now_ms = step.now_ms
-        theirs = self._jvm.ask(step.now_ms, step.deed, *words)
+        if step.deed == "cut":
+            theirs = self._cut(step.now_ms, words[0])
+        else:
+            theirs = self._jvm.ask(step.now_ms, step.deed, *words)
         try:
             ours = _DEEDS[step.deed](self.log, step)
         except LogAppendError as error:
@@ -232,6 +236,25 @@ class BothLogs:
             raise Unreadable(theirs)  # A cleaner of the JVM that ends its run with an old message stops there for ever.
         _same("outcome", ours, theirs)
         return ours
+
+    def _cut(self, now_ms: int, offset: int) -> str:
+        """Cut the JVM's log where ours ends then (D47): where a batch begins, at the name of a segment if need be."""
+        log, start = self.log, min(self.log.log_start_offset, offset)
+        end, kept = offset, 0
+        if log.segment_base_offsets[0] <= offset < log.log_end_offset:
+            for batch in (batch for segment in log.segments for batch in iter_any_batches(segment.view())):
+                if batch.last_offset >= offset:
+                    end = max(kept, min(batch.base_offset, offset))
+                    break
+                kept = batch.next_offset
+            kept = max(kept, *(base for base in log.segment_base_offsets if base <= end))
+        if end < start:
+            _same("restart", "done", self._jvm.ask(now_ms, "restart", start))
+            return "true"
+        theirs = self._jvm.ask(now_ms, "cut", end)
+        if kept < end < log.log_end_offset and log.segment_base_offsets[0] <= end:
+            _same("roll", "done", self._jvm.ask(now_ms, "roll", end))
+        return theirs
 
     def _reopen(self, step: Step) -> None:
         shutdown, lost, damaged, damages = step.words

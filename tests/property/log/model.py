@@ -83,6 +83,10 @@ class Model:
             self.decided[known.txn_first] = batch.base
             known.txn_first = -1
 
+    def end_after_cut(self, offset: int) -> int:
+        """Where the batch begins that holds `offset`; `offset` where none does."""
+        return next((batch.base for batch in self.batches if batch.base <= offset <= batch.last), offset)
+
     def cut(self, offset: int, snapshots: list[int]) -> None:
         """Drop what ends at or above `offset`; `snapshots` are the offsets of those that are in the store."""
         self.batches = [batch for batch in self.batches if batch.last < offset]

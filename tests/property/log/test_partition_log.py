@@ -151,11 +151,13 @@ class LogMachine(RuleBasedStateMachine):
         offset = data.draw(st.integers(max(0, self.model.end - 12), self.model.end + 2))
         first_segment = self.log.segment_base_offsets[0]
         before = snapshot_offsets(self.log.store)
+        start, end = min(self.model.start, offset), self.model.end_after_cut(offset)
+        assert self.log.end_after_cut(offset) == max(start, min(end, self.model.end))
         if self.log.truncate_to(offset):
-            if offset < first_segment:
-                self.model.clear(offset)
+            if offset < first_segment or end < start:
+                self.model.clear(start)
             else:
-                self.model.cut(offset, before)
+                self.model.cut(end, before)
         else:
             assert offset >= self.model.end
             self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
@@ -185,12 +187,6 @@ class LogMachine(RuleBasedStateMachine):
             repair=repair,
             recovery_point=CLEAN_SHUTDOWN if close else self.log.recovery_point,
         )
-        # A cut inside a batch left a log end that no batch reaches and no file names.
-        ends = [bases[-1], *(one.last + 1 for one in self.model.batches[-1:])]
-        if max(ends) < self.model.start:
-            self.model.clear(self.model.start)  # Nothing is left at or above the log start.
-        else:
-            self.model.end = max(ends)
         self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
         if self.log.epochs.entries != self.model.epochs:
             # Segments that were read have named an epoch below the log start that a cut had taken.

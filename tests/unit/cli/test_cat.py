@@ -66,6 +66,8 @@ def test_formats(folder: Path) -> None:
     assert cat(folder, "--format", r"%t[%p]@%o %T %k/%K %s/%S %h%%\t\x41\\\n").stdout_bytes == (
         b"some-topic[7]@0 10 k/1 /-1 a=1,b=NULL,c=%\tA\\\n"
     )
+    stamped = cat(folder, "-f", "%T %I").stdout
+    assert stamped == "10 1970-01-01T00:00:00.010Z"
     assert cat(folder, "--format", "%R").stdout_bytes == b"\xff\xff\xff\xff"
     assert cat(folder, "--format", os.fsdecode(b"\xff%o")).stdout_bytes == b"\xff0"  # As a shell hands on any byte.
 
@@ -84,6 +86,18 @@ def test_a_format_that_does_not_exist_is_refused(folder: Path, template: str, te
     result = cat(folder, "--format", template)
     assert isinstance(result.exception, UsageError)
     assert text in str(result.exception)
+
+
+def test_a_format_is_for_text(folder: Path) -> None:
+    write_segment(folder, data(0))
+    result = cat(folder, "-o", "json", "--format", "%o")
+    assert isinstance(result.exception, UsageError)
+    assert "--format is for text" in str(result.exception)
+
+
+def test_a_record_without_a_timestamp_has_no_text_for_it(folder: Path) -> None:
+    write_segment(folder, build_message_set([RecordData(None, b"v")], magic=0))
+    assert cat(folder, "-f", "[%T][%I]").stdout == "[-1][]"
 
 
 def test_log_start_and_high_watermark_bound_what_is_read(folder: Path) -> None:
@@ -204,16 +218,18 @@ def test_old_formats(folder: Path) -> None:
     write_segment(folder, first, second, data(3))
     rows = [json.loads(line) for line in cat(folder, "-o", "json").stdout.splitlines()]
     assert [row["timestamp_type"] for row in rows] == ["NoTimestampType"] * 2 + ["CreateTime"] * 2
+    assert [row["timestamp_utc"] for row in rows[:2]] == [None, None]
     assert [row["leader_epoch"] for row in rows] == [None, None, None, 0]
     assert rows[2] == {
-        "offset": 2, "timestamp": 6, "timestamp_type": "CreateTime", "leader_epoch": None, "key": None, "value": "dw==",
-        "headers": [],
+        "topic": "some-topic", "partition": 7, "offset": 2, "timestamp": 6, "timestamp_utc": "1970-01-01T00:00:00.006Z",
+        "timestamp_type": "CreateTime", "leader_epoch": None, "key": None, "value": "w", "headers": [],
     }  # fmt: skip
 
 
 def test_a_folder_that_is_no_partition_is_refused_with_advice(folder: Path, tmp_path: Path) -> None:
     write_segment(folder, data(0))
-    assert "it has some-topic-7" in str(cat(tmp_path).exception)
+    told = f"{tmp_path}: a log folder with some-topic: say which topic with --topic, or name {folder}"
+    assert str(cat(tmp_path).exception) == told
     assert "no such folder" in str(cat(tmp_path / "x-0").exception)
     assert "is not a folder" in str(cat(write_segment(folder, data(0))).exception)
     (tmp_path / "nothing").mkdir()

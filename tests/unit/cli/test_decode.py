@@ -14,6 +14,7 @@ from kmirror.protocol import FetchRequest, FetchResponse, UnknownTag, Uuid, head
 from kmirror.protocol.frames import add_length
 from kmirror.protocol.gen.fetch_request import FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, PartitionData
+from kmirror.protocol.gen.registry import KAFKA_RELEASE
 from kmirror.protocol.gen.topic_record import TopicRecord
 
 Run = Callable[..., tuple[int, str, str]]
@@ -55,7 +56,8 @@ def test_a_response_needs_its_api_and_version(kmirror: Run) -> None:
     partition = PartitionData(records=b"abc")
     body = FetchResponse(throttle_time_ms=7, responses=[FetchableTopicResponse(partitions=[partition])])
     frame = headers.encode_response(body, 17, correlation_id=5).hex()
-    code, out, _ = kmirror("decode", "--response", "--api", "fetch", "--version", "17", frame)
+    words = ("decode", "--raw-records", "--response", "--api", "fetch", "--version", "17", frame)
+    code, out, _ = kmirror(*words)
     assert code == 0
     shown = json.loads(out)
     assert shown["header"] == {"correlationId": 5}
@@ -107,12 +109,14 @@ def test_byte_ranges_cover_the_frame(kmirror: Run) -> None:
 def test_unknown_tags_and_trailing_bytes_are_reported(kmirror: Run) -> None:
     raw = FetchRequest(unknown_tags=[UnknownTag(9, b"x")]).encode(17) + b"rest"
     code, out, err = kmirror("decode", "--api", "fetch", "--version", "17", raw.hex())
-    assert code == 0
+    assert code == 1
+    assert json.loads(out)["rackId"] == ""
     assert err.splitlines() == [
         "message: JSON does not show unknown tagged fields; --bytes does",
         f"4 bytes after the message, from byte {len(raw) - 4} on",
     ]
-    code, out, _ = kmirror("decode", "--bytes", "--api", "fetch", "--version", "17", raw.hex())
+    code, out, err = kmirror("decode", "--bytes", "--api", "fetch", "--version", "17", raw.hex())
+    assert (code, err) == (1, f"4 bytes after the message, from byte {len(raw) - 4} on\n")
     assert "tags[9]" in out
     assert "(after the message)" in out
     assert "4 bytes: 72 65 73 74" in out
@@ -162,11 +166,16 @@ def test_apis(kmirror: Run) -> None:
     lines = out.splitlines()
     assert code == 0
     assert len(lines) == 1 + 100
-    assert lines[0].split()[:3] == ["KEY", "NAME", "VERSIONS"]
+    assert lines[0].split()[:3] == ["KEY", "NAME", "KAFKA"]
+    assert max(map(len, lines)) <= 80
     fetch = next(line for line in lines if line.split()[1] == "Fetch")
-    assert " ".join(fetch.split()) == "1 Fetch 4-19 12+ 1, 2 from v12 0, 1 from v12 broker,controller"
+    assert " ".join(fetch.split()) == "1 Fetch 4-18 19 12+ 4-19 4-19"
     versions = kmirror("apis", "api-versions")[1].splitlines()[1]
-    assert " ".join(versions.split()) == "18 ApiVersions 0-4 3+ 1, 2 from v3 0 broker,controller"
+    assert " ".join(versions.split()) == "18 ApiVersions 0-4 - 3+ 0-4 0-4"
+    unstable = kmirror("apis", "init_producer_id")[1].splitlines()[1]
+    assert " ".join(unstable.split()) == "22 InitProducerId 0-6* - 2+ 0-5 -"
+    created = kmirror("apis", "CreateMirror")[1].splitlines()[1]
+    assert " ".join(created.split()) == "94 CreateMirror - 0* 0+ 0 0"
     for options in ((), ("-o", "json")):
         told = "kmirror: no API's name holds nothing or none; without a name all are shown\n"
         assert kmirror("apis", "nothing", "none", *options) == (1, "", told)
@@ -175,3 +184,21 @@ def test_apis(kmirror: Run) -> None:
     assert {row["name"]: row["key"] for row in rows} == {name: keys[name] for name in keys if "Mirror" in name}
     assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
     assert rows[0]["latestVersionUnstable"]
+    assert {json.dumps(row["kafkaVersions"]) for row in rows} == {"null"}
+    (row,) = (json.loads(line) for line in kmirror("apis", "-o", "json", "produce")[1].splitlines()[:1])
+    assert (row["kafkaRelease"], row["kafkaVersions"], row["kip1279Versions"]) == (KAFKA_RELEASE, [3, 13], None)
+    assert (row["served"], row["leftOut"]) == ({"broker": [3, 13], "controller": None}, "quotas")
+    assert KAFKA_RELEASE in kmirror("apis", "--help")[1]
+
+
+def test_a_mistyped_name_is_answered_with_those_that_are_near(kmirror: Run) -> None:
+    for arguments, told in (
+        (("apis", "fecth"), "no API's name holds fecth; did you mean Fetch?"),
+        (("decode", "--api", "creat-topics", "--version", "1", "00"), "'creat-topics'; did you mean CreateTopics?"),
+        (("decode", "--message", "fetchrequest", "--version", "1", "00"), "'fetchrequest'; did you mean FetchRequest?"),
+        (("decode", "--message", "TopicRecrod", "--version", "1", "00"), "did you mean TopicRecord"),
+    ):
+        code, out, err = kmirror(*arguments)
+        assert (code, out) == (1, "")
+        assert told in err
+    assert kmirror("decode", "--api", "", "--version", "1", "00")[2] == "kmirror: no API is named ''\n"

@@ -9,7 +9,7 @@ from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetsOutOfOrder, Partiti
 from kmirror.log.state_files import file_name
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.codecs import Compression
-from kmirror.records.legacy import LegacyBatch, build_message_set
+from kmirror.records.legacy import LegacyBatch, build_message, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.wire_values import OffsetSpec
 from tests.builders import NOW_MS, batch
@@ -79,13 +79,23 @@ def closed_and_opened(log: PartitionLog) -> PartitionLog:
 
 
 @pytest.mark.parametrize("end", range(1, 12))
+@pytest.mark.decision("D47")
 def test_a_cut_takes_whole_wrappers(end: int) -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, messages(4, offset=0, magic=1, codec=Compression.SNAPPY), messages(4, offset=4, magic=0))
     follow(log, batch(4, offset=8))
     log.truncate_to(end)
-    assert log.log_end_offset == end
+    assert log.log_end_offset == (end if 4 <= end < 8 else end - end % 4)
     assert ends(log) == [last for last in (3, 4, 5, 6, 7, 11) if last < end]
+
+
+@pytest.mark.decision("D47")
+def test_a_cut_inside_a_wrapper_that_cannot_be_inflated_ends_the_log_where_the_batch_before_it_does() -> None:
+    log = open_log()
+    wrapper = RecordData(None, b"no gzip", (), NOW_MS)
+    follow(log, batch(4), build_message(wrapper, magic=1, offset=9, attributes=Compression.GZIP))
+    log.truncate_to(8)
+    assert (log.log_end_offset, ends(log)) == (4, [3])
 
 
 @pytest.mark.parametrize("size", range(1, 45))

@@ -10,7 +10,7 @@ import pytest
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, LogAppendError
 from kmirror.log.producer_files import snapshot_offsets
-from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PartitionStore
 from kmirror.spec.error_codes import ErrorCode
 from tests.builders import NOW_MS, batch, idempotent, marker, run
@@ -170,14 +170,15 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
 
 
 def test_a_log_that_ends_below_its_start_begins_anew_with_an_empty_snapshot() -> None:
-    """A cut inside of the only batch leaves none, so what was closed at offset 3 ends at 0 when it is opened."""
+    """As a broker leaves it that cuts inside the only batch: closed at offset 3, it ends at 0 when it is opened."""
     log = open_log()
     follow(log, idempotent(0, 4))
     log.update_high_watermark(4)
     log.advance_log_start(1)
-    log.truncate_to(3)
     log.close()
-    assert snapshot_offsets(log.store) == [3]
+    log.store.truncate(0, 0)
+    log.store.write_file(file_name(3, SNAPSHOT_SUFFIX), encode_snapshot([]))
+    log.store.delete_file(file_name(4, SNAPSHOT_SUFFIX))
     again = open_log(log.store, recovery_point=CLEAN_SHUTDOWN)
     assert (again.segment_base_offsets, snapshot_offsets(log.store)) == ([1], [1])
     assert _ids_in_snapshot(log.store, 1) == []

@@ -34,11 +34,63 @@ def test_a_cut_between_batches(offset: int, segment_bytes: int) -> None:
     assert (content(again), again.log_end_offset) == (content(log), offset + 1)
 
 
+@pytest.mark.decision("D47")
 def test_a_batch_that_straddles_the_cut_goes_as_a_whole() -> None:
     log = filled()
-    assert log.truncate_to(7)
-    assert spans(log) == [(0, 1), (2, 3), (4, 5)]
-    assert (log.log_end_offset, log.high_watermark) == (7, 7)
+    assert log.end_after_cut(9) == 8
+    assert log.truncate_to(9)
+    assert spans(log) == [(0, 1), (2, 3), (4, 5), (6, 7)]
+    assert (log.log_end_offset, log.high_watermark) == (8, 8)
+    assert log.epochs.entries == [(0, 0), (1, 4)], "epoch 2 has no batch any more, so its number says nothing"
+    assert lead(log, batch(), epoch=5).first_offset == 8
+    again = open_log(log.store)
+    assert (content(again), again.log_end_offset, again.epochs.entries) == (content(log), 9, log.epochs.entries)
+
+
+@pytest.mark.decision("D47")
+@pytest.mark.parametrize("closes", [False, True])
+@pytest.mark.parametrize(("cut", "end", "bases"), [(10, 10, [0, 10]), (6, 6, [0, 6]), (4, 4, [0]), (11, 10, [0, 10])])
+def test_offsets_that_are_in_no_batch_are_not_given_out_again(
+    cut: int, end: int, bases: list[int], closes: bool
+) -> None:
+    """A consumer that has read up to where the batch behind the gap began must not miss what is written next."""
+    log = open_log()
+    follow(log, batch(4), batch(2, offset=10))  # What was between the two was compacted away.
+    log.truncate_to(cut)
+    assert (log.log_end_offset, log.segment_base_offsets) == (end, bases)
+    if closes:
+        log.close()
+    again = open_log(log.store, recovery_point=CLEAN_SHUTDOWN if closes else 0)
+    assert (again.log_end_offset, again.segment_base_offsets) == (end, bases)
+    assert lead(again, batch()).first_offset == end
+
+
+@pytest.mark.decision("D47")
+@pytest.mark.parametrize("cut", [7, 8, 9])
+def test_a_cut_inside_the_batch_in_which_the_log_starts_begins_anew_at_the_start(cut: int) -> None:
+    log = open_log()
+    follow(log, batch(5), batch(5, offset=5))
+    log.update_high_watermark(10)
+    log.advance_log_start(7)
+    assert log.end_after_cut(cut) == 7
+    assert log.truncate_to(cut)
+    assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (7, 7, 7)
+    again = open_log(log.store)
+    assert (again.log_start_offset, again.log_end_offset, again.segment_base_offsets) == (7, 7, [7])
+
+
+@pytest.mark.decision("D47")
+def test_what_is_cut_inside_a_batch_is_fetched_again_as_the_leader_has_it() -> None:
+    """Of two histories with other batches in one epoch, what lies between the cut and the batch before was lost."""
+    leader, follower = open_log(), open_log()
+    follow(leader, batch(5), batch(2, offset=5), batch(3, offset=7, epoch=1))
+    follow(follower, batch(5), batch(5, offset=5))
+    epoch, end = leader.end_offset_for_epoch(0)
+    assert (epoch, end) == (0, 7)
+    follower.truncate_to(end)
+    answer = leader.read(follower.log_end_offset, max_bytes=1 << 20, end_offset=leader.log_end_offset)
+    follow(follower, bytes(answer.records))
+    assert content(follower) == content(leader)
 
 
 def test_nothing_to_cut() -> None:
@@ -166,8 +218,8 @@ def test_a_segment_that_was_empty_is_as_young_as_the_cut_too() -> None:
     follow(log, batch(offset=1 << 32, timestamp=-1))
     assert log.segment_base_offsets == [0, 1, 1 << 32]
     log.config, log.now_ms = open_log(segment_ms=1_000).config, NOW_MS + 2_000
-    log.truncate_to(5)
-    for offset in (5, 6):
+    log.truncate_to(1)
+    for offset in (1, 2):
         log.append_as_follower(batch(offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 3_000)
     assert log.segment_base_offsets == [0, 1]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from codegen.load import SCHEMAS, load, mirroring_keys
 from kmirror.errors import UsageError
 from kmirror.protocol import FetchRequest, FetchResponse
 from kmirror.protocol.registry import all_apis, by_api_name, by_key, by_name, find_key
+from kmirror.spec.apis import NOT_SERVED_YET, ROWS, ApiRow
 
 
 def test_an_api_is_found_by_key_and_by_name() -> None:
@@ -46,3 +48,20 @@ def test_unstable_versions_are_offered_on_request_only() -> None:
     assert unstable.advertised_max(unstable=False) == 5
     assert by_api_name("CreateMirror").advertised_max(unstable=False) == -1
     assert by_api_name("Fetch").advertised_max(unstable=False) == 19
+
+
+def test_each_version_is_kafkas_or_the_kips() -> None:
+    released = load(SCHEMAS).released
+    for api in all_apis():
+        assert [*api.kafka_versions, *api.kip_versions] == list(range(api.min_version, api.max_version + 1))
+        for half in ("Request", "Response"):
+            assert list(released.get(api.name + half, ())) == list(api.kafka_versions), api.name
+    assert list(by_api_name("Fetch").kip_versions) == [19]
+    added = {api.name for api in all_apis() if not api.kafka_versions}
+    assert added == set(mirroring_keys(SCHEMAS))
+
+
+@pytest.mark.parametrize("row", [*ROWS, *NOT_SERVED_YET], ids=lambda row: row.name)
+def test_what_is_served_only_with_mirroring_is_what_the_kip_adds(row: ApiRow) -> None:
+    added = by_api_name(row.name).kip_versions
+    assert row.mirror_from == (added[0] if added and row.last >= added[0] else None)

@@ -37,7 +37,7 @@ def test_the_page_has_a_lane_for_orders_for_all_that_was_away_and_for_partitions
     text = history_page(run_history(seed=7), AGAIN)
     assert lanes(text) == [
         ("orders", "sent to answered"),
-        ("a|b", "link cut"),
+        ("a|b", "line down"),
         ("b-2", "broker away"),
         ("orders-0", "on a (in question)"),
         ("orders-0", "on b (in question)"),

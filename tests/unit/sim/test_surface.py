@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kmirror.errors import KafkaError, SimulationFailure
+from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.experiments.demo import NotEqual
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.checkers import Difference
@@ -42,7 +42,7 @@ def test_what_leaves_the_block_of_a_simulation_says_seed_and_time() -> None:
         simulation.run_for(span_s=1.5)
         raise AssertionError("orders-0 is short")
     assert caught.value.__notes__ == ["seed 11, after 1.500000 virtual seconds"]
-    with pytest.raises(SimulationFailure, match=r"\(seed 11, after 2\.") as failed, Simulation(11) as simulation:
+    with pytest.raises(SimulationFailure, match=r"\(seed 11, after 62\.") as failed, Simulation(11) as simulation:
         simulation.run_for(span_s=2)
         simulation.run_until(lambda: False, what="the end")
     assert not hasattr(failed.value, "__notes__"), "it says so itself"
@@ -82,3 +82,24 @@ def test_assert_equal_names_place_field_both_values_and_moment() -> None:
         p.there.assert_equal()
     where = f"mirror m from a to b: {TP} offset 1 field log_end_offset: expected 1, found 2"
     assert re.fullmatch(rf"{where} \(seed 2, after [0-9.]+ virtual seconds\)", str(caught.value))
+
+
+def test_a_line_is_named_by_clusters_or_nodes_and_is_down_both_ways_or_one_way() -> None:
+    simulation = Simulation()
+    a, b = Cluster(simulation, "a", brokers=2), Cluster(simulation, "b", brokers=1)
+    sites, nodes = simulation.line(a, b), simulation.line("a-1", "a-controller", one_way=True)
+    assert (str(sites), str(nodes)) == ("a|b", "a-1>a-controller")
+    is_down = simulation.world.network.is_down
+    sites.take_down()
+    assert sites.is_down and is_down("a-1", "b-1") and is_down("b-1", "a-2") and not is_down("a-1", "a-2")
+    nodes.take_down()
+    assert is_down("a-1", "a-controller") and not is_down("a-controller", "a-1")
+    sites.bring_up()
+    assert not sites.is_down and nodes.is_down and not is_down("a-1", "b-1")
+
+
+def test_a_line_to_nowhere_is_refused_and_what_there_is_is_named() -> None:
+    simulation = Simulation()
+    a = Cluster(simulation, "a", brokers=2)
+    with pytest.raises(UsageError, match="no cluster and no node 'a-3'; there are: a, a-controller, a-1, a-2"):
+        simulation.line(a, "a-3")

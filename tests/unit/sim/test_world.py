@@ -1,4 +1,4 @@
-"""Virtual time, links, cuts and deaths, with nodes that do nothing but record what reached them."""
+"""Virtual time, links, lines that are down and deaths, with nodes that do nothing but record what reached them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kmirror.kernel.events import (
     CloseLink,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
     LinkOpened,
     Note,
@@ -26,6 +27,7 @@ from kmirror.kernel.events import (
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
+from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import START, World
 
@@ -103,37 +105,47 @@ def test_delays_are_drawn_between_the_bounds_of_the_sites() -> None:
     assert options.remote_min_us <= min(delays) and max(delays) <= options.remote_max_us
 
 
-def test_a_cut_loses_frames_silently_and_healing_loses_no_more() -> None:
+def down(w: World, one: str, other: str) -> bool:
+    return w.network.is_down(one, other)
+
+
+def test_a_line_that_is_down_loses_frames_silently_and_loses_no_more_when_it_is_up() -> None:
     w, client, server = world()
-    w.network.cut("here", "there")
+    line = Line(w, "here", "there")
+    line.take_down()
+    assert line.is_down
     send(w, b"lost")
     w.run_for(span_us=SECOND)
     assert not server.events(RequestReceived) and not client.events(LinkClosed)
-    w.network.heal("here", "there")
+    line.bring_up()
+    assert not line.is_down
     send(w, b"kept")
     w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1
 
 
 @pytest.mark.parametrize("ends", [("client", "server"), ("here", "server"), ("client", "there"), ("there", "here")])
-def test_nodes_and_sites_can_be_cut_in_any_mix(ends: tuple[str, str]) -> None:
+def test_lines_of_nodes_and_sites_can_be_down_in_any_mix(ends: tuple[str, str]) -> None:
     w, _, _ = world()
-    w.network.cut(*ends)
-    assert w.network.is_cut("client", "server") and w.network.is_cut("server", "client")
+    Line(w, *ends).take_down()
+    assert down(w, "client", "server") and down(w, "server", "client")
 
 
-def test_a_cut_one_way_lets_the_other_way_through() -> None:
+def test_a_line_that_is_down_one_way_lets_the_other_way_through() -> None:
     w, client, server = world()
-    w.network.cut_one_way("there", "here")
+    back = Line(w, "there", "here", one_way=True)
+    back.take_down()
+    assert back.is_down and not Line(w, "here", "there").is_down
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"asked",))])
     w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1 and not client.events(ResponseReceived)
-    w.network.heal("here", "there")
-    w.network.cut_one_way("client", "server")
+    back.bring_up()
+    there = Line(w, "client", "server", one_way=True)
+    there.take_down()
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"not heard",))])
     w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1
-    w.network.heal("client", "server")
+    there.bring_up()
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"heard",))])
     w.run_for(span_us=SECOND)
     assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
@@ -217,36 +229,37 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
         )
 
 
-def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+def unread() -> tuple[World, Recorder, InboundLink]:
+    """Return a world whose server has read frame 0 of a link and then none; frames 1 and 2 wait."""
     w, _, server = world(echo=False)
     send(w, b"0")
     w.run_for(span_us=SECOND)
     [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
     w.perform("server", [StopReading(first.link)])
     send(w, b"1", b"2")
+    return w, server, first.link
+
+
+def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+    w, server, link = unread()
     send(w, b"other", channel="d")
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other"]
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     send(w, b"3")
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other", b"1", b"2", b"3"]
 
 
 def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
-    w, _, server = world(echo=False)
-    send(w, b"0")
+    w, server, link = unread()
     w.run_for(span_us=SECOND)
-    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
-    w.perform("server", [StopReading(first.link)])
-    send(w, b"1", b"2")
-    w.run_for(span_us=SECOND)
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     w.step()
-    w.perform("server", [StopReading(first.link)])
+    w.perform("server", [StopReading(link)])
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1"]
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1", b"2"]
 

@@ -209,21 +209,21 @@ class Facts:
     # -- which nodes were up -------------------------------------------------------------------
 
     def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
-        """Return whether a broker of `other` ran while the link to `one` was whole, at some moment in [begin, end]."""
+        """Return whether a broker of `other` ran while the line to `one` was up, at some moment in [begin, end]."""
         if end < begin or not other:
             return False
-        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.subject, one, other)]
+        lines = [span for span in self.account.spans if span.kind == "line" and _joins(span.subject, one, other)]
         brokers = [
             [span for span in self.account.spans if span.kind == "broker" and span.subject == f"{other}-{number}"]
             for number in range(1, self.brokers.get(other, 1) + 1)
         ]
-        moments = [begin, *(span.end for spans in (links, *brokers) for span in spans if begin <= span.end <= end)]
+        moments = [begin, *(span.end for spans in (lines, *brokers) for span in spans if begin <= span.end <= end)]
         return any(
-            not covers(links, at) and any(not covers(spans, at) for spans in brokers) for at in moments
+            not covers(lines, at) and any(not covers(spans, at) for spans in brokers) for at in moments
         )  # fmt: skip
 
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether a node of `cluster` or a link inside it was away at some time in [begin, end]."""
+        """Return whether a node of `cluster` or a line inside it was down at some time in [begin, end]."""
         return any(
             _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
             for span in self.account.spans

@@ -136,10 +136,11 @@ def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, dat
 
 def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
     """In Kafka the controller's change reaches the broker while it waits to be let go, and stops its fetchers."""
-    network, world = cluster.simulation.world.network, cluster.simulation.world
+    world = cluster.simulation.world
     tp = next(TopicPartition("t", p) for p in range(PARTITIONS) if leaders(cluster)[p] != 1)
     stopping = cluster.broker(1)
-    network.cut(cluster.process(3), cluster.process(CONTROLLER_ID))  # It cannot tell that it knows, so 1 has to wait.
+    line = cluster.simulation.line(cluster.process(3), cluster.process(CONTROLLER_ID))
+    line.take_down()  # Broker 3 cannot tell that it knows, so 1 has to wait.
     world.stop(cluster.process(1))
     cluster.simulation.run_until(lambda: 1 not in stopping.context.image.topics["t"].partitions[tp.partition].isr)
     held = stopping.parts.replicas.partitions[tp].log.log_end_offset
@@ -149,7 +150,7 @@ def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster
     leader = cluster.leader(tp)
     assert leader is not None and leader.log.log_end_offset == held + 1
     assert stopping.parts.replicas.partitions[tp].log.log_end_offset == held
-    network.heal(cluster.process(3), cluster.process(CONTROLLER_ID))
+    line.bring_up()
     cluster.simulation.run_until(lambda: not cluster.runs(1), within_s=60)
     cluster.restart(1)
     cluster.simulation.run_until(cluster.is_settled, within_s=60)

@@ -317,7 +317,7 @@ def test_a_restarted_controller_replays_what_it_decided() -> None:
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), {}, bootstrap)
     first = Controller(options, disk, Rng(1))
     handled(first, 0, Started())
-    first.sessions.fence(0, 1)
+    first.sessions.fence(0, 1, "a test")
     second = Controller(options, disk, Rng(2))
     handled(second, 5, Started())
     assert second.image.topics == first.image.topics

@@ -17,14 +17,14 @@ def image_after(target: Controller) -> PartitionImage:
 
 def test_a_dead_follower_leaves_the_isr_and_the_leader_epoch_stays() -> None:
     c = controller(topic=(1, 2, 3))
-    c.sessions.fence(0, 2)
+    c.sessions.fence(0, 2, "a test")
     found = image_after(c)
     assert (found.leader, found.leader_epoch, found.isr, found.partition_epoch) == (1, 7, (1, 3), 3)
 
 
 def test_a_dead_leader_is_followed_by_the_next_isr_member_in_replica_order() -> None:
     c = controller(topic=(1, 2, 3))
-    c.sessions.fence(0, 1)
+    c.sessions.fence(0, 1, "a test")
     found = image_after(c)
     assert (found.leader, found.leader_epoch, found.isr) == (2, 8, (2, 3))
 
@@ -32,7 +32,7 @@ def test_a_dead_leader_is_followed_by_the_next_isr_member_in_replica_order() -> 
 def test_the_last_isr_member_stays_on_record_and_only_it_may_lead_again() -> None:
     c = controller(topic=(1, 2, 3))
     for broker_id in (2, 3, 1):
-        c.sessions.fence(0, broker_id)
+        c.sessions.fence(0, broker_id, "a test")
     found = image_after(c)
     assert (found.leader, found.isr) == (NO_LEADER, (1,))
     c.sessions.unfence(0, 2)
@@ -55,7 +55,7 @@ def test_an_unclean_election_only_where_the_topic_allows_it() -> None:
         ],
     )
     for broker_id in (2, 3, 1):
-        c.sessions.fence(0, broker_id)
+        c.sessions.fence(0, broker_id, "a test")
     before = image_after(c).leader_epoch
     c.sessions.unfence(0, 3)
     found = image_after(c)
@@ -65,6 +65,6 @@ def test_an_unclean_election_only_where_the_topic_allows_it() -> None:
 def test_brokers_without_the_partition_change_nothing() -> None:
     c = controller((1, 2, 3, 4), topic=(1, 2, 3))
     before = image_after(c)
-    c.sessions.fence(0, 4)
+    c.sessions.fence(0, 4, "a test")
     c.sessions.unfence(0, 4)
     assert image_after(c) == before

@@ -15,6 +15,7 @@ from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.records.control import ControlType
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.lines import Line
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
@@ -87,27 +88,39 @@ def test_a_decision_that_was_not_confirmed_in_time_is_carried_out_all_the_same()
     cluster, coordinator, one, other = start(IMPATIENT)
     producer = begin(cluster, one, other)
     others = [b for b in cluster.broker_ids if b != coordinator]
-    network = cluster.simulation.world.network
-    for broker in others:
-        network.cut(cluster.process(coordinator), cluster.process(broker))
+    lines = [cluster.simulation.line(cluster.process(coordinator), cluster.process(broker)) for broker in others]
+    for line in lines:
+        line.take_down()
     request = EndTxnRequest(
         transactional_id="id", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch, committed=True
     )
     reply = cluster.client.call(cluster.endpoint(coordinator), request, 4)
     assert isinstance(reply, EndTxnResponse)
     assert reply.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    for broker in others:
-        network.heal(cluster.process(coordinator), cluster.process(broker))
+    for line in lines:
+        line.bring_up()
     cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within_s=60)
     assert markers(cluster, one) == markers(cluster, other) == [ControlType.COMMIT]
 
 
-def cut_off(cluster: Cluster, broker_id: int, *, heal: bool = False) -> None:
-    """Part a broker from all other brokers and the controller, or join it to them again."""
-    network = cluster.simulation.world.network
-    for other in (*cluster.broker_ids, CONTROLLER_ID):
-        if other != broker_id:
-            (network.heal if heal else network.cut)(cluster.process(broker_id), cluster.process(other))
+def isolate(cluster: Cluster, broker_id: int) -> None:
+    """Part a broker from all other brokers and the controller."""
+    for line in lines_of(cluster, broker_id):
+        line.take_down()
+
+
+def rejoin(cluster: Cluster, broker_id: int) -> None:
+    for line in lines_of(cluster, broker_id):
+        line.bring_up()
+
+
+def lines_of(cluster: Cluster, broker_id: int) -> list[Line]:
+    here, simulation = cluster.process(broker_id), cluster.simulation
+    return [
+        simulation.line(here, cluster.process(other))
+        for other in (*cluster.broker_ids, CONTROLLER_ID)
+        if other != broker_id
+    ]
 
 
 def ask(cluster: Cluster, broker_id: int, producer: Producer, *, commit: bool) -> int:
@@ -138,13 +151,13 @@ def test_a_partition_that_only_the_coordinators_own_log_has_is_not_acknowledged(
         assert isinstance(reply, AddPartitionsToTxnResponse)
         return reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
 
-    cut_off(cluster, coordinator)
+    isolate(cluster, coordinator)
     answers = [add(coordinator) for _ in range(3)]
     assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3, "its successor will not know of it"
     assert status(cluster) is Status.EMPTY
     cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
     assert status(cluster) is Status.EMPTY
-    cut_off(cluster, coordinator, heal=True)
+    rejoin(cluster, coordinator)
 
 
 def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() -> None:
@@ -155,13 +168,13 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
     cluster.simulation.run_until(lambda: own.topic in cluster.image.topics and cluster.is_settled())
     producer = begin(cluster, own)
-    cut_off(cluster, coordinator)
+    isolate(cluster, coordinator)
     assert ask(cluster, coordinator, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     log = cluster.broker(coordinator).parts.replicas.partitions[own].log
     cluster.simulation.run_for(span_s=1)
     assert not any(batch.is_control for batch in log.batches()), "the successor may decide otherwise"
     cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
-    cut_off(cluster, coordinator, heal=True)
+    rejoin(cluster, coordinator)
     state = cluster.leader(STATE)
     assert state is not None
     assert ask(cluster, state.broker_id, producer, commit=False) == ErrorCode.NONE

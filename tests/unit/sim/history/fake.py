@@ -37,7 +37,7 @@ def draw(seed: int, profile: str) -> Plan:
     noise = [
         Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at, "ms": 5, "ppm": 5})
         for at in range(9)
-        for action in ("slow_link", "lossy_link")
+        for action in ("line_slow", "line_lossy")
     ]
     steps = [*noise, Step(1_000, "kill_broker", {"cluster": "b", "broker": 2})]
     steps.append(Step(2_400, "remove", {"mirror": "m", "source": "a", "destination": "b", "topics": "orders,payments"}))
@@ -61,7 +61,7 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
     outcome = Outcome(plan, digest, events=1000, virtual_seconds=12.5, account=account())
     killed = None
     for step in plan.steps:
-        if step.action not in ("slow_link", "lossy_link", "kill_broker", "remove"):
+        if step.action not in ("line_slow", "line_lossy", "kill_broker", "remove"):
             raise UsageError(f"no action is called {step.action!r}")
         outcome.story.append((step.at_ms * 1000, f"{step.action} {dict(step.args)}"))
         if step.action == "kill_broker":
@@ -118,7 +118,7 @@ def account() -> Account:
             StateSeen("b", "m", TP, 1, "STOPPED", 3, 17, "", 5_000_000),
             StateSeen("b", "m", OTHER, 1, "STOPPED", 3, 17, "", 5_000_000),
         ],
-        spans=[Span("broker", "b-2", 1_000_000, -1), Span("link", "a|b", 2_000_000, 3_000_000)],
+        spans=[Span("broker", "b-2", 1_000_000, -1), Span("line", "a|b", 2_000_000, 3_000_000)],
         elections=[Election("b", TP, 1, 4, True, 1_200_000)],
         logs=[log("b", values, 3, 2_400_000), log("b", values, 3, 2_400_000, OTHER)],
         final={

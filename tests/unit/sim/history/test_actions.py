@@ -22,30 +22,30 @@ def hands() -> Hands:
     return Hands(scene, Observer(scene))
 
 
-def cut(made: Hands, one: str, other: str) -> bool:
-    return made.scene.simulation.world.network.is_cut(one, other)
+def down(made: Hands, one: str, other: str) -> bool:
+    return made.scene.simulation.world.network.is_down(one, other)
 
 
-def test_a_cut_that_ends_leaves_another_one_of_the_same_ends() -> None:
+def test_a_line_that_comes_up_leaves_another_one_of_the_same_ends_down() -> None:
     made = hands()
     world = made.scene.simulation.world
-    made.cut("a|b", 1_000)
-    made.cut("a>b", 200)
-    with pytest.raises(StepSkipped, match="a>b is cut"):
-        made.cut("a>b", 100)
+    made.take_down("a|b", 1_000)
+    made.take_down("a>b", 200)
+    with pytest.raises(StepSkipped, match="the line a>b is down"):
+        made.take_down("a>b", 100)
     world.run_for(span_us=300 * MILLISECOND)
-    assert cut(made, "a-1", "b-1") and cut(made, "b-1", "a-1")
+    assert down(made, "a-1", "b-1") and down(made, "b-1", "a-1")
     world.run_for(span_us=800 * MILLISECOND)
-    assert not cut(made, "a-1", "b-1") and not cut(made, "b-1", "a-1")
+    assert not down(made, "a-1", "b-1") and not down(made, "b-1", "a-1")
     assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
 
 
-def test_a_broker_and_its_controller_are_cut_and_the_sites_are_not() -> None:
+def test_a_broker_is_out_of_its_controllers_reach_and_the_sites_are_not() -> None:
     made = hands()
-    made.cut("a-1|a-100", 0)
-    assert cut(made, "a-1", "a-controller") and not cut(made, "a-1", "b-1")
+    made.take_down("a-1|a-100", 0)
+    assert down(made, "a-1", "a-controller") and not down(made, "a-1", "b-1")
     made.end_faults()
-    assert not cut(made, "a-1", "a-controller")
+    assert not down(made, "a-1", "a-controller")
 
 
 def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:

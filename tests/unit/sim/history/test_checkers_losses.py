@@ -56,12 +56,12 @@ def test_a_mirror_may_take_what_its_source_lacks() -> None:
 @pytest.mark.decision("D33")
 def test_a_mirror_whose_source_was_away_all_the_time_may_take_nothing() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
-    hand.away("link", "a|b", 5, 60).final("a", [X0]).final("b", [])
+    hand.away("line", "a|b", 5, 60).final("a", [X0]).final("b", [])
     assert hand.found() == ["acked-lost"]
 
 
 @pytest.mark.decision("D33")
-def test_brokers_that_are_all_down_are_as_far_away_as_a_cut_link() -> None:
+def test_brokers_that_are_all_down_are_as_far_away_as_a_line_that_is_down() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
     for number in (1, 2, 3):
         hand.away("broker", f"b-{number}", 5, 60)
@@ -70,14 +70,14 @@ def test_brokers_that_are_all_down_are_as_far_away_as_a_cut_link() -> None:
 
 def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
     hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
-    hand.away("link", "a>b", 5, 15).final("a", [X0]).final("b", [])
+    hand.away("line", "a>b", 5, 15).final("a", [X0]).final("b", [])
     assert hand.found() == []
 
 
 def test_what_the_source_said_before_it_was_cut_off_may_be_done_after_it() -> None:
     """The list of replicas that owe a cut is persisted first (D30), and a coordinator may be away."""
     hand = two_written().stay("b", "a", began=10, mirroring=20, removed=20, stopped=21)
-    hand.away("link", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
+    hand.away("line", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
     assert hand.final("a", [X0]).final("b", []).found() == []
 
 
@@ -175,7 +175,7 @@ def test_a_stop_may_drop_what_was_not_decided() -> None:
 
 
 def test_the_loss_is_found_when_the_source_is_dead() -> None:
-    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).away("link", "a|b", 15, 60)
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).away("line", "a|b", 15, 60)
     hand.look("b", [X0, X1], at=20).look("b", [X0], at=22).final("a", [X0]).final("b", [X0])
     hand.elected(2, 1, at=70, cluster="a", unclean=True)
     assert hand.found() == ["mirrored-lost"]

@@ -73,13 +73,13 @@ def test_whoever_interrupts_has_the_smallest_so_far() -> None:
 
 
 def test_steps_of_which_neither_goes_alone_go_together() -> None:
-    pair = (Step(10, "cut_link", {"link": "a|b"}), Step(20, "heal_link", {"link": "a|b"}))
+    pair = (Step(10, "line_down", {"link": "a|b"}), Step(20, "line_up", {"link": "a|b"}))
     needed = Step(15, "remove", {"mirror": "m"})
 
     def run(plan: Plan) -> Outcome:
-        cuts = [step for step in plan.steps if step.action in ("cut_link", "heal_link")]
+        lines = [step for step in plan.steps if step.action in ("line_down", "line_up")]
         outcome = Outcome(plan, "")
-        if needed.action in [step.action for step in plan.steps] and len(cuts) % 2 == 0:
+        if needed.action in [step.action for step in plan.steps] and len(lines) % 2 == 0:
             outcome.anomalies = [Anomaly("acked-lost", "b", TP, 1, "")]
         return outcome
 
@@ -122,7 +122,7 @@ def test_a_smaller_plan_that_crashes_is_another_failure() -> None:
 
 
 def test_what_comes_after_the_anomaly_goes_first() -> None:
-    late = Step(60_000, "slow_link", {"one": "a", "other": "b"})
+    late = Step(60_000, "line_slow", {"one": "a", "other": "b"})
     failed = run_history(replace(draw(0, "full"), steps=(*draw(0, "full").steps, late)))
     seen: list[Plan] = []
 

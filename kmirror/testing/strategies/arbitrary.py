@@ -1,16 +1,7 @@
-"""Hypothesis strategies for every message in every version.
+"""What can a message, or a part of one, hold in a version? Anything that its types allow.
 
-    from kmirror.testing.strategies import messages, versioned
-
-    @given(messages(FetchRequest, 17))
-    def test_one_version(request): ...
-
-    @given(versioned(FetchRequest))
-    def test_any_version(pair):
-        request, version = pair
-
-`st.from_type(FetchRequest)` works without an import of this module: Hypothesis finds it by its entry point.
-It gives messages of the newest version.
+Numbers over their whole range, any text, any bytes as records, nulls and unknown tags where a version has them: what a
+codec must carry. `plausible` has messages that a broker could be asked to act on.
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
-from kmirror.protocol.structs import Field, Struct, check_version, class_hooks, fresh_default
+from kmirror.protocol.structs import Field, Struct, check_version, fresh_default
 from kmirror.protocol.wire import UnknownTag
 
 S = TypeVar("S", bound=Struct)
@@ -120,25 +111,3 @@ def structs(cls: type[S]) -> st.SearchStrategy[S]:
     key: Any = cls
     found: st.SearchStrategy[S] = _structs(key, newest, False, False)
     return found
-
-
-def _resolve(cls: type[Any]) -> st.SearchStrategy[Any]:
-    return messages(cls) if issubclass(cls, Message) else structs(cls)
-
-
-def _register(cls: type[Struct]) -> None:
-    st.register_type_strategy(cls, _resolve)
-
-
-def _register_all(base: type[Struct]) -> None:
-    for cls in base.__subclasses__():
-        if cls.__module__.startswith("kmirror.protocol.gen."):
-            _register(cls)
-        _register_all(cls)
-
-
-def hypothesis_setup_hook() -> None:
-    """Called by Hypothesis when it is imported: `st.from_type` then knows every message, loaded or not."""
-    st.register_type_strategy(Uuid, uuids)
-    _register_all(Struct)
-    class_hooks.append(_register)

@@ -1,0 +1,96 @@
+"""Which partitions do the folders, topics and numbers of a command line mean?
+
+Rule 1: a folder is a partition's own, or a log folder (one of a broker's `log.dirs`) with `--topic`.
+Rule 2: whatever the order of the words, partitions are taken by topic and number, so orders-2 comes before orders-10.
+Rule 3: a name or a number that chooses nothing is an error, and so is a partition that is there twice: two replicas
+behind one another would pass for one log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import UsageError, did_you_mean
+from kmirror.kernel.ids import TopicPartition
+from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    holds_partition_files,
+    is_log_dirs,
+    open_partition,
+    partition_paths,
+)
+
+_SHOWN_MAX = 5
+
+
+class Candidate(NamedTuple):
+    """A partition that may be meant; `facts` are those of the log folder in which it was found."""
+
+    tp: TopicPartition
+    path: Path
+    facts: FolderFacts | None = None  # None for a folder that was named itself.
+
+    def open(self) -> PartitionFolder:
+        return open_partition(self.path, self.facts, may_be_empty=self.facts is not None)
+
+
+def choose_partitions(
+    folders: Sequence[Path], topics: Sequence[str] = (), numbers: Sequence[int] = ()
+) -> list[PartitionFolder]:
+    """Return the partitions that are meant, by topic and number.
+
+    Raises `UsageError` as the rules say, `Unreadable` and `FileFault` for what is found.
+    """
+    chosen = [candidate for folder in folders for candidate in _candidates(folder, is_topic_said=bool(topics))]
+    where = ", ".join(str(folder) for folder in folders)
+    names = list(dict.fromkeys(candidate.tp.topic for candidate in chosen))
+    for topic in topics:
+        if topic not in names:
+            raise UsageError(f"{where}: no partition of topic {topic} there; {_told(topic, names)}")
+    chosen = [candidate for candidate in chosen if not topics or candidate.tp.topic in topics]
+    there = sorted({candidate.tp.partition for candidate in chosen})
+    for number in numbers:
+        if number not in there:
+            raise UsageError(f"{where}: no partition {number} there; it has {_shown(there)}")
+    chosen = [candidate for candidate in chosen if not numbers or candidate.tp.partition in numbers]
+    chosen.sort(key=lambda candidate: candidate.tp)
+    for one, other in pairwise(chosen):
+        if one.tp == other.tp:
+            raise UsageError(f"{one.path} and {other.path} are both {one.tp}: name one of them")
+    return [candidate.open() for candidate in chosen]
+
+
+def _candidates(folder: Path, *, is_topic_said: bool) -> Iterator[Candidate]:
+    """Yield the partition that the folder is, or those that it holds."""
+    if holds_partition_files(folder) or not is_log_dirs(folder):
+        yield Candidate(open_partition(folder).tp, folder)
+        return
+    paths = partition_paths(folder)
+    if not paths:
+        raise UsageError(f"{folder}: a log folder without a partition")
+    if not is_topic_said:
+        names = _shown(dict.fromkeys(tp.topic for tp in map(_tp_of, paths)))
+        raise UsageError(f"{folder}: a log folder with {names}: say which topic with --topic, or name {paths[0]}")
+    facts = read_folder_facts(folder)
+    for path in paths:
+        yield Candidate(_tp_of(path), path, facts)
+
+
+def _tp_of(path: Path) -> TopicPartition:
+    tp = partition_of(path.name)
+    assert tp is not None, f"{path} is no partition's"
+    return tp
+
+
+def _told(topic: str, names: Sequence[str]) -> str:
+    return did_you_mean(topic, names) or f"it has {_shown(names)}"
+
+
+def _shown(names: Iterable[object]) -> str:
+    words = [str(name) for name in names]
+    return ", ".join(words[:_SHOWN_MAX]) + (" and more" if len(words) > _SHOWN_MAX else "")

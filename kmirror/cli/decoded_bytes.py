@@ -1,0 +1,135 @@
+"""`kmirror decode --bytes`: which bytes of a message are which field, in it and in its record batches?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import click
+
+from kmirror.cli.decoded_parts import Part, conclude
+from kmirror.errors import CorruptBatch, ProtocolError
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.logdir.dissect.core import with_paths
+from kmirror.logdir.dissect.files import dissect, kind_of
+from kmirror.protocol import careful
+from kmirror.protocol.structs import Policy, Struct, check_version
+from kmirror.records.batch import TornBatch
+
+SHOWN_BYTES_MAX: Final = 24
+
+
+class InnerRow(NamedTuple):
+    """A field of a batch, by its bytes in the message, or in the inflated data that `within` names."""
+
+    start: int
+    end: int
+    path: str
+    value: Any
+    meaning: str
+    within: str
+
+
+class FieldRow(NamedTuple):
+    """A field and its bytes; `inner` are the fields of the batches in it."""
+
+    start: int
+    end: int
+    path: str
+    value: object
+    inner: tuple[InnerRow, ...] = ()
+
+
+class FieldNotes:
+    """Takes each field of one part as it is read: `rows`, and what is wrong with its records in `faults`."""
+
+    def __init__(self, part: Part, prefix: str, *, is_opening: bool) -> None:
+        self.rows: list[FieldRow] = []
+        self.faults: list[str] = []
+        self._prefix = prefix
+        self._is_opening = is_opening
+        self._may_end_inside = part.may_end_inside
+
+    def __call__(self, start: int, end: int, path: str, value: object) -> None:
+        whole = ".".join(name for name in (self._prefix, path) if name)
+        inner: tuple[InnerRow, ...] = ()
+        # Of a KRaft snapshot the field is `unaligned_records`, which begins anywhere.
+        if self._is_opening and isinstance(value, memoryview) and path.rpartition(".")[2] == "records":
+            inner = tuple(self._dissected(value, end - len(value), whole))
+        self.rows.append(FieldRow(start, end, whole, value, inner))
+
+    def _dissected(self, data: memoryview, start: int, path: str) -> Iterator[InnerRow]:
+        """Yield a row for each field of the batches in `data`, which begins at byte `start` of the message."""
+        kind = kind_of(file_name(0, LOG_SUFFIX))
+        assert kind is not None, "a segment's name is known"
+        try:
+            for row, inside in with_paths(dissect(kind[0], data)):
+                shift = 0 if row.within else start
+                yield InnerRow(row.start + shift, row.end + shift, inside, row.value, row.meaning, row.within)
+                if row.is_fault:
+                    self.faults.append(f"{path}.{inside}: {row.meaning}")
+        except CorruptBatch as error:
+            begin = error.position or 0
+            is_fault = not (self._may_end_inside and isinstance(error, TornBatch))
+            name = "(fault)" if is_fault else "(incomplete)"
+            yield InnerRow(start + begin, start + len(data), name, None, error.reason, "")
+            if is_fault:
+                self.faults.append(f"{path}, byte {begin} of the records: {error.reason}")
+
+
+def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool, is_opening: bool) -> int:
+    """Print one line for each field, up to malformed bytes, and return the exit code; raises `ProtocolError`."""
+    position, faults = 0, list[str]()
+    for part in parts:
+        check_version(part.cls, part.version, ProtocolError)
+        notes = FieldNotes(part, part.name if len(parts) > 1 else "", is_opening=is_opening)
+        try:
+            _, position = careful.decode(part.cls, data, part.version, position, policy, notes)
+        finally:
+            for line in lines(notes.rows, as_json=as_json):
+                click.echo(line)
+        faults += notes.faults
+    if position < len(data):
+        rest = FieldRow(position, len(data), "(after the message)", data[position:])
+        click.echo(next(lines([rest], as_json=as_json)))
+    return conclude(faults, len(data) - position, position)
+
+
+def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
+    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
+    width = max((len(row.path) for row in rows), default=0)
+    for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
+        if as_json:
+            shown = {"start": row.start, "end": row.end, "path": row.path, "value": shown_value(row.value)}
+            yield json.dumps(shown)
+        else:
+            yield f"{row.start:>8} {row.end:>8}  {row.path or '(message)':<{width}}  {shown_value(row.value)}"
+        for inner in row.inner:
+            yield inner_line(inner, row.path, as_json=as_json)
+
+
+def inner_line(row: InnerRow, path: str, *, as_json: bool) -> str:
+    """Return the line of a field of a batch; `path` leads to the records that hold it."""
+    value = "" if row.value is None else shown_value(row.value)
+    if not as_json:
+        shown = "  ".join(text for text in (value, row.meaning) if text)
+        return f"{row.start:>8} {row.end:>8}{'~' if row.within else ' '} {path}.{row.path}  {shown}".rstrip()
+    within = f"{path}.{row.within}" if row.within else None
+    found = {"start": row.start, "end": row.end, "path": f"{path}.{row.path}", "within": within}
+    return json.dumps(found | {"value": value or None, "meaning": row.meaning or None})
+
+
+def shown_value(value: object) -> str:
+    """Return a field's value as one short line; long bytes are cut."""
+    if isinstance(value, Struct):
+        return type(value).__name__
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)} element{'' if len(value) == 1 else 's'}"
+    if isinstance(value, (bytes, bytearray, memoryview)) and not isinstance(value, Uuid):
+        more = "..." if len(value) > SHOWN_BYTES_MAX else ""
+        return f"{len(value)} bytes: {bytes(value[:SHOWN_BYTES_MAX]).hex(' ')}{more}" if len(value) else "0 bytes"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return json.dumps(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,132 @@
+"""What do the record batches inside a message say: in Produce requests, Fetch and ShareFetch answers?
+
+Rule 1: where the JSON form has base64 there is a list of batches, in the words of kafka-dump-log, each with its
+records.
+Rule 2: a batch of an aborted transaction says so: it is one that the answer's own list of aborted transactions names.
+Rule 3: an answer may end inside of a batch, which clients pass over: that is told and is no fault. In a request it is
+one, and so are a wrong checksum and bytes that are no batch; what can be read is shown all the same.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kmirror.cli.record_json import payload, utc_or_none
+from kmirror.errors import CorruptBatch
+from kmirror.log.committed import with_aborted
+from kmirror.protocol.json_form import json_name
+from kmirror.protocol.structs import Struct
+from kmirror.records.batch import Batch, TornBatch
+from kmirror.records.control import ControlRecord
+from kmirror.records.layout import TIMESTAMP_NAMES, Buffer
+from kmirror.records.legacy import AnyBatch, iter_any_batches
+from kmirror.records.record import Record
+
+RECORDS: Final = "Records"
+"""The field that begins with a batch; a KRaft snapshot's, UnalignedRecords, begins anywhere."""
+
+
+class OpenedRecords:
+    """Puts batches where the JSON of a message has base64; `faults` are what is wrong with them.
+
+    With `may_end_inside` the last batch may be cut off.
+    """
+
+    def __init__(self, *, may_end_inside: bool) -> None:
+        self.faults: list[str] = []
+        self._may_end_inside = may_end_inside
+
+    def put(self, struct: Struct, shown: dict[str, Any], path: str = "") -> None:
+        """Replace the records in `shown`, the JSON form of `struct`, and in all that it holds; `path` leads to it."""
+        for field in struct.FIELDS:
+            name, value = json_name(field.name), getattr(struct, field.attribute)
+            where = f"{path}.{name}" if path else name
+            if value is None or name not in shown:
+                continue
+            if field.name == RECORDS:
+                aborted = getattr(struct, "aborted_transactions", None)
+                pairs = None if aborted is None else [(one.producer_id, one.first_offset) for one in aborted]
+                shown[name] = list(self._batches(value, pairs, where))
+            elif field.type == "struct" and field.is_array:
+                for index, (item, inner) in enumerate(zip(value, shown[name], strict=True)):
+                    self.put(item, inner, f"{where}[{index}]")
+            elif field.type == "struct":
+                self.put(value, shown[name], where)
+
+    def _batches(self, data: Buffer, aborted: list[tuple[int, int]] | None, path: str) -> Iterator[dict[str, Any]]:
+        view, position = memoryview(data), 0
+        try:
+            for index, (batch, is_aborted) in enumerate(with_aborted(iter_any_batches(view), aborted or ())):
+                yield self._batch(batch, f"{path}[{index}]", None if aborted is None else is_aborted)
+                position = batch.position + batch.size_in_bytes
+        except CorruptBatch as error:
+            name = "incomplete" if self._may_end_inside and isinstance(error, TornBatch) else "fault"
+            if name == "fault":
+                self.faults.append(f"{path}, byte {position} of the records: {error.reason}")
+            yield {name: error.reason, "position": position, "base64": base64.b64encode(view[position:]).decode()}
+
+    def _batch(self, batch: AnyBatch, path: str, is_aborted: bool | None) -> dict[str, Any]:
+        shown = _header(batch)
+        if is_aborted is not None:
+            shown["isAborted"] = is_aborted
+        try:
+            batch.verify_crc()
+        except CorruptBatch as error:
+            shown["isValid"] = False
+            self.faults.append(f"{path}: {error.reason}")
+        try:
+            shown["records"] = [_record(batch, record) for record in batch.records()]
+        except CorruptBatch as error:
+            if shown["isValid"]:
+                self.faults.append(f"{path}: {error.reason}")
+            shown |= {"records": None, "fault": error.reason}
+        return shown
+
+
+def _header(batch: AnyBatch) -> dict[str, Any]:
+    """Return what the header says, in the words of kafka-dump-log."""
+    own: dict[str, Any] = {"lastOffset": batch.last_offset}
+    if isinstance(batch, Batch):
+        own = {
+            "baseOffset": batch.base_offset,
+            "lastOffset": batch.last_offset,
+            "count": batch.record_count,
+            "baseSequence": batch.base_sequence,
+            "lastSequence": batch.last_sequence,
+            "producerId": batch.producer_id,
+            "producerEpoch": batch.producer_epoch,
+            "partitionLeaderEpoch": batch.partition_leader_epoch,
+            "isTransactional": batch.is_transactional,
+            "isControl": batch.is_control,
+            "deleteHorizonMs": batch.delete_horizon_ms,
+        }
+    return own | {
+        "timestampType": TIMESTAMP_NAMES[batch.timestamp_type],
+        "maxTimestamp": batch.max_timestamp,
+        "size": batch.size_in_bytes,
+        "magic": batch.magic,
+        "compression": batch.compression.name.lower(),
+        "crc": batch.crc,
+        "isValid": True,
+    }
+
+
+def _record(batch: AnyBatch, record: Record) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestampUtc": utc_or_none(record.timestamp),
+        **payload("key", record.key, "keyBase64"),
+        **payload("value", record.value, "valueBase64"),
+        "headers": [{"key": name, **payload("value", value, "valueBase64")} for name, value in record.headers],
+    }
+    control = batch.control() if batch.is_control else None
+    return shown if control is None else shown | {"control": _control(control)}
+
+
+def _control(control: ControlRecord) -> dict[str, Any]:
+    known = {"coordinatorEpoch": control.coordinator_epoch, "sourceClusterId": control.source_cluster_id}
+    name = f"UNKNOWN({control.type_id})" if control.type is None else control.type.name
+    return {"type": name} | {key: value for key, value in known.items() if value is not None}

@@ -1,0 +1,32 @@
+"""How do commands refuse whose exit code 1 is an answer? With one line on stderr, and exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from kmirror.cli.output import complain
+from kmirror.errors import KmirrorError, UsageError
+
+EXIT_USAGE = 2
+
+
+class Refusal(click.ClickException):
+    """What cannot be done: one line, and the exit code for usage."""
+
+    exit_code = EXIT_USAGE
+
+    def show(self, file: Any = None) -> None:
+        complain(f"kmirror: {self.message}\n")
+
+
+@contextmanager
+def refusing(kind: type[KmirrorError] = UsageError) -> Iterator[None]:
+    """Let an error of `kind` end in one line and the exit code for usage."""
+    try:
+        yield
+    except kind as error:
+        raise Refusal(str(error)) from None

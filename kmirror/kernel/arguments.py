@@ -1,0 +1,114 @@
+"""Is what a caller gave what a function takes? Each check returns it, or raises `UsageError` that says what to give.
+
+The checks stand where a user's value enters, in constructors and methods of the public classes, so that what lies below
+never meets a value of another type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, TypeVar
+
+from kmirror.errors import LocalProtocolError, UsageError
+from kmirror.kernel.ids import TopicPartition
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+
+
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """Return an int between both bounds, inclusive; a bool is none."""
+    if type(value) is bool or not isinstance(value, int) or value < least or (most is not None and value > most):
+        span = f"from {least} on" if most is None else f"from {least} to {most}"
+        raise UsageError(f"{name} is a whole number {span}, not {shown(value)}")
+    return value
+
+
+def seconds(name: str, value: object) -> float:
+    """Return a number of seconds, 0 or more, that is not infinite."""
+    if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise UsageError(f"{name} is a number of seconds, 0 or more, not {shown(value)}")
+    return value
+
+
+def text(name: str, value: object) -> str:
+    """Return a str."""
+    if not isinstance(value, str):
+        hint = f"; {value.decode('ascii', 'replace')!r} is text" if isinstance(value, bytes) else ""
+        raise UsageError(f"{name} is a text, not {shown(value)}{hint}")
+    return value
+
+
+def member(name: str, value: object, kind: type[E]) -> E:
+    """Return a member of an enum; neither its name nor its number will do."""
+    if not isinstance(value, kind):
+        known = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
+        raise UsageError(f"{name} is one of {known}, not {shown(value)}")
+    return value
+
+
+def instance(name: str, value: object, kind: type[T], hint: str = "") -> T:
+    """Return an instance of a class; `hint` says where one comes from."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} is a {kind.__name__}, not {shown(value)}{hint and f'; {hint}'}")
+    return value
+
+
+def callback(name: str, value: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise UsageError(f"{name} is a function to call, not {shown(value)}")
+
+
+def texts(name: str, values: object) -> dict[str, str]:
+    """Return a mapping of texts to texts, such as configs, as a dict of its own."""
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{name} is a mapping of names to texts, not {shown(values)}")
+    for key, value in values.items():
+        text(f"a name in {name}", key)
+        text(f"{name}[{key!r}]", value)
+    return dict(values)
+
+
+def byte_view(what: str, buffer: object) -> memoryview:
+    """Return the bytes of a buffer (bytes, bytearray, memoryview, mmap) as a view; `LocalProtocolError` for text."""
+    try:
+        return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # That is the question.
+    except TypeError:
+        hint = "; bytes.fromhex reads hex digits" if isinstance(buffer, str) else ""
+        raise LocalProtocolError(f"{what} is read from bytes, not from {shown(buffer)}{hint}") from None
+
+
+def partition(value: object) -> TopicPartition:
+    """Return a TopicPartition; the number may be any, as it is for a cluster to say which there are."""
+    if not isinstance(value, TopicPartition):
+        raise UsageError(f"a partition is a TopicPartition, such as TopicPartition('orders', 0), not {shown(value)}")
+    if [type(field) for field in value] != [str, int]:
+        raise UsageError(f"a TopicPartition has a text and a whole number, not {shown(tuple(value))}")
+    return value
+
+
+def partitions(values: object) -> list[TopicPartition]:
+    """Return some TopicPartitions as a list; one alone is not taken for many."""
+    return [partition(each) for each in items("partitions", values, "TopicPartition")]
+
+
+def items(name: str, values: object, what: str) -> list[Any]:
+    """Return several things as a list; text, bytes and named tuples are one thing, though they can be iterated."""
+    if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
+        raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
+    return list(values)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return, for the end of an error's text, the nearest known name as a question; "" if none is near."""
+    near = get_close_matches(word, list(known), 1)
+    return f": did you mean {near[0]!r}?" if near else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value for an error's text, short."""
+    told = repr(value)
+    return told if len(told) <= 80 else f"{told[:60]}... ({type(value).__name__})"

@@ -1,0 +1,40 @@
+"""What adding topics to a mirror and removing them have in common: who may order it, and where does a topic belong?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import ApiError
+from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation, ResourceType
+
+
+def mirror_configs(context: ControllerContext, mirror: str) -> Mapping[str, str]:
+    """Return the configs of a mirror; ApiError UNKNOWN_MIRROR if there is none of that name."""
+    known = context.image.configs.get((ResourceType.MIRROR, mirror))
+    if known is None:
+        raise ApiError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist.")
+    return known
+
+
+def check_mirror(context: ControllerContext, rights: Rights, mirror: str) -> None:
+    """Raise ApiError if these rights do not allow to alter the mirror, or if there is none of that name."""
+    denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
+    if denied:
+        raise ApiError(denied, denied.text)
+    mirror_configs(context, mirror)
+
+
+def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
+    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror."""
+    value = context.image.topic_config(topic).get(MIRROR_NAME, "")
+    assignment = parse(value)
+    if assignment is None:
+        known = topic in context.image.topics
+        return ErrorCode.UNKNOWN_MIRROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+    if assignment.mirror != mirror:
+        return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment
+    return ErrorCode.NONE, assignment

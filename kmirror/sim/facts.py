@@ -1,0 +1,92 @@
+"""What can a script watch for? The kinds of facts that a simulation tells, each with when and where it was seen.
+
+    simulation.on(NodeKilled, lambda seen: print(seen.at_ms, seen.node))
+    simulation.on(StateEntered, lambda seen: print(seen.cluster, seen.fact.tp, seen.fact.state.name))
+    [seen.fact.offset for seen in simulation.facts(LogCut)]
+
+Nodes tell what they did, the world tells what was done to them, and a cluster's client tells which orders it gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced, LeaderElected
+from kmirror.mirror.partition import LogCut, ProducersReset, ReasonChanged, StateEntered
+from kmirror.protocol.message import Message
+from kmirror.sim.network import LineSettings
+from kmirror.sim.watching import Seen
+from kmirror.spec.error_codes import ErrorCode
+
+__all__ = [
+    "BrokerFenced",
+    "BrokerUnfenced",
+    "LeaderElected",
+    "LineChanged",
+    "LineDown",
+    "LineUp",
+    "LogCut",
+    "NodeKilled",
+    "NodeStarted",
+    "NodeStopped",
+    "OrderAnswered",
+    "OrderSent",
+    "ProducersReset",
+    "ReasonChanged",
+    "Seen",
+    "StateEntered",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted:
+    """A node's process began: a broker's or a controller's."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKilled:
+    """A node's process ended without warning; its session at the controller lasts on."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStopped:
+    """A node's process ended in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineDown:
+    """What one cluster or node sends to another is lost from now on, in the directions that `line` has."""
+
+    line: str
+    """`a|b`, or one way `a>b`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineUp:
+    """Nothing is lost on this line any more."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineChanged:
+    """A line was given other properties, or with empty settings the ones back that it was built with."""
+
+    line: str
+    settings: LineSettings
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSent:
+    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts those of its client."""
+
+    number: int
+    request: Message
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAnswered:
+    """The answer to an order came, or an error code in its place: nobody answered in time."""
+
+    number: int
+    answer: Message | ErrorCode

@@ -1,0 +1,65 @@
+"""Hypothesis strategies for what Kafka's nodes send and keep; `pip install 'kmirror[testing]'` brings Hypothesis.
+
+    from kmirror.testing.strategies import messages, versioned
+
+    @given(messages(FetchRequest, 17))
+    def test_one_version(request): ...
+
+    @given(versioned(FetchRequest))
+    def test_any_version(pair):
+        request, version = pair
+
+`st.from_type(FetchRequest)` works without an import of this module: Hypothesis finds it by its entry point.
+It gives messages of the newest version.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kmirror.testing.strategies.arbitrary import any_message, messages, structs, uuids, versioned, versions
+
+# A name is imported when it is first used: Hypothesis loads this module wherever kmirror is installed.
+_HOME = {
+    "any_message": "arbitrary",
+    "messages": "arbitrary",
+    "structs": "arbitrary",
+    "uuids": "arbitrary",
+    "versioned": "arbitrary",
+    "versions": "arbitrary",
+}
+
+__all__ = ["any_message", "messages", "structs", "uuids", "versioned", "versions"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def hypothesis_setup_hook() -> None:
+    """Called by Hypothesis when it is imported: `st.from_type` then knows every message, loaded or not."""
+    from kmirror.testing.strategies.registering import register_types
+
+    register_types()
+
+
+try:
+    # Last, and before any file of this folder is: Hypothesis calls the hook before its own import returns, and the hook
+    # needs this module and those files whole.
+    import_module("hypothesis")
+except ModuleNotFoundError as error:
+    if error.name != "hypothesis":
+        raise
+    reason = "kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' brings it"
+    raise ModuleNotFoundError(reason, name="hypothesis") from None

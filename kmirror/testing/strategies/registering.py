@@ -1,0 +1,34 @@
+"""How does `st.from_type` find the strategy of a message? Each class is registered as it is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Struct, class_hooks
+from kmirror.testing.strategies.arbitrary import messages, structs, uuids
+
+
+def register_types() -> None:
+    """Tell Hypothesis of every message and its parts: of those that are loaded now, and of others when they are."""
+    st.register_type_strategy(Uuid, uuids)
+    _register_all(Struct)
+    class_hooks.append(_register)
+
+
+def _register_all(base: type[Struct]) -> None:
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith("kmirror.protocol.gen."):
+            _register(cls)
+        _register_all(cls)
+
+
+def _register(cls: type[Struct]) -> None:
+    st.register_type_strategy(cls, _resolve)
+
+
+def _resolve(cls: type[Any]) -> st.SearchStrategy[Any]:
+    return messages(cls) if issubclass(cls, Message) else structs(cls)

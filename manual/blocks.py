@@ -1,0 +1,138 @@
+"""Which examples does a page have?
+
+A page is Markdown. What stands between fences is an example, and the word behind the opening fence says what becomes
+of it when the page is run (`manual.run`):
+
+    python   is executed
+    output   is what the Python block before it printed
+    console  is a session in a shell: `$ ` before each command, then what it prints
+    toml     is a file; its title is the file's name
+    text     is a picture or a form, and is not run
+
+A title behind the word is printed above the block. Two titles mean more: `title="exit code 1"` on a console block, and
+`title="not run: REASON"` on a block that no test can run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+RUN = ("python", "console", "toml")
+LANGUAGES = (*RUN, "output", "text")
+
+_FENCE = re.compile(r'(?P<indent> *)```(?P<language>[^\s`]*)(?: +title="(?P<title>[^"]*)")?(?P<rest>.*)')
+_NOT_RUN = "not run:"
+_EXIT = "exit code "
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An example; `line` is that of its opening fence, counted from 1."""
+
+    line: int
+    language: str
+    title: str
+    text: str
+
+    @property
+    def reason_not_run(self) -> str | None:
+        """Why no test runs it, or None."""
+        return self.title.removeprefix(_NOT_RUN).strip() if self.title.startswith(_NOT_RUN) else None
+
+    @property
+    def is_run(self) -> bool:
+        return self.language in RUN and self.reason_not_run is None
+
+    @property
+    def exit_code(self) -> int:
+        """With which code the last command of a console block ends."""
+        return int(self.title.removeprefix(_EXIT)) if self.title.startswith(_EXIT) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a console block, and the lines that it is said to print."""
+
+    line: int
+    text: str
+    expected: tuple[str, ...]
+
+
+def blocks_of(markdown: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page in order; a fence that is never closed is a ValueError."""
+    lines = markdown.split("\n")
+    at = 0
+    while at < len(lines):
+        opening = _FENCE.fullmatch(lines[at])
+        if opening is None:
+            at += 1
+            continue
+        indent = len(opening["indent"])
+        try:
+            end = next(n for n in range(at + 1, len(lines)) if lines[n].strip() == "```")
+        except StopIteration:
+            raise ValueError(f"line {at + 1}: the fence is never closed") from None
+        body = [line[indent:] for line in lines[at + 1 : end]]
+        title = opening["title"] or ""
+        language = opening["language"] + opening["rest"]
+        yield Block(at + 1, language, title, "\n".join(body) + "\n")
+        at = end + 1
+
+
+def commands_of(block: Block) -> Iterator[Command]:
+    """Yield the commands of a console block; a backslash at the end of a line continues a command on the next."""
+    found: list[tuple[int, str, list[str]]] = []
+    continues = False
+    for number, line in enumerate(block.text.splitlines(), block.line + 1):
+        if continues:
+            at, text, expected = found[-1]
+            found[-1] = (at, text + "\n" + line, expected)
+        elif line.startswith("$ "):
+            found.append((number, line[2:], []))
+        elif found:
+            found[-1][2].append(line)
+        else:
+            raise ValueError(f"line {number}: a console block begins with '$ ' and a command")
+        continues = found[-1][1].endswith("\\")
+    for at, text, expected in found:
+        yield Command(at, text, tuple(expected))
+
+
+def faults_of(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Iterator[str]:
+    """Yield what keeps the examples of a page from being run or from being read, with the line."""
+    before: Block | None = None
+    for block in blocks_of(markdown):
+        if block.language not in languages:
+            yield f"line {block.line}: a block is one of {', '.join(languages)}, not {block.language!r}"
+        if block.reason_not_run == "":
+            yield f"line {block.line}: say why it is not run"
+        if block.language == "toml" and not block.title:
+            yield f"line {block.line}: the title of a toml block is the name of its file"
+        if block.language == "output" and (before is None or before.language != "python"):
+            yield f"line {block.line}: output follows a python block"
+        if block.language == "console":
+            try:
+                list(commands_of(block))
+            except ValueError as error:
+                yield str(error)
+        before = block
+    yield from _indented_code(markdown)
+
+
+def _indented_code(markdown: str) -> Iterator[str]:
+    """Yield code that is indented instead of fenced: nothing would run it."""
+    fenced = {
+        number for block in blocks_of(markdown) for number in range(block.line, block.line + block.text.count("\n") + 2)
+    }
+    lines = ["", *markdown.split("\n")]
+    in_list = False
+    for number in range(1, len(lines)):
+        line = lines[number]
+        if number in fenced:
+            continue
+        if line and not line.startswith(" "):
+            in_list = re.match(r"([-*]|\d+\.) ", line) is not None
+        elif line.startswith("    ") and not lines[number - 1].strip() and not in_list:
+            yield f"line {number}: fence the code, so that it is run"

@@ -1,0 +1,129 @@
+"""Do the examples of a page do what the page says?
+
+All blocks of a page are run from top to bottom in one folder. Python blocks share one namespace and run in this
+process; a command runs in a shell of its own. What is printed must be what the page shows, to the letter, but for:
+
+- `...` alone on a line stands for any number of lines,
+- `...` within a line stands for any text in it,
+- spaces at the end of a line do not count.
+
+The folder holds `kmirror/logdir/sample`, `docs/sweeps` and `tests/data/brokers.tar.xz`, as the repository's own does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import re
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from manual.blocks import Block, blocks_of, commands_of
+
+ROOT = Path(__file__).resolve().parent.parent
+STAGED = ("kmirror/logdir/sample", "docs/sweeps", "tests/data/brokers.tar.xz")
+SECONDS_MAX = 240
+
+
+class ExampleFailed(AssertionError):
+    """An example does not do what its page says."""
+
+
+def run_page(page: Path, folder: Path) -> int:
+    """Run the examples of `page` in `folder` and return how many ran; ExampleFailed names the first that fails."""
+    for part in STAGED:
+        (folder / part).parent.mkdir(parents=True, exist_ok=True)
+        (folder / part).symlink_to(ROOT / part)
+    namespace: dict[str, object] = {"__name__": "manual"}
+    count = 0
+    blocks = list(blocks_of(page.read_text("utf-8")))
+    with contextlib.chdir(folder):
+        for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+            if not block.is_run:
+                continue
+            count += 1
+            if block.language == "toml":
+                Path(block.title).write_text(block.text, "utf-8")
+            elif block.language == "console":
+                _run_session(page, block, folder)
+            else:
+                expected = after.text if after is not None and after.language == "output" else ""
+                _run_python(page, block, namespace, expected.splitlines())
+    return count
+
+
+def matches(expected: Sequence[str], printed: Sequence[str]) -> bool:
+    """Tell whether printed lines are the expected ones, with what `...` stands for."""
+    pattern = "".join(_pattern(line) for line in expected)
+    text = "".join(line.rstrip() + "\n" for line in printed)
+    return re.fullmatch(pattern, text) is not None
+
+
+def _pattern(line: str) -> str:
+    if line.strip() == "...":
+        return r"(?:.*\n)*?"
+    return ".*?".join(re.escape(part) for part in line.rstrip().split("...")) + r"\n"
+
+
+def _run_python(page: Path, block: Block, namespace: dict[str, object], expected: Sequence[str]) -> None:
+    # Blank lines before it make a traceback name the line of the page.
+    source = "\n" * block.line + block.text
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, str(page), "exec"), namespace)
+    except Exception as error:
+        at = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(page)), 0)
+        raise ExampleFailed(f"{page}:{at or block.line}: {type(error).__name__}: {error}") from error
+    _compare(f"{page}:{block.line}", expected, printed.getvalue().splitlines())
+
+
+def _run_session(page: Path, block: Block, folder: Path) -> None:
+    commands = list(commands_of(block))
+    for command in commands:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command.text],
+            cwd=folder,
+            env=_environment(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            timeout=SECONDS_MAX,
+            check=False,
+        )
+        where = f"{page}:{command.line}: $ {command.text}"
+        _compare(where, command.expected, done.stdout.splitlines())
+        wanted = block.exit_code if command is commands[-1] else 0
+        if done.returncode != wanted:
+            raise ExampleFailed(f"{where}\nended with {done.returncode}, not with {wanted}\n{done.stdout}")
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return variables under which `kmirror` and `python` are those of this process, and output is plain."""
+    tools = folder / ".bin"
+    if not tools.exists():
+        tools.mkdir()
+        for name, arguments in (("kmirror", " -m kmirror"), ("python", "")):
+            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
+            (tools / name).chmod(0o755)
+    search = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    plain = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8", "PYTHONPATH": search}
+    return {**os.environ, **plain, "PATH": os.pathsep.join([str(tools), os.environ["PATH"]])}
+
+
+def _compare(where: str, expected: Sequence[str], printed: Sequence[str]) -> None:
+    if not matches(expected, printed):
+        told = [line.rstrip() for line in printed]
+        difference = "\n".join(_difference([line.rstrip() for line in expected], told))
+        raise ExampleFailed(f"{where}\nprints something else than the page shows (-: page, +: printed)\n{difference}")
+
+
+def _difference(expected: list[str], printed: list[str]) -> Iterator[str]:
+    return (line.rstrip("\n") for line in difflib.ndiff(expected, printed) if not line.startswith("?"))

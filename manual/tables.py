@@ -1,0 +1,188 @@
+"""Which tables of the manual are made from the code, and what stands in them?
+
+A page marks the place, and `python -m manual` fills it:
+
+    <!-- table: NAME -->
+    ...
+    <!-- end of table -->
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from itertools import dropwhile, islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kmirror.cli.commands import COMMANDS
+from kmirror.cli.group import build
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
+from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.sim.history import profiles
+from kmirror.sim.history.checkers import CHECKERS
+from kmirror.spark.rows import COLUMNS
+from kmirror.spark.source import schema_of
+from kmirror.spec import apis, configs
+from kmirror.spec.error_codes import ErrorCode
+
+ROOT = Path(__file__).resolve().parent.parent
+HELP_WIDTH = 80
+_PLACE = re.compile(r"(<!-- table: (?P<name>[\w -]+) -->\n)(?P<body>.*?)(<!-- end of table -->)", re.DOTALL)
+_WORDS: Mapping[str, Sequence[str]] = {"codec": CODECS, "failure": FAILURES, "fault": FAULTS}
+
+
+def renewed(markdown: str) -> str:
+    """Return a page with each marked table as the code has it now; KeyError for a name that no table has."""
+    return _PLACE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[4]}", markdown)
+
+
+def table_names(markdown: str) -> list[str]:
+    """Return the names of the tables that a page marks."""
+    return [found["name"] for found in _PLACE.finditer(markdown)]
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _code(value: object) -> str:
+    return f"`{value}`"
+
+
+def docs_of_fields(cls: type[Any]) -> dict[str, str]:
+    """Return what the docstring below each field of a class says, empty where there is none."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(definition, ast.ClassDef)
+    found: dict[str, str] = {}
+    for statement, after in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            has_doc = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            text = after.value.value if has_doc else ""  # type: ignore[union-attr]
+            found[statement.target.id] = " ".join(str(text).split())
+    return found
+
+
+def _experiment_options() -> str:
+    docs = docs_of_fields(ExperimentOptions)
+    rows = []
+    for field in fields(ExperimentOptions):
+        if field.name in _WORDS:
+            takes = ", ".join(_code(word) for word in _WORDS[field.name])
+        else:
+            least, most = BOUNDS[field.name]
+            takes = f"{least:,} to {most:,}"
+        rows.append((_code(field.name), _code(field.default), takes, docs[field.name]))
+    return _table(("option", "default", "takes", "what it is"), rows)
+
+
+def _figures() -> str:
+    docs = docs_of_fields(Figures)
+    return _table(("column", "what it is"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
+
+
+def _config_keys() -> str:
+    rows = []
+    for row in configs.ROWS:
+        bounds = f"{'' if row.minimum is None else row.minimum}..{'' if row.maximum is None else row.maximum}"
+        takes = ", ".join(row.choices) or (bounds if bounds != ".." else "")
+        default = "" if row.default is None else _code(row.default)
+        dynamic = "" if row.scope is not configs.Scope.BROKER else "yes" if row.dynamic else "no"
+        rows.append((_code(row.name), row.scope.value, row.kind.value, default, takes, dynamic, row.doc))
+    return _table(("key", "of a", "type", "default", "takes", "dynamic", "what it is"), rows)
+
+
+def _error_codes() -> str:
+    rows = ((str(int(code)), _code(code.name), "yes" if code.retriable else "no", code.text) for code in ErrorCode)
+    return _table(("code", "name", "retriable", "text"), rows)
+
+
+def _origin(schema: Mapping[str, Any] | None, version_last: int) -> str:
+    if schema is None:
+        return "Apache Kafka"
+    return f"Apache Kafka; version {version_last} is KIP-1279's" if "extends" in schema else "KIP-1279"
+
+
+def _messages() -> str:
+    proposed = {path.stem: json.loads(path.read_text("utf-8")) for path in (ROOT / "schemas/mirroring").glob("*.json")}
+    rows = []
+    for name in names():
+        cls = by_name(name)
+        versions = f"{cls.MIN_VERSION}-{cls.MAX_VERSION}" if cls.MAX_VERSION > cls.MIN_VERSION else f"{cls.MAX_VERSION}"
+        flexible = "" if cls.FLEXIBLE_FROM is None else f"{cls.FLEXIBLE_FROM}+"
+        key = "" if cls.API_KEY is None else str(cls.API_KEY)
+        rows.append((_code(name), cls.TYPE, key, versions, flexible, _origin(proposed.get(name), cls.MAX_VERSION)))
+    return _table(("message", "kind", "API key or record type", "versions", "flexible", "from"), rows)
+
+
+def _apis_served() -> str:
+    rows = []
+    for row in apis.ROWS:
+        api = find_key(row.key)
+        assert api is not None
+        own = "" if row.mirror_from is None else "all" if row.mirror_from == row.first else f"{row.mirror_from}"
+        versions = f"{row.first}-{row.last}" if row.last > row.first else f"{row.last}"
+        rows.append((_code(row.name), str(row.key), versions, own, " and ".join(row.roles), row.left_out))
+    return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
+
+
+def _log_columns(level: str) -> str:
+    columns = COLUMNS[level].items()
+    rows = ((_code(name), _code(schema_of(level, [name])[name].dataType.simpleString()), c.doc) for name, c in columns)
+    return _table(("column", "type", "what it is"), rows)
+
+
+def _checkers() -> str:
+    rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
+    return _table(("anomaly", "what was seen"), rows)
+
+
+def _profiles() -> str:
+    return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
+
+
+def _commands() -> str:
+    top = build(COMMANDS)
+    parts = []
+    for row in COMMANDS:
+        command = top.get_command(click.Context(top), row.name)
+        assert command is not None
+        context = click.Context(command, info_name=f"kmirror {row.name}", terminal_width=HELP_WIDTH)
+        context.help_option_names = ["-h", "--help"]
+        parts.append(f"## {row.name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "experiment options": _experiment_options,
+    "figures": _figures,
+    "config keys": _config_keys,
+    "error codes": _error_codes,
+    "messages": _messages,
+    "apis served": _apis_served,
+    "record columns": partial(_log_columns, "record"),
+    "batch columns": partial(_log_columns, "batch"),
+    "commands": _commands,
+    "checkers": _checkers,
+    "profiles": _profiles,
+}
+
+
+def rows_of(markdown: str, heading: str) -> Iterator[list[str]]:
+    """Yield the cells of each row of the first table below `heading`, as text; what a test holds to the code."""
+    _, found, rest = markdown.partition(f"\n{heading}\n")
+    assert found, f"no heading {heading!r}"
+    lines = dropwhile(lambda line: not line.startswith("|"), rest.split("\n"))
+    for line in islice(takewhile(lambda line: line.startswith("|"), lines), 2, None):
+        yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]

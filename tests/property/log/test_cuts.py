@@ -1,0 +1,158 @@
+"""A log that was cut anywhere ends in one place: for who goes on with it, who opens it again, and `verify`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmirror.cli.verify import command as verify
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.store import PartitionStore
+from kmirror.logdir.store import LogFolder
+from kmirror.records import Compression
+from kmirror.records.layout import MAGIC_AT, MAGIC_V2
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+from tests.builders import NOW_MS, batch, idempotent, marker
+from tests.unit.log.partitions import TP, lead, open_log
+
+STEPS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "kind": st.sampled_from(["batch", "batch", "producer", "txn", "txn", "marker", "legacy"]),
+            "pid": st.integers(1, 2),
+            "gap": st.sampled_from([0, 0, 0, 1, 5]),
+            "rise": st.sampled_from([0, 0, 1, 2]),
+            "count": st.integers(1, 4),
+            "magic": st.integers(0, 1),
+            "codec": st.sampled_from([Compression.NONE, Compression.GZIP, Compression.SNAPPY]),
+        }
+    ),
+    min_size=1,
+    max_size=14,
+)
+CONFIGS = st.fixed_dictionaries(
+    {"segment_bytes": st.sampled_from([200, 400, 1 << 20]), "index_interval_bytes": st.sampled_from([0, 150, 4096])}
+)
+
+
+class Written(NamedTuple):
+    """One batch of a log: its offsets, inclusive, and its bytes."""
+
+    first: int
+    last: int
+    data: bytes
+
+
+def written(steps: list[dict[str, Any]]) -> list[Written]:
+    """The batches of a log in which offsets may be missing between batches, as after compaction at its source."""
+    end, epoch, found = 0, 0, list[Written]()
+    sequences, opened = dict[int, int](), dict[int, bool]()
+    for step in steps:
+        kind, pid, count = step["kind"], step["pid"], step["count"]
+        first, epoch = end + step["gap"], epoch + step["rise"]
+        if kind == "marker" and opened.pop(pid, False):
+            found.append(Written(first, first, marker(commit=count % 2 == 0, pid=pid, offset=first, epoch=epoch)))
+        elif kind in ("producer", "txn"):
+            is_txn = opened[pid] = opened.get(pid, False) or kind == "txn"
+            sequence = sequences.get(pid, 0)
+            sequences[pid] = sequence + count
+            data = idempotent(sequence, count, pid=pid, txn=is_txn, offset=first, epoch=epoch)
+            found.append(Written(first, first + count - 1, data))
+        elif kind == "legacy":
+            codec = step["codec"]
+            for at in range(first, first + count) if codec is Compression.NONE else (first,):
+                size = 1 if codec is Compression.NONE else count
+                records = [RecordData(b"k", b"v", (), NOW_MS)] * size
+                data = build_message_set(records, magic=step["magic"], base_offset=at, compression=codec)
+                found.append(Written(at, at + size - 1, data))
+        else:
+            found.append(Written(first, first + count - 1, batch(count, offset=first, epoch=epoch)))
+        end = found[-1].last + 1
+    return found
+
+
+def filled(store: PartitionStore, batches: list[Written], config: dict[str, int]) -> PartitionLog:
+    log = open_log(store, **config)
+    for one in batches:
+        log.append_as_follower(one.data, max_epoch=1_000)
+    return log
+
+
+def told(log: PartitionLog, batches: list[Written]) -> tuple[object, ...]:
+    content = b"".join(bytes(segment.view()) for segment in log.segments)
+    known = (content, log.log_start_offset, log.log_end_offset, log.segment_base_offsets)
+    if log.log_start_offset:
+        return known  # A log that is read again may know more of what lies below its start.
+    producers = {
+        pid: (one.producer_epoch, one.last_sequence, one.txn_first_offset) for pid, one in log.producers.entries.items()
+    }
+    if any(one.data[MAGIC_AT] < MAGIC_V2 for one in batches):
+        return *known, producers  # An old message ends what is known of epochs, and is forgotten where it was cut off.
+    return *known, producers, log.last_stable_offset, log.epochs.entries
+
+
+def assert_sound(folder: Path) -> None:
+    ended = CliRunner().invoke(verify, [str(folder), "--deep"])
+    assert ended.exit_code == 0, ended.output
+
+
+@given(STEPS, CONFIGS, st.data())
+def test_one_story_of_where_it_ends(steps: list[dict[str, Any]], config: dict[str, int], data: st.DataObject) -> None:
+    batches = written(steps)
+    end = batches[-1].last + 1
+    start = data.draw(st.sampled_from([0, 0, 0, data.draw(st.integers(0, end), label="start")]))
+    cuts = data.draw(st.lists(st.integers(0, end + 1), min_size=1, max_size=2), label="cuts")
+    with tempfile.TemporaryDirectory() as path, LogFolder(path) as folder:
+        in_memory, on_disk = (filled(store, batches, config) for store in (MemoryStore(), folder.open(TP)))
+        for log in (in_memory, on_disk):
+            log.update_high_watermark(end)
+            log.advance_log_start(start)
+            for cut in cuts:
+                bound = min([log.log_end_offset, cut, *(one.first for one in batches if one.first <= cut <= one.last)])
+                expected = max(bound, min(log.log_start_offset, cut))
+                assert log.end_after_cut(cut) == expected
+                log.truncate_to(cut)
+                assert log.log_end_offset == expected
+                kept = [one for one in batches if one.last < expected]
+                assert told(log, batches)[0] in (b"".join(one.data for one in kept), b""), (
+                    "whole batches, or nothing readable"
+                )
+            log.update_high_watermark(log.log_end_offset)
+        in_memory.checkpoint()
+        read_again = open_log(in_memory.store.fork(), **config)
+        assert told(read_again, batches) == told(in_memory, batches) == told(on_disk, batches)
+        on_disk.close()
+        assert_sound(folder.path)
+        on_disk = open_log(folder.open(TP), recovery_point=CLEAN_SHUTDOWN, **config)
+        assert told(on_disk, batches) == told(in_memory, batches)
+        for log in (in_memory, read_again, on_disk):
+            assert lead(log, batch(2), epoch=500).first_offset == expected
+            log.append_as_follower(batch(2, offset=expected + 2, epoch=501), max_epoch=501)
+            log.update_high_watermark(log.log_end_offset)
+        assert told(on_disk, batches) == told(in_memory, batches) == told(read_again, batches)
+        on_disk.close()
+        assert_sound(folder.path)
+
+
+@pytest.mark.parametrize("cut", range(12))
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_goes_back_to_its_first_message(cut: int, magic: int) -> None:
+    batches = [Written(first, first + 3, wrapper(first, magic)) for first in (0, 4, 8)]
+    log = filled(MemoryStore(), batches, {"index_interval_bytes": 0})
+    log.truncate_to(cut)
+    assert log.log_end_offset == cut - cut % 4
+    log.append_as_follower(wrapper(cut - cut % 4, magic), max_epoch=0)
+    assert [one.last_offset for one in log.any_batches()] == list(range(3, cut - cut % 4 + 4, 4))
+
+
+def wrapper(first: int, magic: int) -> bytes:
+    records = [RecordData(b"k", b"v", (), NOW_MS)] * 4
+    return build_message_set(records, magic=magic, base_offset=first, compression=Compression.GZIP)

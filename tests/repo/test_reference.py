@@ -1,0 +1,61 @@
+"""What the reference must show is what users import, and a name that is missing is noticed."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+import kmirror
+from manual.site import PUBLIC_MODULES, inventory, missing, public_names
+
+PACKAGES = (
+    "kmirror",
+    "kmirror.records",
+    "kmirror.protocol",
+    "kmirror.sim",
+    "kmirror.spark",
+    "kmirror.testing.strategies",
+)
+TABLES = {"kmirror.spec.error_codes"}
+"""Shown as a table (`manual.tables`), for a heading for each code would hide what is on it."""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_of_a_public_package_lives_in_a_module_of_the_reference(package: str) -> None:
+    module = importlib.import_module(package)
+    things = {name: getattr(module, name) for name in module.__all__}
+    homes = {name: thing.__module__ for name, thing in things.items() if isinstance(thing, type | FunctionType)}
+    assert {name: home for name, home in homes.items() if home not in {*PUBLIC_MODULES, *TABLES}} == {}
+
+
+def test_every_module_of_the_reference_has_a_directive(root: Path) -> None:
+    pages = [page.read_text("utf-8") for page in (root / "docs/reference").glob("*.md")]
+    directives = [line.removeprefix("::: ") for text in pages for line in text.splitlines() if line.startswith("::: ")]
+    assert sorted(set(PUBLIC_MODULES) - set(directives)) == []
+    assert len(directives) == len(set(directives))
+
+
+def test_a_name_that_no_page_shows_is_reported() -> None:
+    module = "kmirror.kernel.ids"
+    source = Path(kmirror.__file__).with_name("kernel").joinpath("ids.py").read_text("utf-8")
+    names = [f"{module}.{name}" for name in public_names(source)]
+    assert f"{module}.TopicPartition" in names
+    assert list(missing(names, [module])) == []
+    assert list(missing(names[1:], [module])) == names[:1]
+
+
+def test_public_names_are_classes_functions_and_methods_without_an_underscore() -> None:
+    source = (
+        "class A:\n    def b(self): ...\n    def _c(self): ...\nclass _D:\n    def e(self): ...\ndef f(): ...\nG = 1\n"
+    )
+    assert list(public_names(source)) == ["A", "A.b", "f"]
+
+
+def test_an_inventory_is_read() -> None:
+    rows = b"kmirror.errors py:module 0 reference/errors.html#$ -\nkmirror.errors.KafkaError py:class 1 x -\n"
+    data = b"# Sphinx inventory version 2\n# Project: x\n# Version: 0\n# compressed with zlib\n" + zlib.compress(rows)
+    assert inventory(data) == {"kmirror.errors", "kmirror.errors.KafkaError"}

@@ -1,0 +1,199 @@
+"""What a script can watch for in a run, and plan to do then; who only looks changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.facts import (
+    BrokerFenced,
+    BrokerUnfenced,
+    LeaderElected,
+    LineDown,
+    LineUp,
+    LogCut,
+    NodeKilled,
+    NodeStarted,
+    NodeStopped,
+    Seen,
+    StateEntered,
+)
+from kmirror.sim.simulation import Simulation
+from tests.sim.stage import ONE_BROKER, TOPIC, TP, WrittenLogs, pair, plain
+
+SOON = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
+
+
+def cluster(brokers: int = 3, **configs: str) -> Cluster:
+    """Return a cluster of a simulation of its own, with one topic whose partition broker 1 leads."""
+    made = Cluster(Simulation(5), "a", brokers=brokers, configs={**ONE_BROKER, **SOON, **configs})
+    made.start()
+    made.create_topic(TOPIC)
+    return made
+
+
+def told(seen: list[Seen[object]]) -> list[tuple[str, object]]:
+    return [(row.node, row.fact) for row in seen]
+
+
+def test_nodes_and_lines_tell_what_was_done_to_them_and_when() -> None:
+    a = cluster()
+    simulation, began = a.simulation, len(a.simulation.facts(object))
+    start = simulation.elapsed_s
+    simulation.at(start + 1, lambda: a.kill(2))
+    simulation.at(start + 2, lambda: simulation.line("a-1", "a-3", one_way=True).take_down())
+    simulation.at(start + 3, lambda: simulation.line("a-1", "a-3", one_way=True).bring_up())
+    simulation.at(start + 4, lambda: a.restart(2))
+    simulation.run_for(span_s=8)
+    a.stop(2)
+    kinds = (NodeKilled, NodeStarted, NodeStopped, LineDown, LineUp)
+    seen = [row for row in simulation.facts(object)[began:] if isinstance(row.fact, kinds)]
+    assert told(seen) == [
+        ("a-2", NodeKilled()),
+        ("network", LineDown("a-1>a-3")),
+        ("network", LineUp("a-1>a-3")),
+        ("a-2", NodeStarted()),
+        ("a-2", NodeStopped()),
+    ]
+    assert [row.at_us - round(start * SECOND) for row in seen[:4]] == [SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND]
+    assert [row.cluster for row in seen] == ["a", "", "", "a", "a"]
+
+
+def test_the_controller_tells_who_is_fenced_and_why_and_who_leads() -> None:
+    a = cluster()
+    leader = a.leader(TP)
+    assert leader is not None
+    first = leader.broker_id
+    a.kill(first)
+    killed_at = a.simulation.elapsed_s
+    a.simulation.run_until(lambda: a.leader(TP) is not None)
+    [fenced] = a.simulation.facts(BrokerFenced)
+    assert (fenced.node, fenced.fact) == ("a-controller", BrokerFenced(first, "its session has ended"))
+    assert killed_at + 1.2 <= fenced.at_us / SECOND <= killed_at + 2.1, "a session of 1.5 s, looked at twice a second"
+    elected = [seen.fact for seen in a.simulation.facts(LeaderElected) if seen.fact.tp == TP]
+    second = a.leader(TP)
+    assert second is not None
+    isr = tuple(b for b in second.image.replicas if b != first)
+    assert [(row.leader, row.leader_epoch, row.unclean) for row in elected] == [
+        (first, 0, False),
+        (second.broker_id, 1, False),
+    ]
+    assert elected[1].isr == isr
+    a.restart(first)
+    a.simulation.run_until(a.is_settled)
+    assert a.simulation.facts(BrokerUnfenced)[-1].fact == BrokerUnfenced(first)
+    a.stop(first)
+    assert a.simulation.facts(BrokerFenced)[-1].fact == BrokerFenced(first, "it shuts down")
+
+
+def test_a_leader_from_outside_of_the_isr_and_no_leader_are_told_as_such() -> None:
+    a = cluster(2, **{"unclean.leader.election.enable": "true"})
+    leader = a.leader(TP)
+    assert leader is not None
+    first, second = leader.broker_id, 3 - leader.broker_id
+    a.kill(second)
+    a.simulation.run_until(lambda: a.image.partition(TP).isr == (first,))  # type: ignore[union-attr]
+    a.kill(first)
+    a.simulation.run_until(lambda: a.image.partition(TP).leader == -1)  # type: ignore[union-attr]
+    a.restart(second)
+    a.simulation.run_until(lambda: a.leader(TP) is not None)
+    last = [seen.fact for seen in a.simulation.facts(LeaderElected) if seen.fact.tp == TP][-2:]
+    assert last == [LeaderElected(TP, -1, 1, (first,)), LeaderElected(TP, second, 2, (second,), unclean=True)]
+    assert [str(row) for row in last] == [
+        "orders-0 has no leader in epoch 1",
+        f"orders-0 is led by {second} in epoch 2, uncleanly",
+    ]
+
+
+def test_who_only_looks_leaves_the_run_as_it_is() -> None:
+    def digest(*, watched: bool) -> str:
+        a = cluster()
+        if watched:
+            a.simulation.on(object, lambda seen: None)
+            a.simulation.at(lambda: False, lambda: None)
+            a.simulation.at(a.simulation.elapsed_s + 1, lambda: None)
+        a.kill(1)
+        a.simulation.run_for(span_s=5)
+        return a.simulation.digest
+
+    assert digest(watched=True) == digest(watched=False)
+
+
+def test_who_watches_acts_once_the_event_is_over_and_no_more_when_cancelled() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}), brokers=3)
+    p.begin()
+    simulation, victims = p.simulation, list[str]()
+
+    def kill_the_leader(seen: Seen[StateEntered]) -> None:
+        if seen.fact.state is MirrorState.STOPPING:
+            watch.cancel()
+            victims.append(seen.node)
+            p.b.kill(int(seen.node.removeprefix("b-")))
+
+    watch = simulation.on(StateEntered, kill_the_leader)
+    p.there.fail_over()
+    assert len(victims) == 1, "the next leader came to STOPPING as well, and nobody watched"
+    states = [seen.fact.state for seen in simulation.facts(StateEntered) if seen.fact.tp == TP]
+    assert states.count(MirrorState.STOPPING) > 1 and states[-1] is MirrorState.STOPPED
+
+
+def test_a_condition_is_looked_at_after_every_event_and_acted_on_once() -> None:
+    a = cluster()
+    simulation, times = a.simulation, list[int]()
+    simulation.at(lambda: not a.runs(2), lambda: times.append(simulation.world.now))
+    never = simulation.at(lambda: not a.runs(2), lambda: times.append(-1))
+    never.cancel()
+    simulation.at(simulation.elapsed_s + 1, lambda: a.kill(2))
+    planned = simulation.at(simulation.elapsed_s + 2, lambda: times.append(-2))
+    planned.cancel()
+    began = simulation.world.now
+    simulation.run_for(span_s=3)
+    assert times == [began + SECOND]
+
+
+def test_an_instant_that_is_over_is_refused() -> None:
+    simulation = Simulation()
+    simulation.run_for(span_s=2)
+    with pytest.raises(UsageError, match=r"1\.5 s is over, it is 2\.000000 s"):
+        simulation.at(1.5, lambda: None)
+
+
+def test_what_waits_for_the_world_is_refused_where_the_world_waits_for_it() -> None:
+    a = cluster()
+    a.simulation.at(a.simulation.elapsed_s + 1, lambda: a.create_topic("late"))
+    with pytest.raises(UsageError, match=r"cannot wait for the world.*begin_create_topic"):
+        a.simulation.run_for(span_s=2)
+    a.simulation.on(NodeKilled, lambda seen: a.simulation.run_for(span_s=1))
+    with pytest.raises(UsageError, match="cannot wait for the world"):
+        a.kill(2)
+    assert not a.runs(2)
+    a.simulation.run_for(span_s=1)
+
+
+def test_a_step_is_one_event() -> None:
+    simulation = Simulation()
+    assert not simulation.step()
+    done: list[float] = []
+    for second in (1, 2):
+        simulation.at(second, lambda: done.append(simulation.elapsed_s))
+    assert simulation.step() and done == [1]
+    assert simulation.step() and done == [1, 2]
+    assert not simulation.step()
+
+
+def test_a_cut_of_a_log_is_told_with_its_offsets() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}), brokers=1)
+    p.begin()
+    p.simulation.line(p.a, p.b).take_down()
+    p.a.write("only on a")
+    p.there.fail_over()
+    p.simulation.line(p.a, p.b).bring_up()
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    p.back.catch_up()
+    [cut] = [seen for seen in p.simulation.facts(LogCut) if seen.cluster == "a"]
+    assert (cut.fact.tp, cut.fact.offset, cut.fact.end) == (TopicPartition(TOPIC, 0), 2, 3)

@@ -1,0 +1,62 @@
+"""Strategies are imported in any order, and say what they need where that is not installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+IMPORTS = [
+    "import kmirror.testing.strategies",
+    "from kmirror.testing.strategies import messages",
+    "import kmirror.testing.strategies.arbitrary",
+    "import kmirror.testing.strategies.registering",
+    "import hypothesis, kmirror.testing.strategies",
+    "import kmirror.testing.strategies, hypothesis",
+    "import kmirror.protocol, kmirror.testing.strategies",
+]
+FOUND = """
+from hypothesis import Phase, find, settings, strategies as st
+from kmirror.protocol.gen.fetch_request import FetchRequest
+quick = settings(derandomize=True, database=None, phases=[Phase.generate])
+found = find(st.from_type(FetchRequest), lambda one: one.unknown_tags, settings=quick)
+assert FetchRequest.decode(found.encode(FetchRequest.MAX_VERSION), FetchRequest.MAX_VERSION) == found
+"""
+# As if it were not installed: None in the table of modules makes an import fail as for one that is not there.
+WITHOUT = "import sys\nsys.modules['hypothesis'] = None\nimport kmirror.testing.strategies"
+
+
+def python(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a Python of its own: in this one Hypothesis has long been imported."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("first", IMPORTS)
+def test_whatever_is_imported_first_types_are_known(first: str) -> None:
+    done = python(first + FOUND)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_hypothesis_the_extra_is_named() -> None:
+    done = python(WITHOUT)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "ModuleNotFoundError: kmirror.testing.strategies needs Hypothesis: pip install 'kmirror[testing]' brings it\n"
+    )
+
+
+def test_what_hypothesis_itself_lacks_is_not_taken_for_it() -> None:
+    done = python("import sys\nsys.modules['sortedcontainers'] = None\nimport kmirror.testing.strategies")
+    assert "kmirror[testing]" not in done.stderr and "sortedcontainers" in done.stderr
+
+
+def test_hypothesis_alone_loads_no_logs() -> None:
+    done = python("import hypothesis, sys\nprint([name for name in sys.modules if name.startswith('kmirror.log')])")
+    assert (done.returncode, done.stdout) == (0, "[]\n")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    done = python("import kmirror.testing.strategies as s\nassert set(s.__all__) <= set(dir(s))\ns.mesages")
+    assert "has no attribute 'mesages'" in done.stderr
