@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -34,6 +35,7 @@ PACKET_BYTES = 1460
 RETRANSMIT_MIN: Duration = 200 * MILLISECOND
 """The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
 DOUBLINGS_MAX = 6
+P = TypeVar("P", int, float)
 
 LinkKey = tuple[str, OutboundLink]
 """The node that opened it, and what that node calls it."""
@@ -85,6 +87,20 @@ class LineSettings:
         """Return the properties that were set, by name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+    def changed(self, others: LineSettings) -> LineSettings:
+        """Return these settings with those of `others` that were given in their place."""
+
+        def newest(old: P | None, new: P | None) -> P | None:
+            return old if new is None else new
+
+        return LineSettings(
+            latency_ms=newest(self.latency_ms, others.latency_ms),
+            jitter_ms=newest(self.jitter_ms, others.jitter_ms),
+            bandwidth_kbps=newest(self.bandwidth_kbps, others.bandwidth_kbps),
+            loss_ppm=newest(self.loss_ppm, others.loss_ppm),
+            reorder_ppm=newest(self.reorder_ppm, others.reorder_ppm),
+        )
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.given().items()) or "as it was built"

@@ -54,8 +54,8 @@ def test_nodes_and_lines_tell_what_was_done_to_them_and_when() -> None:
     seen = [row for row in simulation.facts(object)[began:] if isinstance(row.fact, kinds)]
     assert told(seen) == [
         ("a-2", NodeKilled()),
-        ("network", LineDown("a-1>a-3")),
-        ("network", LineUp("a-1>a-3")),
+        ("network", LineDown("a-1>a-3", (("a-1", "a-3"),))),
+        ("network", LineUp("a-1>a-3", (("a-1", "a-3"),))),
         ("a-2", NodeStarted()),
         ("a-2", NodeStopped()),
     ]
