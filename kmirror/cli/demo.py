@@ -18,6 +18,7 @@ from rich.table import Table
 
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
+from kmirror.kernel.rng import SEED_MAX
 from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
@@ -30,7 +31,6 @@ REMEDY = "copy the folder again from a broker that was shut down cleanly, or cho
 FINAL_ROWS_MAX = 100
 STAGES = 5
 PIPED_WIDTH = 140
-SEED_MAX = (1 << 64) - 1
 
 
 class Screen(Observer):

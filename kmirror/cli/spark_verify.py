@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kmirror.cli.refusing import refusing
-from kmirror.cli.sweep import parse_confs
+from kmirror.cli.spark_session import parse_confs, spark_session
+from kmirror.errors import KmirrorError
 
 if TYPE_CHECKING:
     from kmirror.spark.verification import Replica, Verification
@@ -54,20 +55,13 @@ def command(
 
     The exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared.
     """
-    from kmirror.spark.sessions import session
-
     configs = parse_confs(confs)
-    with refusing():
-        spark = session(
-            "kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs
-        )
-        try:
-            from kmirror.spark.verification import verify  # pyarrow comes with Spark.
+    name = "kmirror spark-verify"
+    with refusing(KmirrorError), spark_session(name, master=master, remote=remote, ui=False, configs=configs) as spark:
+        from kmirror.spark.verification import verify  # pyarrow comes with Spark.
 
-            wanted = topics or None
-            found = verify(spark, source, destination, topics=wanted, internal=internal, logical=logical, common=common)
-        finally:
-            spark.stop()
+        wanted = topics or None
+        found = verify(spark, source, destination, topics=wanted, internal=internal, logical=logical, common=common)
     for line in json_lines(found) if output == "json" else text_lines(found):
         click.echo(line)
     return 0 if found.is_equal else 1

@@ -28,8 +28,17 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
 
 def seconds(name: str, value: object) -> float:
     """Return a number of seconds, 0 or more, that is not infinite."""
+    return _span(name, value, "seconds")
+
+
+def milliseconds(name: str, value: object) -> float:
+    """Return a number of milliseconds, 0 or more, that is not infinite."""
+    return _span(name, value, "milliseconds")
+
+
+def _span(name: str, value: object, unit: str) -> float:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise UsageError(f"{name} is a number of seconds, 0 or more, not {shown(value)}")
+        raise UsageError(f"{name} is a number of {unit}, 0 or more, not {shown(value)}")
     return value
 
 
@@ -92,9 +101,14 @@ def partition(value: object) -> TopicPartition:
 
 def partitions(values: object) -> list[TopicPartition]:
     """Return some TopicPartitions as a list; one alone is not taken for many."""
-    if isinstance(values, TopicPartition | str | bytes) or not isinstance(values, Iterable):
-        raise UsageError(f"partitions are a list of TopicPartition, not {shown(values)}")
-    return [partition(each) for each in values]
+    return [partition(each) for each in items("partitions", values, "TopicPartition")]
+
+
+def items(name: str, values: object, what: str) -> list[Any]:
+    """Return several things as a list; text, bytes and named tuples are one thing, though they can be iterated."""
+    if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
+        raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
+    return list(values)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from collections import deque
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
-from kmirror.errors import UsageError
+from kmirror.kernel.arguments import milliseconds, whole_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
@@ -58,6 +58,14 @@ class NetworkOptions:
     reorder_ppm: int = 0
     reorder_max_us: Duration = 50 * MILLISECOND
 
+    def __post_init__(self) -> None:
+        """Raise UsageError for a number that is none, below 0, or no chance; and for delays the wrong way round."""
+        for each in fields(self):
+            most = MILLION if each.name.endswith("_ppm") else None
+            whole_number(each.name, getattr(self, each.name), 0, most)
+        whole_number("local_max_us", self.local_max_us, self.local_min_us)
+        whole_number("remote_max_us", self.remote_max_us, self.remote_min_us)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSettings:
@@ -76,12 +84,10 @@ class LineSettings:
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
-            most = MILLION if name.endswith("_ppm") else None
-            number = int if name in ("bandwidth_kbps", "loss_ppm", "reorder_ppm") else (int, float)
-            if isinstance(value, bool) or not isinstance(value, number):
-                raise UsageError(f"{name} is a {'whole ' if number is int else ''}number, not {value!r}")
-            if not 0 <= value <= (value if most is None else most):
-                raise UsageError(f"{name} is 0 or more{'' if most is None else f', up to {most}'}, not {value!r}")
+            if name in ("latency_ms", "jitter_ms"):
+                milliseconds(name, value)
+            else:
+                whole_number(name, value, 0, MILLION if name.endswith("_ppm") else None)
 
     def given(self) -> dict[str, float]:
         """Return the properties that were set, by name."""
