@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from kmirror.kernel.ids import TopicPartition
     from kmirror.logdir.load import read_log_dirs, read_sample
+    from kmirror.logdir.write import write_log_dirs
     from kmirror.mirror.states import MirrorState
     from kmirror.records.batch import Batch
     from kmirror.records.codecs import Compression
@@ -46,6 +47,7 @@ _HOME = {
     "ConsumerRecord": "kmirror.client.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",
+    "write_log_dirs": "kmirror.logdir.write",
     "Batch": "kmirror.records.batch",
     "Record": "kmirror.records.record",
     "RecordData": "kmirror.records.record",
@@ -75,6 +77,7 @@ __all__ = [
     "ConsumerRecord",
     "read_log_dirs",
     "read_sample",
+    "write_log_dirs",
     "Batch",
     "Record",
     "RecordData",

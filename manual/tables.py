@@ -17,6 +17,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -179,9 +180,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def rows_of(markdown: str, heading: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of the table that follows `heading`, as text; what a test holds to the code."""
+    """Yield the cells of each row of the first table below `heading`, as text; what a test holds to the code."""
     _, found, rest = markdown.partition(f"\n{heading}\n")
     assert found, f"no heading {heading!r}"
-    lines = [line for line in rest.split("\n## ")[0].split("\n") if line.startswith("|")]
-    for line in lines[2:]:
+    lines = dropwhile(lambda line: not line.startswith("|"), rest.split("\n"))
+    for line in islice(takewhile(lambda line: line.startswith("|"), lines), 2, None):
         yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]

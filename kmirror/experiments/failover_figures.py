@@ -16,11 +16,15 @@ class Figures:
     """
 
     mirrored_bytes: int = 0
+    """Size of the record batches that b had after the failover's cut."""
     mirrored_batches: int = 0
+    """How many batches that were."""
     mirrored_records: int = 0
+    """How many records were in them."""
     lag_max: int = 0
     """Offsets below a's high watermark that b did not have, at most, before the failure; undecided ones too (D22)."""
     lag_at_failure: int = 0
+    """The same at the instant of the failure."""
     lag: list[tuple[int, int]] = field(default_factory=list)
     """(ms since the load began, offsets), up to the earliest instant at which a may fail."""
     open_transaction_ms: int = 0
@@ -52,12 +56,15 @@ class Figures:
     wire_bytes: int = 0
     """Sent between the clusters, both ways."""
     acked_records: int = 0
+    """Acknowledged by a and b together, over the whole run."""
     refused_produces: int = 0
     """Produce requests that b answered with an error, and asked-for retries."""
     state_ms: dict[str, int] = field(default_factory=dict)
     """How long a partition spent in a state, summed over partitions and both mirrors."""
     virtual_ms: int = 0
+    """How long the run was, from the beginning of the load."""
     events: int = 0
+    """How many events the simulator handled; a measure of the work that a run is."""
 
 
 @dataclass(slots=True)

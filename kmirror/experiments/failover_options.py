@@ -16,18 +16,23 @@ class ExperimentOptions:
     """What a sweep varies; all numbers are whole, units last. WAN is the line between the clusters."""
 
     seed: int = 0
+    """Names the run among those with the same other options; in a sweep file it is given as `seeds`."""
     brokers: int = 1
     """In each cluster; they hold min(brokers, 3) replicas."""
     partitions: int = 2
+    """Of the one topic that is mirrored."""
     latency_ms: int = 25
     """One way, on the WAN."""
     jitter_ms: int = 5
+    """A frame on the WAN takes `latency_ms` more or less up to this much, drawn evenly."""
     bandwidth_kbps: int = 0
     """Of the WAN, in each direction, in kilobits per second; 0 stands for no limit."""
     loss_ppm: int = 0
     """Packets lost on the WAN, per million."""
     reorder_ppm: int = 0
+    """Frames on the WAN, per million, that are held up by up to 50 ms, so that those of other connections overtake."""
     batch_records: int = 10
+    """Records in each batch that a producer sends."""
     record_bytes: int = 200
     """Key and value."""
     records_per_second: int = 500
@@ -39,9 +44,13 @@ class ExperimentOptions:
     transactional_percent: int = 100
     """Of the producers, rounded up: they have one transaction after another, if `transaction_ms` is not 0."""
     codec: str = "none"
+    """With which the producers compress."""
     fetchers: int = 1
+    """`mirror.num.replica.fetchers`: fetchers of a mirror for each broker of the source."""
     refresh_ms: int = 30_000
+    """`mirror.metadata.refresh.interval.ms`: how often a mirror looks at its source's metadata."""
     failure: str = "network"
+    """How a fails: its line to b goes down while producers go on writing to it, or all its brokers die."""
     failure_ms: int = 3_000
     """How long a is written to, at least, before it fails."""
     failure_spread_ms: int = 1_000

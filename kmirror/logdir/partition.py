@@ -38,6 +38,7 @@ class PartitionFolder(NamedTuple):
     clean_shutdown: bool
     is_set_aside: bool  # The folder's name says what the broker was doing to it.
     recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
+    closed_at: int | None = None  # After a clean shutdown: the log end at that time.
 
     @property
     def size(self) -> int:
@@ -94,6 +95,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
     around = read_folder_facts(named.parent) if facts is None else facts
     if is_set_aside and (named.parent / str(tp)).is_dir():
         around = FolderFacts()  # The checkpoints speak of the folder without the suffix.
+    is_closed = around.clean_shutdown and not is_set_aside  # A broker does not close a log that it is deleting.
     segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
@@ -103,9 +105,10 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         segments=segments,
         log_start_offset=max(start, min(bases, default=start)),
         high_watermark=around.high_watermarks.get(tp),
-        clean_shutdown=around.clean_shutdown and not is_set_aside,  # A broker does not close a log that it is deleting.
+        clean_shutdown=is_closed,
         is_set_aside=is_set_aside,
         recovery_point=_recovery_point(around, tp),
+        closed_at=around.recovery_points.get(tp) if is_closed else None,
     )
 
 

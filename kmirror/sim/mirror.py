@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
@@ -53,7 +54,7 @@ class Goal:
     """What a mirror is to come to."""
 
     state: MirrorState
-    partitions: frozenset[TopicPartition]
+    partitions: Collection[TopicPartition]
     caught_up: bool = False
     """They also have, on the whole ISR, all that the source has decided."""
 
@@ -62,6 +63,15 @@ class Mirror:
     """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
+        """Raise UsageError for two clusters that are the same, or of two simulations: no line lies between those."""
+        arguments.text("name", name)
+        for which, cluster in (("source", source), ("destination", destination)):
+            arguments.instance(which, cluster, Cluster)
+        if source is destination:
+            raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
+        if source.simulation is not destination.simulation:
+            text = f"{source.name} and {destination.name} are clusters of two simulations"
+            raise UsageError(f"{text}: make both with the same Simulation")
         self.name = name
         self.source = source
         self.destination = destination
@@ -75,7 +85,8 @@ class Mirror:
 
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
         """Have the mirror created, and go on."""
-        values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        values = {"bootstrap.servers": self.source.bootstrap_servers, **set_here}
         request = CreateMirrorRequest(
             mirror_name=self.name,
             config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
@@ -184,7 +195,7 @@ class Mirror:
         def goal() -> Goal:
             known = self.destination.image.topics
             there = self.destination.partitions([name for name in topics if name in known])
-            return Goal(MirrorState.STOPPED, frozenset(there))
+            return Goal(MirrorState.STOPPED, there)
 
         def fail_over() -> Script[list[MirrorRow]]:
             yield from self._removing(topics)
@@ -256,10 +267,14 @@ class Mirror:
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
         UsageError if there are no partitions to wait for.
         """
+        arguments.member("state", state, MirrorState)
+        arguments.seconds("within_s", within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
         rows: list[MirrorRow] = []
-        if not (partitions := frozenset(partitions)):
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
-        goal = Goal(state, partitions, caught_up=caught_up)
+        goal = Goal(state, wanted, caught_up=caught_up)
         what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"
         script = self._coming_to(goal, rows, watch)
         return self._begin(what, script, lambda: self._missing(goal, rows)).result(within_s=within_s)
@@ -283,7 +298,7 @@ class Mirror:
             for row in rows
             if row.state is goal.state and (not goal.caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
         }
-        return sorted(goal.partitions - ready)
+        return [tp for tp in sorted(goal.partitions) if tp not in ready]
 
     def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
         return self.explain(self._not_there(goal, rows), rows)

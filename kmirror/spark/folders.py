@@ -12,6 +12,7 @@ import mmap
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -121,7 +122,7 @@ def _partition_folders(path: Path) -> Iterator[Path]:
 
 def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[FolderSegment]:
     files = partition.segments
-    for file, after in zip(files, [*files[1:], None], strict=True):
+    for file, after in zip_longest(files, files[1:]):
         if only is None or file.path.name == only.name:
             end = None if after is None else after.base_offset
             yield FolderSegment(partition.tp, str(file.path), file.base_offset, file.size, start, end)

@@ -21,6 +21,7 @@ PUBLIC = {
     "ConsumerRecord",
     "read_log_dirs",
     "read_sample",
+    "write_log_dirs",
     "Batch",
     "Record",
     "RecordData",

@@ -97,7 +97,9 @@ class MissingSegments:
         for offset, path in self._snapshots:
             if offset > end_offset:
                 self._beyond(path, offset, end_offset, f"a snapshot at offset {offset}")
-        if epochs and epochs[-1].start_offset > end_offset:
+        # The file of epochs may lag when the log was cut right before the shutdown.
+        is_whole = self._folder.closed_at == end_offset
+        if epochs and epochs[-1].start_offset > end_offset and not is_whole:
             epoch, start = epochs[-1]
             self._beyond(
                 self._folder.path / LEADER_EPOCH_CHECKPOINT, start, end_offset, f"epoch {epoch} begins at {start}"

@@ -27,7 +27,14 @@ from kmirror.logdir.checkpoints import (
 )
 from kmirror.logdir.faults import FileFault, Tally, Unreadable
 from kmirror.logdir.mapped import Mapped, WholeFile, mapped
-from kmirror.logdir.partition import PartitionFolder, is_log_dirs, open_partition, partition_paths, set_aside
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    is_log_dirs,
+    meant_instead,
+    open_partition,
+    partition_paths,
+    set_aside,
+)
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.checkpoints import check_folder_files, check_offsets
 from kmirror.logdir.verify.indexes import OffsetRows, TimeRows
@@ -134,14 +141,15 @@ def open_job(path: Path, tally: Tally) -> Job:
             tally.skipped.append(str(error))
     if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
         # Naming the parent of the log folders by mistake must not report success.
-        raise UsageError(f"{path}: no folder in it holds segment files; give what a broker's log.dirs names")
+        meant = meant_instead(path) or "; give what a broker's log.dirs names"
+        raise UsageError(f"{path}: no folder in it holds segment files{meant}")
     if not is_one:
         tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
     return Job(top, folders, facts, is_one)
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
-    """Walk everything; `tally` gets what is wrong."""
+    """Walk everything; `tally` gets what is wrong. Raises `UsageError` where there is no log, and nothing is wrong."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
         with _telling(tally):
@@ -150,13 +158,15 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
             if not folder.is_set_aside:  # The checkpoints speak of the folder without the suffix.
-                check_offsets(job.top, job.facts, folder.tp, end, tally)
+                check_offsets(job.top, job.facts, folder, end, tally)
     if not job.is_one:
         with _telling(tally):
             check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):
             with _telling(tally):
                 _check_snapshot(path, tally)
+    if not (job.folders or tally.faults):
+        raise UsageError(f"{job.top}: holds no partition yet, so there was no log to verify")
 
 
 @contextmanager

@@ -1,0 +1,160 @@
+"""How does a cluster's state become folders that Kafka opens?
+
+    DIR/broker-1/                          one entry of `log.dirs`
+        meta.properties                    cluster id, node id, directory id
+        .kafka_cleanshutdown               the logs are closed, so nothing needs to be recovered
+        *-offset-checkpoint                high watermarks, log starts, recovery points
+        __cluster_metadata-0/              the controller's log and `quorum-state`
+        orders-0/                          segments, indexes, snapshots, epochs, topic id
+
+Each can be started by itself, as broker and controller in one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.state_files import LOG_SUFFIX, encode_offsets, file_name
+from kmirror.log.store import LOG_START_OFFSET, PartitionStore
+from kmirror.logdir.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES
+from kmirror.logdir.store import SHARED_FILES
+from kmirror.spec.topics import METADATA_TOPIC
+
+_METADATA = TopicPartition(METADATA_TOPIC, 0)
+_QUORUM_STATE = "quorum-state"
+
+
+class ReplicaFiles(Protocol):
+    """One closed log."""
+
+    @property
+    def store(self) -> PartitionStore: ...
+
+
+class BrokerFiles(Protocol):
+    """What one broker's folder is to hold."""
+
+    @property
+    def broker_id(self) -> int: ...
+    @property
+    def directory_id(self) -> Uuid: ...
+    @property
+    def partitions(self) -> Mapping[TopicPartition, ReplicaFiles]: ...
+    @property
+    def metadata(self) -> PartitionStore: ...
+    @property
+    def metadata_epoch(self) -> int: ...
+
+
+class ClusterFiles(Protocol):
+    """What `Cluster.files` returns."""
+
+    @property
+    def cluster_id(self) -> str: ...
+    @property
+    def brokers(self) -> tuple[BrokerFiles, ...]: ...
+
+
+def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[int, Path]:
+    """Write a folder `broker-N` for each broker into a new folder `path`; returns them by broker id.
+
+    Each is as its broker would leave it: `kmirror verify` finds nothing in it, kafka-dump-log reads it, and a broker of
+    Kafka 4.3.1 opens it. All is written beside `path` and renamed at the end, so a `path` that is there is whole.
+    Raises `UsageError` where `path` is there and is not an empty folder, OSError where the system refuses.
+    """
+    target = Path(path)
+    _refuse_occupied(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    try:
+        for broker in files.brokers:
+            _write_broker(beside / _name(broker), broker, files.cluster_id)
+        beside.chmod(0o755)  # What is made for temporary use is for its owner alone.
+        _sync(beside)
+        beside.rename(target)  # An empty folder gives way.
+    except BaseException:  # Also Ctrl-C.
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    _sync(target.parent)
+    return {broker.broker_id: target / _name(broker) for broker in files.brokers}
+
+
+def _name(broker: BrokerFiles) -> str:
+    return f"broker-{broker.broker_id}"
+
+
+def _refuse_occupied(target: Path) -> None:
+    try:
+        is_free = not target.exists() or not any(target.iterdir())
+    except NotADirectoryError:
+        raise UsageError(f"{target}: is not a folder; give the name of a new one") from None
+    if not is_free:
+        raise UsageError(f"{target}: is not empty; give the name of a new folder, or empty this one")
+
+
+def _write_broker(folder: Path, broker: BrokerFiles, cluster_id: str) -> None:
+    folder.mkdir()
+    offsets: dict[str, dict[TopicPartition, int]] = {name: {} for name in SHARED_FILES}
+    logs = {tp: replica.store for tp, replica in broker.partitions.items()} | {_METADATA: broker.metadata}
+    for tp, store in sorted(logs.items()):
+        _write_log(folder / str(tp), store)
+        for name, known in offsets.items():
+            data = store.read_file(name)
+            # The log start has a line only where the first segment begins below it.
+            if data is not None and (name != LOG_START_OFFSET or int(data) > min(store.segments())):
+                known[tp] = int(data)
+    for name, known in offsets.items():
+        if known:
+            _write(folder / SHARED_FILES[name], encode_offsets(known))
+    quorum = {
+        "leaderId": -1,
+        "leaderEpoch": broker.metadata_epoch,
+        "votedId": -1,
+        "votedDirectoryId": str(Uuid.ZERO),
+        "data_version": 1,
+    }
+    _write(folder / str(_METADATA) / _QUORUM_STATE, json.dumps(quorum, separators=(",", ":")).encode())
+    ids = {
+        "version": 1,
+        "cluster.id": cluster_id,
+        "node.id": broker.broker_id,
+        "directory.id": broker.directory_id,
+    }
+    _write(folder / META_PROPERTIES, "".join(f"{key}={value}\n" for key, value in ids.items()).encode("ascii"))
+    _write(folder / CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')
+    _sync(folder)
+
+
+def _write_log(folder: Path, store: PartitionStore) -> None:
+    folder.mkdir()
+    for base_offset in store.segments():
+        _write(folder / file_name(base_offset, LOG_SUFFIX), store.view(base_offset))
+    for name in store.files():
+        data = store.read_file(name)
+        if name not in SHARED_FILES and data is not None:
+            _write(folder / name, data)
+    _sync(folder)
+
+
+def _write(path: Path, data: bytes | memoryview) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

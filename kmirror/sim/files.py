@@ -1,0 +1,205 @@
+"""What would lie in the log folders of a cluster's brokers if all of them were shut down now?
+
+Copies, as values: each partition's log closed as a broker closes it, and a `__cluster_metadata` from which a real one
+serves them by itself. The cluster runs on and does not notice. `kmirror.write_log_dirs` writes them.
+
+The metadata are written anew for each broker. A real controller does not know what KIP-1279 adds, its feature and its
+configs; and a leader whose followers are not there serves nothing, so each broker is the only replica of what it holds.
+No partition has a leader, as after a shutdown, and no broker is registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import METADATA_TOPIC_ID, MetadataImage
+from kmirror.cluster.replication.log_configs import log_config
+from kmirror.cluster.replication.log_recovery import is_of_topic
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.config import LogConfig
+from kmirror.log.disk import MemoryDisk
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.partition_log import AppendOrigin, PartitionLog
+from kmirror.log.state_files import encode_partition_metadata
+from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, PARTITION_METADATA
+from kmirror.protocol.gen.begin_transaction_record import BeginTransactionRecord
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.end_transaction_record import EndTransactionRecord
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.keyed_records import encode_metadata_record
+from kmirror.protocol.message import Message
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.target import Target
+from kmirror.spec.configs import broker_configs
+from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.topics import METADATA_TOPIC
+from kmirror.spec.wire_values import ResourceType
+
+METADATA_EPOCH = 1
+_MIRRORING = "mirror."  # How the names of KIP-1279's topic configs begin.
+_NO_LEADER = -1
+_BATCH_RECORDS = 500  # A real controller reads at most 8 MiB at a time.
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaFiles:
+    """One closed log, and the last leader epoch that it speaks of."""
+
+    store: MemoryStore
+    latest_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFiles:
+    """What the log folder of one broker holds."""
+
+    broker_id: int
+    directory_id: Uuid
+    partitions: Mapping[TopicPartition, ReplicaFiles]
+    metadata: MemoryStore
+    """The closed log that tells a controller of these partitions."""
+    metadata_epoch: int = METADATA_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFiles:
+    """The log folders of some brokers of one cluster."""
+
+    cluster_id: str
+    brokers: tuple[BrokerFiles, ...]
+
+
+class Copied(Target, Protocol):
+    """A cluster with its disks; `Cluster` is one."""
+
+    cluster_id: str
+    configs: dict[str, str]
+    disks: dict[int, MemoryDisk]
+    rng: Rng
+
+    def runs(self, node_id: int) -> bool: ...
+
+    def broker(self, broker_id: int) -> Broker: ...
+
+
+def files_of(
+    cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
+) -> ClusterFiles:
+    """Return copies of the replicas that these brokers have of these partitions; see `Cluster.files`."""
+    wanted = _chosen_partitions(cluster, partitions)
+    found = tuple(_broker(cluster, broker_id, wanted) for broker_id in _chosen_brokers(cluster, brokers))
+    for tp in partitions or ():
+        if not any(tp in broker.partitions for broker in found):
+            raise UsageError(f"no chosen broker of cluster {cluster.name} has {tp}: {_who_has(cluster, tp)}")
+    return ClusterFiles(cluster.cluster_id, found)
+
+
+def _broker(cluster: Copied, broker_id: int, partitions: Iterable[TopicPartition]) -> BrokerFiles:
+    directory_id = Uuid(cluster.rng.split(f"directory of broker {broker_id}").octets(16))
+    replicas = {tp: copy for tp in partitions if (copy := _replica(cluster, broker_id, tp)) is not None}
+    records = _records(cluster.image, broker_id, directory_id, replicas)
+    return BrokerFiles(broker_id, directory_id, replicas, _metadata_log(records, cluster.simulation.now_ms))
+
+
+def _chosen_brokers(cluster: Copied, brokers: Collection[int] | None) -> list[int]:
+    if cluster.image.offset < 0:
+        raise UsageError(f"cluster {cluster.name} was never started: call start() first")
+    for broker_id in brokers or ():
+        if broker_id not in cluster.broker_ids:
+            known = ", ".join(map(str, cluster.broker_ids))
+            raise UsageError(f"cluster {cluster.name} has no broker {broker_id}: it has {known}")
+    return sorted(cluster.broker_ids if brokers is None else set(brokers))
+
+
+def _chosen_partitions(cluster: Copied, partitions: Collection[TopicPartition] | None) -> list[TopicPartition]:
+    every = [TopicPartition(name, index) for name, topic in cluster.image.topics.items() for index in topic.partitions]
+    for tp in partitions or ():
+        if tp not in every:
+            raise UsageError(f"cluster {cluster.name} has no partition {tp}")
+    return sorted(every if partitions is None else set(partitions))
+
+
+def _who_has(cluster: Copied, tp: TopicPartition) -> str:
+    image = cluster.image.partition(tp)
+    return f"its replicas are on {', '.join(map(str, image.replicas if image else ()))}"
+
+
+def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFiles | None:
+    """Return a closed copy of a broker's replica, None if it has none.
+
+    A broker that does not run left its logs as it did; the copy is repaired as the broker would repair them.
+    """
+    image, topic, disk = cluster.image, cluster.image.topics[tp.topic], cluster.disks[broker_id]
+    if broker_id not in topic.partitions[tp.partition].replicas or tp not in disk.partitions():
+        return None
+    store = disk.open(tp).fork()
+    if is_of_topic(store, topic.topic_id) is False:
+        return None  # Of an earlier topic of this name.
+    live = cluster.broker(broker_id).parts.replicas.partitions.get(tp) if cluster.runs(broker_id) else None
+    if live is None:
+        config = log_config(
+            image.topic_config(tp.topic), broker_configs(cluster.configs, image.broker_config(broker_id))
+        )
+    else:
+        config = live.log.config
+        store.write_file(HIGH_WATERMARK, b"%d" % live.log.high_watermark)
+        store.write_file(LOG_START_OFFSET, b"%d" % live.log.log_start_offset)
+    log = PartitionLog.open(tp, store, config, now_ms=cluster.simulation.now_ms, repair=live is None)
+    log.close()
+    store.write_file(PARTITION_METADATA, encode_partition_metadata(str(topic.topic_id)))
+    return ReplicaFiles(store, log.latest_epoch)
+
+
+def _records(
+    image: MetadataImage, broker_id: int, directory_id: Uuid, replicas: Mapping[TopicPartition, ReplicaFiles]
+) -> Iterator[tuple[Message, int]]:
+    """Yield what the controller's log says, each record with its version."""
+    yield BeginTransactionRecord(name="What kmirror wrote"), 0
+    for name, level in image.features.items():
+        if name != MIRROR_VERSION:
+            yield FeatureLevelRecord(name=name, feature_level=level), 0
+    for topic in dict.fromkeys(tp.topic for tp in replicas):
+        yield TopicRecord(name=topic, topic_id=image.topics[topic].topic_id), 0
+        # The simulated clock is not the machine's: a broker would delete what it takes for old.
+        for name, value in {"retention.ms": "-1", **image.topic_config(topic)}.items():
+            if not name.startswith(_MIRRORING):
+                yield ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic, name=name, value=value), 0
+    for tp, copy in replicas.items():
+        known = image.topics[tp.topic].partitions[tp.partition]
+        record = PartitionRecord(
+            partition_id=tp.partition,
+            topic_id=image.topics[tp.topic].topic_id,
+            replicas=[broker_id],
+            isr=[broker_id],
+            leader=_NO_LEADER,
+            leader_epoch=max(known.leader_epoch, copy.latest_epoch),
+            partition_epoch=known.partition_epoch,
+            directories=[directory_id],
+        )
+        yield record, 1
+    yield ProducerIdsRecord(broker_id=broker_id, broker_epoch=-1, next_producer_id=image.next_producer_id), 0
+    yield EndTransactionRecord(), 0
+
+
+def _metadata_log(records: Iterable[tuple[Message, int]], now_ms: int) -> MemoryStore:
+    """Return the closed log of `__cluster_metadata`, written in one leader epoch."""
+    store = MemoryStore()
+    log = PartitionLog.open(TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=now_ms)
+    data = [RecordData(None, encode_metadata_record(record, version), (), now_ms) for record, version in records]
+    for start in range(0, len(data), _BATCH_RECORDS):
+        batch = build_batch(data[start : start + _BATCH_RECORDS])
+        log.append_as_leader(batch, leader_epoch=METADATA_EPOCH, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+    log.update_high_watermark(log.log_end_offset)
+    log.close()
+    store.write_file(PARTITION_METADATA, encode_partition_metadata(str(METADATA_TOPIC_ID)))
+    return store
