@@ -79,6 +79,9 @@ def main(arguments: Sequence[str]) -> int:
         rows.append(row)
         if is_printed and options.output != "markdown":
             print(row.to_json() if options.output == "json" else report.line(row), flush=True)
+    if options.only and not rows:
+        print(f"nothing was measured: no case that can run here has {options.only!r} in its line", file=sys.stderr)
+        return 2
     if options.output == "markdown":
         print(report.markdown(rows), end="")
     fallen = 0

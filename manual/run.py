@@ -7,7 +7,7 @@ process; a command runs in a shell of its own. What is printed must be what the 
 - `...` within a line stands for any text in it,
 - spaces at the end of a line do not count.
 
-The folder holds `kmirror/logdir/sample`, `docs/sweeps` and `tests/data/brokers.tar.xz`, as the repository's folder does.
+The folder holds `kmirror/logdir/sample`, `docs/sweeps` and `tests/data/brokers.tar.xz`, as the repository's own does.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ SITE = ROOT / "build/manual"
 # What users import from. Messages have a page of their own, for there are hundreds; so have error codes and configs.
 PUBLIC_MODULES = (
     "kmirror.sim.simulation", "kmirror.sim.cluster", "kmirror.sim.mirror", "kmirror.sim.producer",
-    "kmirror.sim.consumer", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
+    "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
     "kmirror.sim.history.run", "kmirror.sim.history.plan", "kmirror.sim.history.verdict",
     "kmirror.sim.history.story", "kmirror.sim.history.shrink",
     "kmirror.kernel.ids", "kmirror.kernel.uuid",
@@ -31,7 +31,8 @@ PUBLIC_MODULES = (
     "kmirror.records.control", "kmirror.records.record", "kmirror.records.legacy", "kmirror.records.layout",
     "kmirror.protocol.message", "kmirror.protocol.structs", "kmirror.protocol.registry", "kmirror.protocol.frames",
     "kmirror.protocol.headers", "kmirror.protocol.json_form", "kmirror.protocol.negotiate", "kmirror.protocol.wire",
-    "kmirror.experiments.sweep_file", "kmirror.experiments.failover", "kmirror.experiments.results",
+    "kmirror.experiments.sweep_file", "kmirror.experiments.failover",
+    "kmirror.experiments.failover_options", "kmirror.experiments.failover_figures", "kmirror.experiments.results",
     "kmirror.experiments.estimates", "kmirror.experiments.demo",
     "kmirror.spark.sessions", "kmirror.spark.source", "kmirror.spark.options",
     "kmirror.spark.verification", "kmirror.spark.sweep", "kmirror.spark.aggregates", "kmirror.spark.histories",

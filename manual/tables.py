@@ -16,6 +16,8 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,13 @@ import click
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
-from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
 from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.sim.history import profiles
+from kmirror.sim.history.checkers import CHECKERS
+from kmirror.spark.rows import COLUMNS
+from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs
 from kmirror.spec.error_codes import ErrorCode
 
@@ -130,6 +137,21 @@ def _apis_served() -> str:
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
+def _log_columns(level: str) -> str:
+    columns = COLUMNS[level].items()
+    rows = ((_code(name), _code(schema_of(level, [name])[name].dataType.simpleString()), c.doc) for name, c in columns)
+    return _table(("column", "type", "what it is"), rows)
+
+
+def _checkers() -> str:
+    rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
+    return _table(("anomaly", "what was seen"), rows)
+
+
+def _profiles() -> str:
+    return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
+
+
 def _commands() -> str:
     top = build(COMMANDS)
     parts = []
@@ -149,14 +171,18 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error codes": _error_codes,
     "messages": _messages,
     "apis served": _apis_served,
+    "record columns": partial(_log_columns, "record"),
+    "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,
+    "checkers": _checkers,
+    "profiles": _profiles,
 }
 
 
 def rows_of(markdown: str, heading: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of the table that follows `heading`, as text; what a test holds to the code."""
+    """Yield the cells of each row of the first table below `heading`, as text; what a test holds to the code."""
     _, found, rest = markdown.partition(f"\n{heading}\n")
     assert found, f"no heading {heading!r}"
-    lines = [line for line in rest.split("\n## ")[0].split("\n") if line.startswith("|")]
-    for line in lines[2:]:
+    lines = dropwhile(lambda line: not line.startswith("|"), rest.split("\n"))
+    for line in islice(takewhile(lambda line: line.startswith("|"), lines), 2, None):
         yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]

@@ -1,12 +1,15 @@
-"""`kmirror diff LEFT RIGHT`: do two partitions, or two log folders, hold the same batches byte for byte?
+"""`kmirror diff LEFT RIGHT`: do two partitions, or two log folders, hold the same batches, or the same records?
 
-Rule 1: the first difference of each partition is a line on stdout; the last line is what was compared.
-Rule 2: the exit code is 1 if there is a difference.
+Rule 1: of each partition that differs stdout has the first difference and how much is on which side; the last line is
+what was compared. With `-o json` it is an object a line, and one for each partition that both sides have.
+Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared; nothing compared
+is never equal.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +17,105 @@ import click
 
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
+from kmirror.cli.refusing import refusing
+from kmirror.errors import KmirrorError
+from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
-from kmirror.logdir.compare.partitions import ComparisonResult, Difference, compare, pair_folders
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.compare.partitions import CompareOptions, compare
+from kmirror.logdir.compare.results import ComparisonResult, Difference, PartitionResult
 
 
 @click.command("diff")
 @click.argument("left", metavar="LEFT", type=click.Path(path_type=Path, readable=False))
 @click.argument("right", metavar="RIGHT", type=click.Path(path_type=Path, readable=False))
 @click.option("--until-lso", is_flag=True, help="Compare up to the last stable offset of LEFT alone.")
+@click.option("--logical", is_flag=True, help="Where batches differ compare the records, whatever their offsets.")
+@click.option("--common", is_flag=True, help="Compare only the partitions that both have.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Compare only this topic; repeatable.")
 @click.option("--internal", is_flag=True, help="Compare __consumer_offsets and the like too.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a difference.")
-def command(left: Path, right: Path, until_lso: bool, topics: tuple[str, ...], internal: bool, output: str) -> int:
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+def command(
+    left: Path,
+    right: Path,
+    until_lso: bool,
+    logical: bool,
+    common: bool,
+    topics: tuple[str, ...],
+    internal: bool,
+    output: str,
+) -> int:
     """Compare the log of LEFT with that of RIGHT by batch: offsets, leader epochs, checksums, attributes, bytes.
 
     Each is a partition's folder or a folder that a broker's log.dirs names. They are compared from the higher of
     their log start offsets on; how they are cut into segments does not count.
-    """
-    pairs = pair_folders(left, right, topics=topics or None, internal=internal)
-    with Output() as out:
 
-        def tell(difference: Difference) -> None:
-            out.write(json.dumps(as_json(difference)) + "\n" if output == "json" else f"{difference}\n")
+    --logical is for copies in other batches and at other offsets, as MirrorMaker 2 makes them: from the first batch
+    that differs, timestamp, key, value and headers of the records are compared in their order. Control records are
+    left out; with --until-lso each log counts up to its own last stable offset.
+
+    The exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared.
+    """
+    with refusing(KmirrorError), Output() as out:
+        pairs = pair_folders(left, right, topics=topics or None, internal=internal)
+
+        def tell(found: PartitionResult | Difference) -> None:
+            out.write("".join(f"{line}\n" for line in (json_lines if output == "json" else text_lines)(found)))
 
         with byte_progress("diff", pairs.size) as progress:
-            result = compare(pairs, until_lso=until_lso, progress=progress, tell=tell)
+            options = CompareOptions(until_lso=until_lso, logical=logical, common=common)
+            result = compare(pairs, options, progress=progress, tell=tell)
         out.write(json.dumps(summary_json(result)) + "\n" if output == "json" else summary(result))
-    return int(bool(result.differences))
+    return int(not result.is_equal)
+
+
+def text_lines(found: PartitionResult | Difference) -> list[str]:
+    """Return what people are told of it: nothing of a partition that is equal."""
+    if isinstance(found, Difference):
+        return [str(found)]
+    return [*map(str, found.differences), str(found)] if found.differences else []
+
+
+def json_lines(found: PartitionResult | Difference) -> list[str]:
+    """Return the objects of `-o json`, a line each."""
+    if isinstance(found, Difference):
+        return [json.dumps(as_json(found))]
+    return [json.dumps(row) for row in (*map(as_json, found.differences), partition_json(found))]
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
     """Return the difference as the JSON object that `-o json` prints."""
+    place = difference.place
     return {
         "type": "difference",
         "topic": difference.tp.topic,
         "partition": difference.tp.partition,
         "offset": difference.offset,
+        "right_offset": difference.right_offset,
         "field": difference.field,
         "left": difference.left,
         "right": difference.right,
+        "within": None if place is None else place.within,
+        "byte": None if place is None else place.byte,
+        "left_bytes": None if place is None else place.expected,
+        "right_bytes": None if place is None else place.found,
         "text": difference.text,
+    }
+
+
+def partition_json(found: PartitionResult) -> dict[str, Any]:
+    """Return what `-o json` says of a partition that both sides have."""
+    shares = found.shares
+    return {
+        "type": "partition",
+        "topic": found.tp.topic,
+        "partition": found.tp.partition,
+        "equal": found.is_equal,
+        "common": asdict(shares.common),
+        "differing": asdict(shares.differing),
+        "only_left": asdict(shares.only_expected),
+        "only_right": asdict(shares.only_found),
+        "bytes": found.bytes,
     }
 
 
@@ -61,8 +123,11 @@ def summary_json(result: ComparisonResult) -> dict[str, Any]:
     """Return the last line of `-o json`."""
     return {
         "type": "summary",
-        "partitions": result.partitions,
+        "partitions": len(result.partitions),
+        "only_left": len(result.only_left),
+        "only_right": len(result.only_right),
         "batches": result.batches,
+        "records": result.records,
         "bytes": result.bytes,
         "notes": result.notes,
         "differences": len(result.differences),
@@ -71,8 +136,14 @@ def summary_json(result: ComparisonResult) -> dict[str, Any]:
 
 def summary(result: ComparisonResult) -> str:
     """Return the last lines for people."""
-    count = len(result.differences)
-    found = "equal" if not count else f"{count} difference{'s' if count > 1 else ''}"
-    notes = "".join(f"note: {note}\n" for note in result.notes)
-    compared = f"{result.partitions} partitions, {result.batches} equal batches, {in_words(result.bytes)}"
-    return f"{notes}{found}: {compared}\n"
+    found = "equal" if result.is_equal else counted(len(result.differences), "difference")
+    parts = [counted(len(result.partitions), "partition"), counted(result.batches, "equal batch", "equal batches")]
+    if result.records:
+        parts.append(f"{counted(result.records, 'equal record')} in other batches")
+    parts.append(in_words(result.bytes))
+    lines = [f"note: {note}" for note in result.notes]
+    for side, tps in (("left", result.only_left), ("right", result.only_right)):
+        if tps:
+            lines.append(f"note: {counted(len(tps), 'partition')} only on the {side}")
+    compared = "nothing was compared" if result.is_empty else ", ".join(parts)
+    return "".join(f"{line}\n" for line in (*lines, f"{found}: {compared}"))

@@ -12,12 +12,22 @@ from kmirror.cli.commands import CommandRow
 from kmirror.cli.output import guarded_stdout
 
 
+class _Interrupted(BaseException):
+    """Ctrl-C, on its way through click, which would print an empty line for it and forget what it says."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are rows; only the called one is imported."""
 
     def __init__(self, *, rows: Sequence[CommandRow], **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]  # click's own keywords, passed through
         self.rows = {row.name: row for row in rows}
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise _Interrupted(*interrupt.args) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.rows)
@@ -54,6 +64,8 @@ def run_with_click(words: Sequence[str], rows: Sequence[CommandRow]) -> int:
     try:
         with guarded_stdout():
             outcome = build(rows).main(list(words), prog_name="kmirror", standalone_mode=False)
+    except _Interrupted as interrupted:
+        raise KeyboardInterrupt(*interrupted.args) from None
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

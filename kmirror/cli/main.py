@@ -4,7 +4,7 @@ Rule 1: `COMMANDS` is the whole list; a module of it is imported when its comman
 stays fast.
 Rule 2: the exit code is 0, or what the command returns; 1 for an error that kmirror raises on purpose, with
 its text on stderr and no traceback; 2 for a command line that cannot be parsed (1 for dump-log's,
-as from Kafka's tool); 130 after Ctrl-C.
+as from Kafka's tool); 130 after Ctrl-C, with a line that says so, and what was kept if a command kept something.
 Rule 3: a traceback means a bug in kmirror.
 """
 
@@ -34,13 +34,20 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
             from kmirror.cli.group import run_with_click  # Its import takes longer than some commands.
 
             outcome = run_with_click(words, rows)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        _tell_interrupt(str(interrupt))
         outcome = EXIT_INTERRUPTED
     except BrokenPipeError:
         outcome = EXIT_FAILED  # The reader closed the pipe, as `head` does: end quietly.
     except KmirrorError as error:
         _fail(str(error))
     sys.exit(outcome)
+
+
+def _tell_interrupt(kept: str) -> None:
+    # A terminal shows ^C and stays on its line.
+    begin = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""
+    complain(f"{begin}kmirror: interrupted{f'; {kept}' if kept else ''}\n")
 
 
 def _fail(message: str) -> NoReturn:

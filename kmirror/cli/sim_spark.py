@@ -7,9 +7,11 @@ import time
 
 import click
 
+from kmirror.cli.output import complain
 from kmirror.cli.sim_histories import HistoryOptions, progress, runner, summarise
 from kmirror.cli.sim_tally import HistoryTally
-from kmirror.cli.sweep import parse_confs
+from kmirror.cli.spark_session import parse_confs, spark_session
+from kmirror.cli.sweep import GOES_ON
 
 
 def on_spark(
@@ -21,14 +23,18 @@ def on_spark(
     confs: tuple[str, ...],
 ) -> int:
     """Run what is missing of the histories, then tell all of them; returns the worst exit code."""
-    from kmirror.spark.sessions import session
+    from kmirror.spark.sessions import require_pyspark
+
+    require_pyspark()
+    from kmirror.spark.histories import prepare, read_histories, run_histories  # Arrow comes with Spark.
 
     configs, began, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0
-    spark = session("kmirror sim", master=master, remote=remote, quick_start=True, configs=configs)
-    from kmirror.spark.histories import read_histories, run_histories  # pyarrow comes with Spark.
-
+    prepare(location, options.seeds, options.profile)
     try:
-        with progress("histories") as (bar, task):
+        with (
+            spark_session("kmirror sim", master=master, remote=remote, configs=configs) as spark,
+            progress("histories") as (bar, task),
+        ):
             report = run_histories(
                 spark, options.seeds, options.profile, location, tasks=tasks,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
@@ -36,14 +42,14 @@ def on_spark(
             skipped = report.skipped
     except KeyboardInterrupt:
         is_interrupted = True
-    finally:
-        spark.stop()
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     for row in read_histories(location, options.seeds, options.profile):
         tally.add(row)
         if options.is_json:
             click.echo(json.dumps(row))
     code = summarise(options, runner(), tally, time.monotonic() - began, is_interrupted, skipped)
-    if not options.is_json:
+    if is_interrupted:
+        complain(f"kmirror: interrupted; what is finished is kept in {location}, {GOES_ON}\n")
+    elif not options.is_json:
         click.echo(f"\nresults in {location}; what is there is not run again")
     return code

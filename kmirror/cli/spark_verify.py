@@ -1,13 +1,25 @@
-"""`kmirror spark-verify A B`: do the log directories of two clusters hold the same batches?"""
+"""`kmirror spark-verify A B`: do the log directories of two clusters hold the same batches, or the same records?
+
+Rule 1: stdout has the differences, then how much of each replica that differs is on which side, and what was compared.
+With `-o json` each is an object on a line, and there is one for every replica.
+Rule 2: the exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared; nothing compared
+is never equal.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kmirror.cli.sweep import parse_confs
+from kmirror.cli.refusing import refusing
+from kmirror.cli.spark_session import parse_confs, spark_session
+from kmirror.errors import KmirrorError
+
+if TYPE_CHECKING:
+    from kmirror.spark.verification import Replica, Verification
 
 SHOWN_MAX = 50
 
@@ -15,15 +27,19 @@ SHOWN_MAX = 50
 @click.command("spark-verify")
 @click.argument("source")
 @click.argument("destination")
+@click.option("--logical", is_flag=True, help="Where batches differ compare the records, whatever their offsets.")
+@click.option("--common", is_flag=True, help="Compare only the partitions that both have.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Compare only this topic; repeatable.")
 @click.option("--internal", is_flag=True, help="Compare __consumer_offsets and the like too.")
 @click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
 @click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a difference.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
 def command(
     source: str,
     destination: str,
+    logical: bool,
+    common: bool,
     topics: tuple[str, ...],
     internal: bool,
     master: str | None,
@@ -34,25 +50,58 @@ def command(
     """Compare the batches of SOURCE with those of DESTINATION, up to SOURCE's last stable offset.
 
     Each is a log.dirs folder, a partition's folder or a pattern of them, such as '/kafka/broker-*/data'; every
-    replica of the destination is compared. The exit code is 1 if there is a difference.
-    """
-    from kmirror.spark.sessions import session
+    replica of the destination is compared. --logical is for copies in other batches and at other offsets, as those of
+    MirrorMaker 2: see `kmirror diff --help`.
 
+    The exit code is 0 if all is equal, 1 if there is a difference, 2 if it could not be compared.
+    """
     configs = parse_confs(confs)
-    spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)
-    try:
+    name = "kmirror spark-verify"
+    with refusing(KmirrorError), spark_session(name, master=master, remote=remote, ui=False, configs=configs) as spark:
         from kmirror.spark.verification import verify  # pyarrow comes with Spark.
 
-        found = verify(spark, source, destination, topics=topics or None, internal=internal)
-    finally:
-        spark.stop()
-    if output == "json":
-        for row in found.rows:
-            click.echo(json.dumps(asdict(row)))
-    else:
-        for row in found.rows[:SHOWN_MAX]:
-            click.echo(str(row))
-        if len(found.rows) > SHOWN_MAX:
-            click.echo(f"... and {len(found.rows) - SHOWN_MAX} more: -o json lists them")
-        click.echo(found.summary())
+        wanted = topics or None
+        found = verify(spark, source, destination, topics=wanted, internal=internal, logical=logical, common=common)
+    for line in json_lines(found) if output == "json" else text_lines(found):
+        click.echo(line)
     return 0 if found.is_equal else 1
+
+
+def text_lines(found: Verification) -> list[str]:
+    """Return what people are told."""
+    lines = [str(row) for row in found.rows[:SHOWN_MAX]]
+    if len(found.rows) > SHOWN_MAX:
+        lines.append(f"... and {len(found.rows) - SHOWN_MAX} more: -o json lists them")
+    lines += [str(replica) for replica in found.replicas if not replica.is_equal]
+    return [*lines, found.summary()]
+
+
+def json_lines(found: Verification) -> list[str]:
+    """Return the objects of `-o json`, a line each."""
+    rows: list[dict[str, Any]] = [{"type": "difference", **asdict(row)} for row in found.rows]
+    rows += [replica_json(replica) for replica in found.replicas]
+    common = found.common
+    summary = {
+        "type": "summary", "partitions": found.partitions, "replicas": len(found.replicas),
+        "only_source": len(found.only_source), "only_destination": len(found.only_destination),
+        "batches": common.batches, "records": common.records, "bytes": found.bytes,
+        "differences": len(found.rows) + found.untold,
+    }  # fmt: skip
+    return [json.dumps(row) for row in (*rows, summary)]
+
+
+def replica_json(replica: Replica) -> dict[str, Any]:
+    """Return what `-o json` says of a replica whose partition the source has too."""
+    shares = replica.shares
+    return {
+        "type": "replica",
+        "topic": replica.tp.topic,
+        "partition": replica.tp.partition,
+        "folder": replica.folder,
+        "equal": replica.is_equal,
+        "common": asdict(shares.common),
+        "differing": asdict(shares.differing),
+        "only_source": asdict(shares.only_expected),
+        "only_destination": asdict(shares.only_found),
+        "bytes": replica.bytes,
+    }

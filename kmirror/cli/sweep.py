@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
 from kmirror.experiments.one_run import OK, execute
 from kmirror.experiments.sweep_file import Sweep, read_sweep
@@ -20,17 +20,7 @@ if TYPE_CHECKING:
     from kmirror.spark.sweep import SweepReport
 
 PIPED_WIDTH = 160
-
-
-def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
-    """Return `KEY=VALUE` pairs as a mapping."""
-    pairs = {}
-    for text in confs:
-        key, found, value = text.partition("=")
-        if not found:
-            raise UsageError(f"--conf takes KEY=VALUE, not {text!r}")
-        pairs[key] = value
-    return pairs
+GOES_ON = "the same command goes on from there"
 
 
 @click.command("sweep")
@@ -67,17 +57,17 @@ def command(
         return 0
     if is_list or only is not None:
         return _without_spark(sweep, only)
-    from kmirror.spark.sessions import session
-
     location = output or str(file.with_suffix(".results").resolve())
-    console = Console(stderr=True)
-    name, configs = f"kmirror sweep {sweep.name}", parse_confs(confs)
-    spark = session(name, master=master, remote=remote, quick_start=True, configs=configs)
+    prepare(location, sweep)
+    console, configs = Console(stderr=True), parse_confs(confs)
     try:
-        report = _run(spark, sweep, location, tasks, console)
-        table = _aggregates(spark, sweep, location)
-    finally:
-        spark.stop()
+        with spark_session(f"kmirror sweep {sweep.name}", master=master, remote=remote, configs=configs) as spark:
+            report = _run(spark, sweep, location, tasks, console)
+            table = _aggregates(spark, sweep, location)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what is finished is kept in {location}, the same command goes on from there"
+        ) from None
     out = Console()
     if not out.is_terminal:
         out.width = PIPED_WIDTH
@@ -85,6 +75,16 @@ def command(
         out.print(table)
     out.print(_told(report, location), highlight=False, soft_wrap=True)
     return 1 if report.bad else 0
+
+
+def prepare(location: str, sweep: Sweep) -> None:
+    """Refuse a folder that cannot be written, or whose results are damaged, before an hour is spent on more of them."""
+    from kmirror.spark.sessions import require_pyspark
+
+    require_pyspark()
+    from kmirror.experiments.results import Results  # Arrow comes with Spark.
+
+    Results(location).prepare_for([item.run_id for item in sweep.runs])
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
@@ -105,12 +105,12 @@ def _run(spark: Any, sweep: Sweep, location: str, tasks: int | None, console: Co
     from kmirror.spark.sweep import run_sweep
 
     url = _ui(spark)
-    if url:
+    if url and console.is_terminal:
         console.print(f"Spark UI: {url}", highlight=False)
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         runs = bar.add_task(f"sweep {sweep.name}", total=len(sweep.runs))
         return run_sweep(
             spark, sweep, location, tasks=tasks, progress=lambda done, total: bar.update(runs, completed=done)

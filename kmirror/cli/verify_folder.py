@@ -10,7 +10,7 @@ from typing import Any, Final
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
 from kmirror.logdir.available_memory import in_words
-from kmirror.logdir.faults import FileFault, Tally
+from kmirror.logdir.faults import FileFault, Gap, Tally, gaps_in_words
 from kmirror.logdir.verify.partition import open_job, verify
 
 OUTPUTS: Final = ("text", "json")
@@ -31,6 +31,9 @@ def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
             tally.progress = progress
             verify(job, tally, decodes=deep)
         elapsed_ns = time.monotonic_ns() - started
+        if output == "json":
+            for gap in tally.gaps:
+                out.write(_json(gap_json(gap)) + "\n")
         line = _json(summary_json(tally, elapsed_ns)) if output == "json" else summary(tally, elapsed_ns)
         out.write(line + "\n")
     return int(tally.faults > 0)
@@ -51,6 +54,17 @@ def as_json(fault: FileFault) -> dict[str, Any]:
     }
 
 
+def gap_json(gap: Gap) -> dict[str, Any]:
+    """Return the JSON object that `-o json` prints for offsets that lie in no segment without being a fault."""
+    return {
+        "type": "gap",
+        "path": str(gap.folder),
+        "first_offset": gap.first_offset,
+        "last_offset": gap.last_offset,
+        "reason": gap.reason,
+    }
+
+
 def summary_json(tally: Tally, elapsed_ns: int) -> dict[str, Any]:
     """Return the last line of `-o json`."""
     return {
@@ -62,6 +76,7 @@ def summary_json(tally: Tally, elapsed_ns: int) -> dict[str, Any]:
         "index_entries": tally.index_entries,
         "snapshots": tally.snapshots,
         "skipped": tally.skipped,
+        "gaps": len(tally.gaps),
         "faults": tally.faults,
         "elapsed_ms": elapsed_ns // 1_000_000,
     }
@@ -71,6 +86,7 @@ def summary(tally: Tally, elapsed_ns: int) -> str:
     """Return the last line for people."""
     rate = in_words(tally.bytes * _NS // max(1, elapsed_ns))
     lines = [f"left out: {text}" for text in tally.skipped]
+    lines += gaps_in_words(tally.gaps)
     found = "no fault" if not tally.faults else f"{tally.faults} fault{'s' if tally.faults > 1 else ''}"
     lines.append(
         f"{found} in {tally.partitions} partitions, {tally.segments} segments, {tally.batches} batches, "

@@ -5,15 +5,33 @@ die. After a while the failover is ordered; producers turn to b as soon as b let
 mirrors from b. What is measured is in `Figures`; what must hold in any run is judged by name, and a run that
 breaks one of these rules ends as usual and says so.
 
-    t=0 load begins   failure_ms: a fails   + detect_ms: failover ordered   ...   + after_ms of load on b: failback
+    t=0 load begins   failure_ms + up to failure_spread_ms: a fails   + detect_ms: failover ordered   ...
+    + after_ms of load on b: failback
+
+The clusters idle for a while before the load begins, and a fails some time after `failure_ms`: both spans are drawn
+from the seed, as are the producers' phases. So seeds differ in where they meet the cycles of fetches, producers,
+transactions and timers, and the interval of a mean over seeds has that in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
 
 from kmirror.errors import UsageError
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.experiments.failover_figures import Figures, Outcome
+from kmirror.experiments.failover_options import ExperimentOptions
+from kmirror.experiments.failover_rules import (
+    Contents,
+    content,
+    is_committed,
+    is_decided,
+    is_whole_in_a_partition,
+    keeps_a_prefix,
+    missing,
+    stays,
+    transactions,
+)
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut, StateEntered
@@ -24,133 +42,14 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.simulation import Simulation
-from kmirror.sim.workload import AckedBatch, Load
+from kmirror.sim.workload import Load, LoadOptions
 
 TOPIC = "orders"
 MIRROR_NAME = "sweep"
 PATIENCE_SECONDS = 900
 DOWN_MS = 15_000
-CODECS = tuple(codec.name.lower() for codec in Compression)
-FAILURES = ("network", "site")
-FAULTS = ("none", "source_broker", "destination_broker", "both")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentOptions:
-    """What a sweep varies; all numbers are whole, units last. WAN is the line between the clusters."""
-
-    seed: int = 0
-    brokers: int = 1
-    """In each cluster; they hold min(brokers, 3) replicas."""
-    partitions: int = 2
-    latency_ms: int = 25
-    """One way, on the WAN."""
-    jitter_ms: int = 5
-    bandwidth_kbps: int = 0
-    """Of the WAN, in each direction, in kilobits per second; 0 stands for no limit."""
-    loss_ppm: int = 0
-    """Packets lost on the WAN, per million."""
-    reorder_ppm: int = 0
-    batch_records: int = 10
-    record_bytes: int = 200
-    records_per_second: int = 500
-    """In all partitions together."""
-    codec: str = "none"
-    fetchers: int = 1
-    refresh_ms: int = 30_000
-    failure: str = "network"
-    failure_ms: int = 3_000
-    """How long a is written to before it fails."""
-    detect_ms: int = 1_000
-    """From the failure to the order to fail over; while the line is down, producers go on writing to a."""
-    after_ms: int = 2_000
-    """How long b is written to before the failback."""
-    fault: str = "none"
-    """A broker of that cluster is killed during the load, and restarted."""
-
-    def problem(self) -> str | None:
-        """Say what is wrong with these options, or None."""
-        for name, choices in (("codec", CODECS), ("failure", FAILURES), ("fault", FAULTS)):
-            if getattr(self, name) not in choices:
-                return f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"
-        for name, (least, most) in BOUNDS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                return f"{name} is a whole number from {least} to {most}, not {value!r}"
-        if self.fault != "none" and self.brokers < 2:
-            return f"fault {self.fault!r} kills a broker for a while: brokers has to be 2 or more"
-        return None
-
-
-BOUNDS: dict[str, tuple[int, int]] = {
-    "seed": (0, (1 << 63) - 1),
-    "brokers": (1, 9),
-    "partitions": (1, 1000),
-    "latency_ms": (0, 10_000),
-    "jitter_ms": (0, 10_000),
-    "bandwidth_kbps": (0, 1 << 40),
-    "loss_ppm": (0, 500_000),
-    "reorder_ppm": (0, 1_000_000),
-    "batch_records": (1, 100_000),
-    "record_bytes": (0, 1_000_000),
-    "records_per_second": (1, 10_000_000),
-    "fetchers": (1, 64),
-    "refresh_ms": (100, 3_600_000),
-    "failure_ms": (0, 3_600_000),
-    "detect_ms": (0, 3_600_000),
-    "after_ms": (0, 3_600_000),
-}
-OPTION_NAMES = tuple(field.name for field in fields(ExperimentOptions))
-
-
-@dataclass(slots=True)
-class Figures:
-    """What a run showed. Times are virtual milliseconds."""
-
-    mirrored_bytes: int = 0
-    mirrored_batches: int = 0
-    mirrored_records: int = 0
-    lag_max: int = 0
-    """Records that a had decided and b did not have, at most, before the failure."""
-    lag_at_failure: int = 0
-    lag: list[tuple[int, int]] = field(default_factory=list)
-    """(ms since the load began, records) while a and b are connected."""
-    rpo_records: int = 0
-    """Acknowledged by a before it failed, and not on b."""
-    rpo_ms: int = 0
-    """Age of the oldest of these at the failure."""
-    rto_ms: int = 0
-    """From the failure to the first write that b took, of the slowest partition."""
-    stop_ms: int = 0
-    """The same, from the order to fail over."""
-    failover_cut_records: int = 0
-    """Offsets that b cut: what was undecided there."""
-    failback_cut_records: int = 0
-    """Offsets that the failback cut from a."""
-    failback_lost_records: int = 0
-    """Acknowledged by a, and nowhere after the failback."""
-    failback_ms: int = 0
-    """From the order to fail back until a has all that b has; where b never mirrored anything a keeps its own (D25)."""
-    wire_bytes: int = 0
-    """Sent between the clusters, both ways."""
-    acked_records: int = 0
-    refused_produces: int = 0
-    """Produce requests that b answered with an error, and asked-for retries."""
-    state_ms: dict[str, int] = field(default_factory=dict)
-    """How long a partition spent in a state, summed over partitions and both mirrors."""
-    virtual_ms: int = 0
-    events: int = 0
-
-
-@dataclass(slots=True)
-class Outcome:
-    """A finished run."""
-
-    options: ExperimentOptions
-    figures: Figures
-    broken: list[str]
-    """Rules that did not hold, each with where; empty in a good run."""
-    digest: str
+IDLE_MS_MAX = 30_000
+BROKEN_MAX = 20
 
 
 class Experiment:
@@ -174,11 +73,11 @@ class Experiment:
             "mirror.num.replica.fetchers": str(options.fetchers),
             "mirror.metadata.refresh.interval.ms": str(options.refresh_ms),
             "mirror.topic.num.partitions": "3",
+            "transaction.state.log.num.partitions": "3",
             "min.insync.replicas": "1" if options.brokers < 3 else "2",
         }
         self.a, self.b = (
-            Cluster(self.simulation, name, brokers=options.brokers, replication_factor=3, configs=configs)
-            for name in ("a", "b")
+            Cluster(self.simulation, name, brokers=options.brokers, configs=configs) for name in ("a", "b")
         )
         self.figures = Figures()
         self.broken: list[str] = []
@@ -199,9 +98,10 @@ class Experiment:
         self._there.add_topics([TOPIC])
         self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=PATIENCE_SECONDS)
         self._watch_marks()
-        load, failed_at = self._until_failure()
-        after = self._fail_over(load, failed_at)
-        self._fail_back(load, after)
+        self._before, self._after = self._load(self.a), self._load(self.b)
+        failed_at = self._until_failure()
+        self._fail_over(failed_at)
+        self._fail_back()
         world = self.simulation.world
         self.figures.events = world.events
         self.figures.wire_bytes = sum(world.network.crossed.values())
@@ -211,48 +111,56 @@ class Experiment:
 
     # -- stages -------------------------------------------------------------------------------
 
-    def _until_failure(self) -> tuple[Load, Instant]:
-        """Write to a, let it fail, and go on until the failover is ordered."""
-        options, world = self.options, self.simulation.world
-        load = self._load(self.a, "a")
+    def _until_failure(self) -> Instant:
+        """Write to a, let it fail, go on until the failover is ordered, and return when a failed."""
+        options, world, figures = self.options, self.simulation.world, self.figures
+        # Nothing in a cluster has a longer cycle than the refresh of its metadata.
+        world.run_for(span_us=self._drawn(min(options.refresh_ms, IDLE_MS_MAX), "idle"))
         began = world.now
-        load.start()
+        fails_at = began + options.failure_ms * MILLISECOND + self._drawn(options.failure_spread_ms, "failure")
+        self._before.start()
         self._sample_lag(began)
-        self._plan_faults()
-        self.simulation.world.run_for(span_us=options.failure_ms * MILLISECOND)
-        failed_at = world.now
-        self.figures.lag_at_failure = self._lag()
+        self._plan_faults(fails_at)
+        world.run_to(fails_at)
+        figures.lag_at_failure = self._lag()
+        figures.lag_max = max(figures.lag_max, figures.lag_at_failure)
+        since = self._before.open_since()
+        figures.open_transaction_ms = 0 if since is None else (fails_at - since) // MILLISECOND
+        leaders = [leader for tp in self.partitions if (leader := self.a.leader(tp)) is not None]
+        figures.undecided_at_failure = sum(p.log.high_watermark - p.log.last_stable_offset for p in leaders)
         self.simulation.line(self.a, self.b).take_down()
         if options.failure == "site":
+            self._before.crash()
             for broker_id in self.a.living():
                 self.a.kill(broker_id)
         world.run_for(span_us=options.detect_ms * MILLISECOND)
-        load.stop()
-        return load, failed_at
+        if options.failure != "site":
+            self._before.stop()
+        return fails_at
 
-    def _fail_over(self, load: Load, failed_at: Instant) -> Load:
-        world, figures = self.simulation.world, self.figures
+    def _fail_over(self, failed_at: Instant) -> None:
+        world, figures, after = self.simulation.world, self.figures, self._after
         ordered_at = world.now
         ends = {tp: self._log(self.b, tp).log_end_offset for tp in self.partitions}
+        self._cuts.clear()
         self._there.remove_topics([TOPIC])
-        after = self._load(self.b, "b")
         after.start()
         rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=PATIENCE_SECONDS)
         # Of the others b mirrored nothing, so a has the only copy, and a failback waits rightly (D25).
         self._mirrored = [row.tp for row in rows if row.last_mirrored_epoch >= 0]
         self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to take writes in every partition")
-        first = max(after.first_ack.values())
-        figures.rto_ms = (first - failed_at) // MILLISECOND
-        figures.stop_ms = (first - ordered_at) // MILLISECOND
-        self._count_failover(load, failed_at, ends)
+        figures.rto_ms = (max(after.first_ack.values()) - failed_at) // MILLISECOND
+        stopped_at = max(since for (cluster, _), (_, since) in self._states.items() if cluster == self.b.name)
+        figures.stop_ms = (stopped_at - ordered_at) // MILLISECOND
+        self._count_failover(failed_at, ends)
         world.run_for(span_us=self.options.after_ms * MILLISECOND)
         after.stop()
         after.settle(within_s=PATIENCE_SECONDS)
+        self._wait(lambda: not any(is_decided(self._logs(self.b), "b")), "the markers of b's transactions")
         figures.refused_produces = after.refused
-        return after
 
-    def _fail_back(self, load: Load, after: Load) -> None:
-        world, figures = self.simulation.world, self.figures
+    def _fail_back(self) -> None:
+        world, figures, load, after = self.simulation.world, self.figures, self._before, self._after
         for broker_id in self.a.broker_ids:
             if not self.a.runs(broker_id):
                 self.a.restart(broker_id)
@@ -265,64 +173,65 @@ class Experiment:
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         back.create()
         back.add_topics([TOPIC])
-        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=PATIENCE_SECONDS, caught_up=True)
+        self._wait(lambda: all(self._is_back(tp) for tp in self._mirrored), "a to have all that b has")
         figures.failback_ms = (world.now - began) // MILLISECOND
+        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=PATIENCE_SECONDS, caught_up=True)
         self._settle(self.a, self.b)
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
-        figures.acked_records = sum(w.count for part in (load, after) for w in part.acked)
-        for tp in self.partitions:
-            cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith("a-")]
-            figures.failback_cut_records += max(ends[tp] - min(cuts, default=ends[tp]), 0)
-        figures.failback_lost_records = sum(w.count for w in load.acked if not self._holds(self.a, w))
-        self._judge_end(after)
+        figures.acked_records = sum(batch.count for part in (load, after) for batch in part.acked)
+        figures.failback_cut_records = self._cut_records(self.a, ends)
+        figures.failback_lost_records = sum(batch.count for batch in missing(load.acked, self._contents(self.a)))
+        self._judge_end()
 
     # -- judging ------------------------------------------------------------------------------
 
-    def _count_failover(self, load: Load, failed_at: Instant, ends: dict[TopicPartition, int]) -> None:
-        figures = self.figures
+    def _count_failover(self, failed_at: Instant, ends: dict[TopicPartition, int]) -> None:
+        figures, load = self.figures, self._before
         for tp in self.partitions:
-            log = self._log(self.b, tp)
-            for batch in log.batches():
-                if batch.is_control or self.b.leader(tp) is None or batch.base_offset >= ends[tp]:
-                    continue
+            end = self._cut_at(self.b, tp, ends[tp])
+            for batch in self._log(self.b, tp).batches(end=end):
                 figures.mirrored_batches += 1
                 figures.mirrored_records += batch.record_count
                 figures.mirrored_bytes += batch.size_in_bytes
-        for process, cut in self._cuts:
-            if process.startswith("b-"):
-                figures.failover_cut_records += cut.end - cut.offset
-        lost = [w for w in load.acked if w.acked_at <= failed_at and not self._holds(self.b, w)]
-        figures.rpo_records = sum(w.count for w in lost)
-        figures.rpo_ms = max(((failed_at - w.acked_at) // MILLISECOND for w in lost), default=0)
-        for tp in self.partitions:
-            gone = {w.base_offset for w in lost if w.tp == tp}
-            kept = [w.base_offset for w in load.acked if w.tp == tp and self._holds(self.b, w)]
-            if gone and kept and max(kept) > min(gone):
-                self.broken.append(f"failover keeps a prefix: {tp} lacks {min(gone)} and has {max(kept)}")
+        figures.failover_cut_records = self._cut_records(self.b, ends)
+        contents = self._contents(self.b)
+        promised = [batch for batch in load.acked if batch.acked_at <= failed_at]
+        lost = missing(promised, contents)
+        figures.rpo_records = sum(batch.count for batch in lost)
+        figures.rpo_ms = max(((failed_at - batch.acked_at) // MILLISECOND for batch in lost), default=0)
+        figures.rpo_transactional_records = sum(batch.count for batch in lost if batch.transaction is not None)
+        figures.lost_transactions = len(transactions(lost))
+        gone = {batch.key for batch in lost}
+        figures.torn_transactions = sum(
+            0 < sum(batch.key in gone for batch in batches) < len(batches)
+            for batches in transactions(promised).values()
+        )
+        self._judge(keeps_a_prefix(load.acked, contents))
+        self._judge(is_whole_in_a_partition(load.acked, contents))
+        self._judge(is_committed(load.uncommitted, contents))
 
-    def _judge_end(self, after: Load) -> None:
+    def _judge_end(self) -> None:
         difference, _ = mirror_agrees(self.b, self.a, self._mirrored)
         if difference is not None:
-            self.broken.append(f"equal after failback: {difference}")
+            self._judge([f"equal after failback: {difference}"])
         for cluster in (self.a, self.b):
-            for written in after.acked:
-                failed_back = cluster is self.b or written.tp in self._mirrored
-                if failed_back and not self._holds(cluster, written):
-                    self.broken.append(
-                        f"what b acknowledged stays: {written.tp} offset {written.base_offset} is not on {cluster.name}"
-                    )
-                    break
+            partitions = self.partitions if cluster is self.b else self._mirrored
+            contents = self._contents(cluster, partitions)
+            self._judge(stays(self._after.acked, contents, cluster.name))
+            self._judge(is_committed([*self._before.uncommitted, *self._after.uncommitted], contents))
+            self._judge(is_decided([self._log(cluster, tp) for tp in partitions], cluster.name))
 
-    def _holds(self, cluster: Cluster, written: AckedBatch) -> bool:
-        """Return whether this acknowledged batch is in the leader's log, with its own records."""
-        log = self._log(cluster, written.tp)
-        end = written.base_offset + written.count
-        if end > log.log_end_offset:
-            return False
-        for batch in log.batches(written.base_offset, end):
-            if batch.base_offset == written.base_offset:
-                return batch.crc == written.crc
-        return False
+    def _contents(self, cluster: Cluster, partitions: Iterable[TopicPartition] | None = None) -> Contents:
+        wanted = self.partitions if partitions is None else partitions
+        return {tp: content(self._log(cluster, tp)) for tp in wanted}
+
+    def _cut_at(self, cluster: Cluster, tp: TopicPartition, end: int) -> int:
+        """Return where a replica of `cluster` was cut deepest, or `end` if none was cut below that."""
+        cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith(f"{cluster.name}-")]
+        return min(cuts, default=end)
+
+    def _cut_records(self, cluster: Cluster, ends: dict[TopicPartition, int]) -> int:
+        return sum(max(end - self._cut_at(cluster, tp, end), 0) for tp, end in ends.items())
 
     def _watch_marks(self) -> None:
         """Look at every replica's marks and epochs ten times a virtual second."""
@@ -335,16 +244,15 @@ class Experiment:
                     for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                         log = partition.log
                         if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
-                            self._break(f"marks in order: {cluster.name}-{broker_id} {tp}: {log}")
+                            self._judge([f"marks in order: {cluster.name}-{broker_id} {tp}: {log}"])
                         if partition.is_leader and log.latest_epoch > partition.leader_epoch:
-                            self._break(f"no epoch above the leader's: {cluster.name}-{broker_id} {tp}")
+                            self._judge([f"no epoch above the leader's: {cluster.name}-{broker_id} {tp}"])
             world.at(world.now + 100 * MILLISECOND, look)
 
         look()
 
-    def _break(self, text: str) -> None:
-        if len(self.broken) < 20:
-            self.broken.append(text)
+    def _judge(self, faults: Iterable[str]) -> None:
+        self.broken += list(faults)[: BROKEN_MAX - len(self.broken)]
 
     # -- figures ------------------------------------------------------------------------------
 
@@ -354,11 +262,11 @@ class Experiment:
             source, found = self.a.leader(tp), self.b.leader(tp)
             if source is not None:
                 have = 0 if found is None else found.log.log_end_offset
-                total += max(source.log.last_stable_offset - have, 0)
+                total += max(source.log.high_watermark - have, 0)
         return total
 
     def _sample_lag(self, began: Instant) -> None:
-        """Note the lag some forty times before the failure."""
+        """Note the lag some forty times before the earliest instant at which a may fail."""
         world, figures = self.simulation.world, self.figures
         span = self.options.failure_ms * MILLISECOND
         step = max(span // 40, 10 * MILLISECOND)
@@ -383,6 +291,8 @@ class Experiment:
         now = self.simulation.world.now
         before = self._states.get((cluster, fact.tp))
         if before is not None:
+            if before[0] is fact.state:
+                return  # A new leader has read what the one before it wrote.
             self._spent(*before, now)
         self._states[cluster, fact.tp] = (fact.state, now)
 
@@ -392,15 +302,24 @@ class Experiment:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _load(self, cluster: Cluster, name: str) -> Load:
+    def _drawn(self, span_ms: int, what: str) -> Duration:
+        """Return a part of a span, to the microsecond, from a stream of the seed's of its own."""
+        return self._rng.split(what).below(max(span_ms * MILLISECOND, 1))
+
+    def _load(self, cluster: Cluster) -> Load:
+        """Return producers at a cluster's site that have their ids: those of b stand by from the beginning."""
         options = self.options
-        return Load(
-            cluster, self.partitions, self._rng.split(f"load {name}"), batch_records=options.batch_records,
+        what = LoadOptions(
+            producers=options.producers, transactional=options.transactional_producers,
+            transaction_ms=options.transaction_ms, batch_records=options.batch_records,
             record_bytes=options.record_bytes, records_per_second=options.records_per_second,
             compression=Compression[options.codec.upper()],
         )  # fmt: skip
+        load = Load(cluster, cluster.name, self.partitions, self._rng.split(f"load {cluster.name}"), what)
+        load.prepare(within_s=PATIENCE_SECONDS)
+        return load
 
-    def _plan_faults(self) -> None:
+    def _plan_faults(self, fails_at: Instant) -> None:
         """Kill a broker at some time before the failure, for longer than its session lasts."""
         if self.options.fault == "none":
             return
@@ -410,7 +329,7 @@ class Experiment:
             if not both and self.options.fault != name:
                 continue
             victim = self._rng.choice(cluster.broker_ids)
-            down = world.now + self._rng.between(0, self.options.failure_ms) * MILLISECOND
+            down = self._rng.between(world.now, fails_at)
             world.at(down, lambda c=cluster, v=victim: c.kill(v) if c.runs(v) else None)  # type: ignore[misc]
             up = down + DOWN_MS * MILLISECOND
             world.at(up, lambda c=cluster, v=victim: None if c.runs(v) else c.restart(v))  # type: ignore[misc]
@@ -422,14 +341,32 @@ class Experiment:
         assert leader is not None, "just waited for"
         return leader.log
 
+    def _logs(self, cluster: Cluster) -> list[PartitionLog]:
+        return [self._log(cluster, tp) for tp in self.partitions]
+
+    def _is_back(self, tp: TopicPartition) -> bool:
+        """Does a have all that b has, up to the epoch in which b took writes?"""
+        ours, theirs = self.a.leader(tp), self.b.leader(tp)
+        return (
+            ours is not None
+            and theirs is not None
+            and ours.log.high_watermark == theirs.log.last_stable_offset
+            and ours.log.latest_epoch == theirs.log.latest_epoch
+        )
+
     def _settle(self, *clusters: Cluster) -> None:
         self._wait(lambda: all(cluster.is_settled() for cluster in clusters), "full ISRs")
 
-    def _wait(self, condition: object, what: str) -> None:
-        assert callable(condition)
+    def _wait(self, condition: Callable[[], bool], what: str) -> None:
         self.simulation.run_until(condition, within_s=PATIENCE_SECONDS, what=what)
 
 
 def run(options: ExperimentOptions) -> Outcome:
-    """Return the outcome of the run that `options` name; the same options give the same digest."""
+    """Return the outcome of the run that `options` name; the same options give the same digest.
+
+    UsageError for options of which no run can be made.
+    """
+    problem = options.problem()
+    if problem is not None:
+        raise UsageError(problem)
     return Experiment(options).run()

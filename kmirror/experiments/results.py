@@ -11,10 +11,12 @@ be a path or a URI that every executor can write to. No Spark in here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, get_type_hints
 from uuid import uuid4
 
@@ -23,14 +25,17 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from kmirror import __version__
-from kmirror.errors import UsageError
-from kmirror.experiments.failover import ExperimentOptions, Figures
+from kmirror.errors import ProtocolError, UsageError
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
+from kmirror.logdir.faults import Unreadable
 
 T = TypeVar("T")
 Row = dict[str, Any]
 RUNS = "runs"
+_REASON_MAX = 200
 SCHEMA_VERSION = 1
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
@@ -65,31 +70,81 @@ SCHEMA = pa.schema(
 )
 
 
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Turn what Arrow says of a file that cannot be read, or is no Parquet, into one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise Unreadable(Path(path), f"cannot be read: {_reason(error)}") from None
+        raise _damaged(path, error) from None
+    except pa.ArrowException as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{path}: is damaged: {_reason(error)}; delete it, and its runs are run again")
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise Unreadable(Path(path), f"cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error of Arrow says, on one line; of one that came from the operating system that one's words."""
+    text = " ".join(str(error).split())
+    _, found, detail = text.partition("Detail: ")
+    return re.sub(r"^\[errno \d+\] ", "", detail if found else text, flags=re.IGNORECASE)[:_REASON_MAX]
+
+
 class Results:
     """The folder of a sweep's results; `schema` has run_id, status and wall_ms, and what else a row holds."""
 
     def __init__(self, location: str, schema: Any = SCHEMA) -> None:
         self._schema = schema
         if "://" in location:
-            self._fs, path = pafs.FileSystem.from_uri(location)
+            try:
+                self._fs, path = pafs.FileSystem.from_uri(location)
+            except (OSError, pa.ArrowException) as error:
+                raise UsageError(f"{location}: cannot be used: {_reason(error)}; give a path, or a URI") from None
         else:
             self._fs, path = pafs.LocalFileSystem(), location
         self._runs = str(PurePosixPath(path) / RUNS)
 
     def prepare(self) -> None:
-        self._fs.create_dir(self._runs, recursive=True)
+        """Make the folder; raises `Unreadable` where it, or a file in it, cannot be written."""
+        with _writing(self._runs):
+            self._fs.create_dir(self._runs, recursive=True)
+            probe = f"{self._runs}/.{uuid4().hex}"
+            self._fs.open_output_stream(probe).close()
+            self._fs.delete_file(probe)
+
+    def prepare_for(self, run_ids: Collection[str]) -> None:
+        """Make the folder if it lacks one of these runs; raises as `prepare`, and `ProtocolError` for damaged results.
+
+        To ask this first saves starting a Spark for nothing.
+        """
+        if not self.finished().issuperset(run_ids):
+            self.prepare()
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
-        """Write rows as one file, which appears in the folder whole or not at all."""
+        """Write rows as one file, which appears in the folder whole or not at all; raises `Unreadable`."""
         table = pa.Table.from_pylist(list(rows), schema=self._schema)
         # A unique name: the worker of an abandoned executor may still run beside its replacement.
         fresh = f"{self._runs}/.{name}.{uuid4().hex}"
-        with self._fs.open_output_stream(fresh) as stream:
-            pq.write_table(table, stream, compression="zstd")
-        self._fs.move(fresh, f"{self._runs}/{name}.parquet")
+        with _writing(self._runs):
+            with self._fs.open_output_stream(fresh) as stream:
+                pq.write_table(table, stream, compression="zstd")
+            self._fs.move(fresh, f"{self._runs}/{name}.parquet")
 
     def files(self) -> list[str]:
-        found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
+        with _reading(self._runs):
+            found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
         names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))
         return sorted(path for path in names if not PurePosixPath(path).name.startswith("."))
 
@@ -98,7 +153,7 @@ class Results:
         path = f"{self._runs}/{run_id}.parquet"
         if not self._fs.get_file_info(path).is_file:
             return None
-        with self._fs.open_input_file(path) as stream:
+        with _reading(path), self._fs.open_input_file(path) as stream:
             (row,) = pq.read_table(stream, columns=["status", "wall_ms"]).to_pylist()
         return row["status"], row["wall_ms"]
 
@@ -111,7 +166,7 @@ class Results:
         return found
 
     def _ids(self, path: str) -> list[str]:
-        with self._fs.open_input_file(path) as stream:
+        with _reading(path), self._fs.open_input_file(path) as stream:
             ids: list[str] = pq.read_table(stream, columns=["run_id"])["run_id"].to_pylist()
         return ids
 
@@ -119,7 +174,7 @@ class Results:
         """Return all rows as an Arrow table, each run once."""
         tables = []
         for path in self.files():
-            with self._fs.open_input_file(path) as stream:
+            with _reading(path), self._fs.open_input_file(path) as stream:
                 tables.append(pq.read_table(stream))
         if not tables:
             return self._schema.empty_table()

@@ -1,4 +1,4 @@
-"""Is this a collection of names, or one name that Python would take apart into letters? And how is one printed?"""
+"""Is this a collection of names, or one name that Python would take apart? And how are things listed and counted?"""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def few(names: Sequence[object], what: str) -> str:
         return f"no {what}"
     more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""
     return ", ".join(map(str, names[:_SHOWN_MAX])) + more
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 batch`, `2 batches`; `many` is `one` with an s unless given."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -5,30 +5,26 @@ sides that is all there is to say; where they do not, offsets tell which batch s
 
 Rule 1: a batch that begins at the same offset on both sides is one batch that differs; else the side that begins lower
 has one that the other side lacks.
-Rule 2: two batches differ in their format, or else in the first of the header's fields, or else in a byte.
+Rule 2: what differs in two batches is for `kmirror.log.parting` to say.
 
-Where batches come from, up to which offset they are compared and how a difference is put in words is for the caller:
-the simulator (`sim.checkers`), `kmirror diff` (`logdir.compare`) and `kmirror spark-verify` (`spark.compare`).
+Where batches come from and up to which offset they are compared is for the caller: the simulator (`sim.checkers`),
+`kmirror diff` (`logdir.compare`) and `kmirror spark-verify` (`spark.compare`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
-from kmirror.records.layout import HEADER_FIELDS, MAGIC_V2, Buffer
-from kmirror.records.legacy import LEGACY_FIELDS, AnyBatch, LegacyBatch
+from kmirror.log.parting import Parting, header_offset, lacking, part
+from kmirror.records.layout import COMPRESSION_MASK, Buffer
+from kmirror.records.legacy import AnyBatch, LegacyBatch
 
-Value: TypeAlias = int | str | None
-"""What a field holds on one side: a number, or its value in words; None where there is none or it is not known."""
-BATCH: Final = "batch"
-"""The field of a `Parting` where one side has no batch."""
-NONE: Final = "none"
-"""What a side that has no batch has in its place."""
 FLIPPED_BITS_MAX: Final = 16
 """So many bits at most a damage flips; with more it is another batch."""
+_FLIPS_TOGETHER: Final = 4096
 
 
 class Match(Enum):
@@ -93,6 +89,96 @@ def _beside(batch: AnyBatch, other: AnyBatch | None) -> Match:
     return Match.UNLIKE if header_offset(other) == header_offset(batch) else Match.EXTRA
 
 
+def parting(step: Step) -> Parting:
+    """Say in what the two sides of a step differ whose batches were read and are not equal."""
+    one, other = step.expected, step.found
+    if one is not None and other is not None:
+        return part(one, other)
+    batch = one or other
+    assert batch is not None, "one side goes on"
+    return lacking(batch, is_expected=other is None)
+
+
+# -- how much is equal ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Extent:
+    """Batches, and the offsets from the first to the last of each; or records, where those were compared."""
+
+    batches: int = 0
+    offsets: int = 0
+    records: int = 0
+
+    def add(self, other: Extent) -> None:
+        self.batches += other.batches
+        self.offsets += other.offsets
+        self.records += other.records
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.batches or self.records)
+
+
+@dataclass(slots=True)
+class Shares:
+    """What two logs have in common, what differs at the same offset, and what only one of them has.
+
+    `differing` counts what was expected there.
+    """
+
+    common: Extent = field(default_factory=Extent)
+    differing: Extent = field(default_factory=Extent)
+    only_expected: Extent = field(default_factory=Extent)
+    only_found: Extent = field(default_factory=Extent)
+
+    def add(self, other: Shares) -> None:
+        self.common.add(other.common)
+        self.differing.add(other.differing)
+        self.only_expected.add(other.only_expected)
+        self.only_found.add(other.only_found)
+
+    def of(self, match: Match) -> Extent:
+        """Return where a step counts."""
+        if match is Match.MISSING:
+            return self.only_expected
+        if match is Match.EXTRA:
+            return self.only_found
+        return self.common if match is Match.EQUAL else self.differing
+
+    def count(self, step: Step, after: int) -> None:
+        """Count a step; `after` is the offset that follows the batch before on its side."""
+        batch = step.found if step.match is Match.EXTRA else step.expected
+        assert batch is not None, "a step has the batch that it is about"
+        extent = self.of(step.match)
+        extent.batches += 1
+        extent.offsets += offset_count(batch, after)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there was nothing on either side: then nothing was compared."""
+        return all(part.is_empty for part in (self.common, self.differing, self.only_expected, self.only_found))
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether there was something, and all of it is on both sides."""
+        return not self.common.is_empty and all(
+            part.is_empty for part in (self.differing, self.only_expected, self.only_found)
+        )
+
+
+def offset_count(batch: AnyBatch, after: int) -> int:
+    """Return how many offsets a batch spans.
+
+    A wrapper of formats 0 and 1 does not say where it begins unless it is inflated, so it counts from `after` on, the
+    offset that follows the batch before.
+    """
+    if not isinstance(batch, LegacyBatch):
+        return max(batch.last_offset_delta + 1, 0)
+    is_plain = not batch.attributes & COMPRESSION_MASK
+    return 1 if is_plain else max(batch.next_offset - after, 1)
+
+
 @dataclass(slots=True)
 class Comparison:
     """How far two sequences are equal."""
@@ -133,65 +219,6 @@ class _Sequence:
         self._next = next(self._left, None)
 
 
-class Parting(NamedTuple):
-    """Where two sequences part.
-
-    `field` is a name of the header's, `byte N of the batch` where no field differs (N is `byte`, the values are its),
-    or BATCH where one side has none: then the values are the offsets of the one that is there, and NONE.
-    """
-
-    offset: int
-    field: str
-    expected: Value
-    found: Value
-    byte: int | None = None
-
-
-def parting(step: Step) -> Parting:
-    """Say in what the two sides of a step differ whose batches were read and are not equal."""
-    one, other = step.expected, step.found
-    if one is None or other is None:
-        batch = one or other
-        assert batch is not None, "one side goes on"
-        values = (offsets(batch), NONE) if other is None else (NONE, offsets(batch))
-        return Parting(header_offset(batch), BATCH, *values)
-    offset = min(header_offset(one), header_offset(other))
-    names = ("magic",) if one.magic != other.magic else LEGACY_FIELDS if one.magic < MAGIC_V2 else HEADER_FIELDS
-    field = first_field(one, other, names)
-    if field is not None:
-        return Parting(offset, *field)
-    at = first_byte(one.view, other.view)
-    assert at is not None, "the batches are not equal"
-    return Parting(offset, byte_field(at), one.view[at], other.view[at], at)
-
-
-class FieldValues(NamedTuple):
-    """A field with another value on each side."""
-
-    name: str
-    expected: Any
-    found: Any
-
-
-def first_field(expected: object, found: object, names: Iterable[str]) -> FieldValues | None:
-    """Return the first of the attributes `names` that differs, None if all are equal; raises as these do."""
-    for name in names:
-        here, there = getattr(expected, name), getattr(found, name)
-        if here != there:
-            return FieldValues(name, here, there)
-    return None
-
-
-def first_byte(expected: Buffer, found: Buffer) -> int | None:
-    """Return where two buffers differ first, None if one begins the other."""
-    return next((at for at, (one, other) in enumerate(zip(expected, found, strict=False)) if one != other), None)
-
-
-def byte_field(at: int) -> str:
-    """Return what a byte is called in which no field has a part, or only one that is equal."""
-    return f"byte {at} of the batch"
-
-
 class FlippedBits(NamedTuple):
     """How many bits differ, and the first one: in which byte, and which of its bits counted from the lowest."""
 
@@ -203,20 +230,16 @@ class FlippedBits(NamedTuple):
 def flipped_bits(expected: Buffer, found: Buffer) -> FlippedBits | None:
     """Return the bits in which two buffers of one size differ, None if they are equal or more than a damage flips."""
     assert len(expected) == len(found), "bits have places"
-    difference = int.from_bytes(found, "big") ^ int.from_bytes(expected, "big")
-    total = difference.bit_count()
-    if not 0 < total <= FLIPPED_BITS_MAX:
-        return None
-    high = difference.bit_length() - 1  # The first byte is the highest of the number.
-    return FlippedBits(total, len(expected) - 1 - high // 8, high % 8)
-
-
-def header_offset(batch: AnyBatch) -> int:
-    """Return the offset that the header gives: the first, and in formats 0 and 1 the last."""
-    return batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
-
-
-def offsets(batch: AnyBatch) -> str:
-    """Return the offsets that the header gives, in words."""
-    first, last = header_offset(batch), batch.last_offset
-    return f"{first}-{last}" if batch.magic >= MAGIC_V2 else str(last)
+    total, first = 0, None
+    for begin in range(0, len(expected), _FLIPS_TOGETHER):
+        one, other = bytes(expected[begin : begin + _FLIPS_TOGETHER]), bytes(found[begin : begin + _FLIPS_TOGETHER])
+        if one == other:
+            continue
+        difference = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
+        total += difference.bit_count()
+        if total > FLIPPED_BITS_MAX:
+            return None
+        if first is None:
+            high = difference.bit_length() - 1  # The first byte is the highest of the number.
+            first = begin + len(one) - 1 - high // 8, high % 8
+    return None if first is None else FlippedBits(total, *first)

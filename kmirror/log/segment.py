@@ -342,9 +342,12 @@ def timestamp_at(view: memoryview, position: int) -> int:
 
 
 def delete_segment(store: PartitionStore, base_offset: int) -> None:
-    """Delete a segment with its indexes and the snapshot that was taken where it begins."""
-    store.delete(base_offset)
+    """Delete a segment with its indexes and the snapshot that was taken where it begins.
+
+    The segment goes last: an index without one says that a segment was lost.
+    """
     delete_segment_files(store, base_offset)
+    store.delete(base_offset)
 
 
 def delete_segment_files(store: PartitionStore, base_offset: int) -> None:

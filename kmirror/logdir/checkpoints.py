@@ -14,6 +14,7 @@ is empty and has no entries.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +36,7 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _METADATA_VERSION = 0  # The only version of partition.metadata that Kafka knows.
+_METADATA: Final = re.compile(r"version:\s+(\d{1,9})\s*\n\s*topic_id:\s+(\S+)\s*")
 _NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
@@ -76,10 +78,12 @@ def read_if_present(path: Path) -> bytes | None:
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id that a `partition.metadata` file gives; raises `FileFault`."""
-    fields = parse_properties(data, separator=":")
-    if fields.get("version") != str(_METADATA_VERSION):
-        raise FileFault(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)
-    text = fields.get("topic_id", "")
+    found = _METADATA.fullmatch(data.decode("latin-1"))
+    if found is None:
+        raise FileFault("it is not two lines, 'version: 0' and 'topic_id: ID': a broker does not start", path=path)
+    version, text = found.groups()
+    if int(version) != _METADATA_VERSION:
+        raise FileFault(f"version {version} where {_METADATA_VERSION} is expected", path=path)
     try:
         topic_id = Uuid.from_str(text)
     except UsageError:
@@ -97,14 +101,14 @@ def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
         raise fault_of(error, path) from None
 
 
-def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
-    """Return the pairs in the lines of a file such as `meta.properties`.
+def parse_properties(data: bytes) -> dict[str, str]:
+    """Return the pairs in the lines of `meta.properties`.
 
     Java reads these as Latin-1, which no byte can break.
     """
     found = {}
     for line in data.decode("latin-1").splitlines():
-        key, is_pair, value = line.partition(separator)
+        key, is_pair, value = line.partition("=")
         if is_pair and not line.lstrip().startswith(("#", "!")):
             found[key.strip()] = value.strip()
     return found

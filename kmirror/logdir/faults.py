@@ -5,11 +5,14 @@ Every error names the file as the caller would type it; what to do about it is f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, KmirrorError
+
+_GAPS_TOLD_MAX: Final = 5
 
 Progress = Callable[[int], None]
 """Called with how many bytes of log have been passed since the last call."""
@@ -41,6 +44,34 @@ class Unreadable(KmirrorError):
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: {reason}")
+
+
+class Gap(NamedTuple):
+    """Offsets that lie in no segment of the partition in `folder`, and what may have taken them without any fault.
+
+    Both offsets are inclusive.
+    """
+
+    folder: Path
+    first_offset: int
+    last_offset: int
+    reason: str
+
+
+def offsets_in_words(first_offset: int, last_offset: int) -> str:
+    """Return how to call the offsets from the first to the last, both inclusive."""
+    return f"offset {first_offset}" if first_offset == last_offset else f"offsets {first_offset} to {last_offset}"
+
+
+def gaps_in_words(gaps: Iterable[Gap]) -> Iterator[str]:
+    """Yield a line for the gaps that a partition has for one reason; of many it names the first ones."""
+    ranges: dict[tuple[Path, str], list[str]] = {}
+    for gap in gaps:
+        offsets = offsets_in_words(gap.first_offset, gap.last_offset)
+        ranges.setdefault((gap.folder, gap.reason), []).append(offsets)
+    for (folder, reason), told in ranges.items():
+        more = f" and {len(told) - _GAPS_TOLD_MAX} more ranges" if len(told) > _GAPS_TOLD_MAX else ""
+        yield f"{folder}: no segment holds {', '.join(told[:_GAPS_TOLD_MAX])}{more}: {reason}"
 
 
 def fault_of(error: CorruptBatch, path: Path) -> FileFault:
@@ -80,6 +111,7 @@ class Tally:
         self.index_entries = self.snapshots = 0
         self.faults = 0
         self.skipped: list[str] = []
+        self.gaps: list[Gap] = []  # Of each partition in the order of its offsets, but that at its end last.
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
         """Count a fault and report it; `position` is a byte of the file, `offset` a Kafka offset."""

@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.errors import UsageError
+from kmirror.kernel.arguments import callback, shown, whole_number
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
 from kmirror.logdir.available_memory import allowed_bytes, in_words
 from kmirror.logdir.checkpoints import (
-    META_PROPERTIES,
     FolderFacts,
     parse_topic_id,
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.faults import refusal
+from kmirror.logdir.faults import Gap, refusal
 from kmirror.logdir.load_segments import load_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
-from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
+from kmirror.logdir.partition import PartitionFolder, holds_partition_files, meant_instead, read_partition
 from kmirror.spec.topics import SYSTEM_TOPICS
 
 __all__ = ["LogDirs", "PartitionFiles", "SkippedFolder", "read_log_dirs", "read_sample"]
@@ -57,6 +57,7 @@ class PartitionFiles:
 
     `files` has what a `PartitionStore` keeps by name: the partition's own files, byte for byte, and its lines
     of the common checkpoints. `log_start_offset` and `high_watermark` are those a broker would start with.
+    `gaps` are the offsets between two segments, or below the first, that none of them holds, as after a compaction.
     """
 
     segments: dict[int, bytes]
@@ -66,6 +67,7 @@ class PartitionFiles:
     log_end_offset: int
     high_watermark: int | None
     batches: int
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def size_in_bytes(self) -> int:
@@ -106,8 +108,12 @@ def read_log_dirs(
     `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
     for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
-    folder = Path(path)
+    folder = _checked_path(path)
     picked = None if topics is None else as_names(topics)
+    if progress is not None:
+        callback("progress", progress)
+    if memory_limit is not None:
+        whole_number("memory_limit", memory_limit, 0)
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
@@ -121,7 +127,7 @@ def read_log_dirs(
         found = _pick(folder, found, picked, skipped)
         skipped.clear()  # Topics were picked: what else was left out needs no mention.
     if not found:
-        raise UsageError(_holds_no_log(folder, names, skipped))
+        raise UsageError(_holds_no_log(folder, skipped))
     _refuse_too_large(folder, found, memory_limit)
     partitions = _read_partitions(found, facts, progress)
     _check_topic_ids(folder, partitions)
@@ -135,6 +141,13 @@ def read_sample(topics: Collection[str] | None = None) -> LogDirs:
     """
     with resources.as_file(resources.files("kmirror.logdir") / "sample") as folder:
         return read_log_dirs(folder, topics=topics)
+
+
+def _checked_path(path: object) -> Path:
+    """Return the path; raises `UsageError` for what is none, such as an empty text, which would be the folder `.`."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise UsageError(f"a folder is named by a path, not by {shown(path)}; {_ADVICE}")
+    return Path(path)
 
 
 def _list_folder(folder: Path) -> list[str]:
@@ -227,20 +240,21 @@ def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable
         if data is not None:
             files[name] = data
     metadata = files.get(PARTITION_METADATA)
-    segments, end_offset, batches = load_segments(item, facts.recovery_points.get(item.tp), on_read)
+    loaded = load_segments(item, facts.recovery_points.get(item.tp), on_read)
     start, high_watermark = item.log_start_offset, item.high_watermark
     if high_watermark is not None:
-        high_watermark = min(max(high_watermark, start), end_offset)
+        high_watermark = min(max(high_watermark, start), loaded.end_offset)
         files[HIGH_WATERMARK] = b"%d" % high_watermark
     files[LOG_START_OFFSET] = b"%d" % start
     return PartitionFiles(
-        segments=segments,
+        segments=loaded.segments,
         files=files,
         topic_id=None if metadata is None else parse_topic_id(metadata, item.path / PARTITION_METADATA),
         log_start_offset=start,
-        log_end_offset=end_offset,
+        log_end_offset=loaded.end_offset,
         high_watermark=high_watermark,
-        batches=batches,
+        batches=loaded.batches,
+        gaps=tuple(loaded.gaps),
     )
 
 
@@ -256,11 +270,11 @@ def _check_topic_ids(folder: Path, partitions: dict[TopicPartition, PartitionFil
             )
 
 
-def _holds_no_log(folder: Path, names: list[str], skipped: list[SkippedFolder]) -> str:
+def _holds_no_log(folder: Path, skipped: list[SkippedFolder]) -> str:
     """Return what to say about a folder with nothing to mirror, with a better path if one is near."""
-    near = [str(folder / name) for name in names if (folder / name / META_PROPERTIES).is_file()]
-    if near:
-        return f"{folder}: holds no log; did you mean {' or '.join(near)}?"
+    meant = meant_instead(folder)
+    if meant:
+        return f"{folder}: holds no log{meant}"
     if skipped:
         listed = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
         more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""

@@ -1,8 +1,9 @@
 """Are the segments of a partition folder what a broker wrote?
 
 Loading is the walk of `verify` over the log alone, ended by the first fault. The indexes and snapshots beside the log
-are not read, since nothing of them is loaded; but three things show whether the log ends where it should: the time
-index of a segment that was closed, the log start offset and the recovery point.
+are not read, since nothing of them is loaded; but their names show whether a segment is missing, and three things
+whether the log ends where it should: the time index of a segment that was closed, the log start offset and the recovery
+point.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple, NoReturn
 from kmirror.errors import CorruptBatch
 from kmirror.log.index import TIME_ROW
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
-from kmirror.logdir.faults import FileFault, Tally, reading
+from kmirror.logdir.faults import FileFault, Gap, Tally, reading
 from kmirror.logdir.mapped import Mapped, WholeFile
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile, read_segment, segment_fault
@@ -28,6 +29,7 @@ class LoadedSegments(NamedTuple):
     segments: dict[int, bytes]
     end_offset: int
     batches: int
+    gaps: list[Gap]
 
 
 def load_segments(
@@ -42,10 +44,9 @@ def load_segments(
         # A broker begins an empty segment at the log start offset.
         folder = folder._replace(segments=[SegmentFile(folder.log_start_offset, folder.path, 0)])
     tally = Tally(_stop, on_read)
-    load = _Load(folder, tally)
+    load = _Load(folder, tally, flushed_offset)
     end_offset = load.run()
-    load.check_end(flushed_offset)
-    return LoadedSegments(load.segments, end_offset, tally.batches)
+    return LoadedSegments(load.segments, end_offset, tally.batches, tally.gaps)
 
 
 def _stop(fault: FileFault) -> NoReturn:
@@ -55,10 +56,11 @@ def _stop(fault: FileFault) -> NoReturn:
 class _Load(LogWalk):
     """A walk that keeps the bytes which it has checked."""
 
-    def __init__(self, folder: PartitionFolder, tally: Tally) -> None:
+    def __init__(self, folder: PartitionFolder, tally: Tally, flushed_offset: int | None) -> None:
         # The offset of an old message is outside its checksum; for a wrapper those inside are a witness.
         super().__init__(folder, tally, opens_wrappers=True)
         self.segments: dict[int, bytes] = {}
+        self._flushed_offset = flushed_offset
 
     def _read_epochs(self) -> None:
         super()._read_epochs()
@@ -80,9 +82,9 @@ class _Load(LogWalk):
         if end is not None:
             _check_time_index(segment, self._next_offset, position, end=end)
 
-    def check_end(self, flushed_offset: int | None) -> None:
+    def _on_end(self) -> None:
         """Raise if the log ends elsewhere than the broker recorded when it last flushed it."""
-        ends, start = self._next_offset, self._folder.log_start_offset
+        ends, start, flushed_offset = self._next_offset, self._folder.log_start_offset, self._flushed_offset
         if ends < start:
             self._wrong_end(f"the log ends here, below its log start offset {start}: batches are missing")
         if flushed_offset is None:

@@ -13,16 +13,18 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, offset_of
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
-from kmirror.logdir.faults import fault_of, reading, refusal
+from kmirror.logdir.faults import Unreadable, fault_of, reading, refusal
 from kmirror.logdir.mapped import Mapped, mapped
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
 from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
+_DEEPEST: Final = 2
 
 
 class PartitionFolder(NamedTuple):
@@ -36,6 +38,7 @@ class PartitionFolder(NamedTuple):
     clean_shutdown: bool
     is_set_aside: bool  # The folder's name says what the broker was doing to it.
     recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
+    closed_at: int | None = None  # After a clean shutdown: the log end at that time.
 
     @property
     def size(self) -> int:
@@ -73,7 +76,7 @@ def open_partition(
     folder = Path(folder)
     if not holds_partition_files(folder):
         near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
-        told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
+        told = f"; it has {few(near, '')}" if near else meant_instead(folder)
         if near or not may_be_empty:
             raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
     return read_partition(folder, facts)
@@ -92,6 +95,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
     around = read_folder_facts(named.parent) if facts is None else facts
     if is_set_aside and (named.parent / str(tp)).is_dir():
         around = FolderFacts()  # The checkpoints speak of the folder without the suffix.
+    is_closed = around.clean_shutdown and not is_set_aside  # A broker does not close a log that it is deleting.
     segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
@@ -101,9 +105,10 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         segments=segments,
         log_start_offset=max(start, min(bases, default=start)),
         high_watermark=around.high_watermarks.get(tp),
-        clean_shutdown=around.clean_shutdown and not is_set_aside,  # A broker does not close a log that it is deleting.
+        clean_shutdown=is_closed,
         is_set_aside=is_set_aside,
         recovery_point=_recovery_point(around, tp),
+        closed_at=around.recovery_points.get(tp) if is_closed else None,
     )
 
 
@@ -134,6 +139,39 @@ def set_aside(top: Path) -> list[tuple[str, str]]:
             if name is not None and name.set_aside is not None and entry.is_dir():
                 found.append((entry.name, SET_ASIDE[name.set_aside]))
     return sorted(found)
+
+
+def holds_folders_alone(folder: Path) -> bool:
+    """Return whether `folder` is no partition's, whatever its name: it has folders and none of a partition's files."""
+    if holds_partition_files(folder):
+        return False
+    with reading(folder), os.scandir(folder) as entries:
+        return any(entry.is_dir() for entry in entries)
+
+
+def log_dirs_below(top: Path) -> list[Path]:
+    """Return the log folders one or two levels below `top`, sorted: where they are what the user of `top` meant."""
+    found: list[Path] = []
+    level = [top]
+    for _ in range(_DEEPEST):
+        below = []
+        for folder in level:
+            with reading(folder), os.scandir(folder) as entries:
+                below += [folder / entry.name for entry in entries if entry.is_dir()]
+        level = []
+        for folder in below:
+            is_log = (folder / META_PROPERTIES).is_file() or any(map(holds_partition_files, partition_paths(folder)))
+            (found if is_log else level).append(folder)
+    return sorted(found)
+
+
+def meant_instead(folder: Path) -> str:
+    """Return "; did you mean" with the log folders below `folder`, nothing where there are none or it is a file."""
+    try:
+        near = log_dirs_below(folder)
+    except Unreadable:
+        return ""
+    return f"; did you mean {few(near, '')}?" if near else ""
 
 
 def snapshots_of(folder: Path) -> list[tuple[int, Path]]:

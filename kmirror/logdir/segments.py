@@ -20,6 +20,8 @@ from kmirror.records.legacy import iter_any_batches
 
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
+# Kafka renames what it deletes, and deletes it a minute later.
+DELETED_SUFFIX = ".deleted"
 
 
 class SegmentFile(NamedTuple):

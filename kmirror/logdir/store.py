@@ -30,7 +30,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.names import partition_of
-from kmirror.logdir.segments import CLEANED_SUFFIX, SWAP_SUFFIX
+from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -39,8 +39,6 @@ SHARED_FILES = {
     RECOVERY_POINT: RECOVERY_POINTS,
     CLEANER_OFFSET: CLEANER_OFFSETS,
 }
-# Kafka renames what it deletes, and deletes it a minute later.
-_DELETED_SUFFIX = ".deleted"
 _MAPS_KEPT = 8
 _SMALL_READ = 1 << 16
 
@@ -293,7 +291,7 @@ class FileStore:
 
     def _aside(self, base_offset: int) -> Path:
         log = self._log(base_offset)
-        return log.with_name(log.name + _DELETED_SUFFIX)
+        return log.with_name(log.name + DELETED_SUFFIX)
 
     def stage(self, base_offset: int, data: Chunk) -> None:
         _write_new(self._staged(base_offset), data)
@@ -327,7 +325,7 @@ class FileStore:
 
         All files of a segment share its fate: an index that stayed would be taken for the one of what replaced the log.
         """
-        found: dict[str, list[tuple[int, Path]]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
+        found: dict[str, list[tuple[int, Path]]] = {DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
         for offset, path in self._files_about_offsets():
             if path.suffix in found:
                 found[path.suffix].append((offset, path))

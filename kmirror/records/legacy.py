@@ -44,8 +44,6 @@ _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _TIMESTAMP_AT: Final = _HEAD.size
 _FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
-LEGACY_FIELDS: Final = ("last_offset", "batch_length", "crc", "attributes", "timestamp")
-"""What stands in front of a message's key, as a `LegacyBatch` names it, apart from `magic`."""
 
 
 class LegacyMessage(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kmirror.experiments.estimates import Estimate, estimate
-from kmirror.experiments.failover import OPTION_NAMES
+from kmirror.experiments.failover_options import OPTION_NAMES
 from kmirror.experiments.one_run import FAILED, OK
 from kmirror.experiments.results import NUMBERS
 

@@ -14,7 +14,9 @@ from kmirror.client.admin import Admin
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
-from kmirror.kernel.clock import SECOND, Instant
+from kmirror.errors import KafkaError
+from kmirror.kernel.arguments import instance
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     Effect,
     Event,
@@ -29,6 +31,8 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
+from kmirror.sim.facts import OrderAnswered, OrderSent
+from kmirror.sim.pending import Pending, Script
 from kmirror.sim.world import World
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
@@ -68,6 +72,7 @@ class Client:
         self.name = name
         self._node = ClientNode(name)
         self._machines = 0
+        self._orders = 0
         world.add(name, site, None, lambda: self._node)
         world.start(name)
 
@@ -150,17 +155,35 @@ class Client:
         return box[0]
 
     def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
-        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer."""
-        admin = Admin("admin", self.requester, tuple(endpoints))
+        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer.
+
+        KafkaError, with REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, if there is none; UsageError for what is no order.
+        """
+        return self.begin_order(endpoints, body).result()
+
+    def begin_order(self, endpoints: Sequence[Endpoint], body: Message) -> Pending[Message]:
+        """Give an order to a cluster, and go on."""
+        instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
+        return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
+
+    def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Script[Message]:
+        """Give an order to a cluster, as a part of what takes longer."""
+        admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
             admin.cluster.learn_versions(endpoint, {key_of(type(body)): (version, version)})
         self.on_timer(admin.name, admin.on_timer)
-        box: list[Message | ErrorCode] = []
-        admin.ask(self._world.now, body, lambda _now, reply: box.append(reply))
-        self.perform()
-        self._world.run_until(lambda: bool(box), within_us=100 * SECOND, what=f"an answer to {body.NAME}")
-        answer = box[0]
+        self._orders += 1
+        number = self._orders
+
+        def ask(go_on: Callable[[Message | ErrorCode], None]) -> None:
+            self._world.tell(self.name, OrderSent(number, body))
+            admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))
+            self.perform()
+
+        answer: Message | ErrorCode = yield ask
+        self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):
-            raise self._world.failure(f"{body.NAME} was not answered: {answer.name}")
+            text = f"{body.NAME} was not carried out: {answer.name}: {answer.text}"
+            raise KafkaError(answer, f"{text} ({self._world.moment})")
         return answer

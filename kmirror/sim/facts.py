@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced, LeaderElected
-from kmirror.mirror.partition import LogCut, ReasonChanged, StateEntered
+from kmirror.mirror.partition import LogCut, ProducersReset, ReasonChanged, StateEntered
 from kmirror.protocol.message import Message
+from kmirror.sim.network import LineSettings
 from kmirror.sim.watching import Seen
 from kmirror.spec.error_codes import ErrorCode
 
@@ -21,6 +22,7 @@ __all__ = [
     "BrokerFenced",
     "BrokerUnfenced",
     "LeaderElected",
+    "LineChanged",
     "LineDown",
     "LineUp",
     "LogCut",
@@ -29,6 +31,7 @@ __all__ = [
     "NodeStopped",
     "OrderAnswered",
     "OrderSent",
+    "ProducersReset",
     "ReasonChanged",
     "Seen",
     "StateEntered",
@@ -66,8 +69,16 @@ class LineUp:
 
 
 @dataclass(frozen=True, slots=True)
+class LineChanged:
+    """A line was given other properties, or with empty settings the ones back that it was built with."""
+
+    line: str
+    settings: LineSettings
+
+
+@dataclass(frozen=True, slots=True)
 class OrderSent:
-    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts the orders of a run."""
+    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts those of its client."""
 
     number: int
     request: Message

@@ -3,15 +3,18 @@
     simulation.line(a, b).take_down()                               # clusters, both ways
     simulation.line("a-1", "a-controller", one_way=True).take_down()  # what broker 1 sends to the controller is lost
     simulation.line(a, b).bring_up()
+    simulation.line(a, b).set(latency_ms=100, jitter_ms=5, bandwidth_kbps=2_000, loss_ppm=1_000)
+    simulation.line("b-1", "b-2").set(latency_ms=50)
 
 A line is not a link: a link is what one node opened to another, and many links share a line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kmirror.sim.facts import LineDown, LineUp
+from kmirror.sim.facts import LineChanged, LineDown, LineUp
+from kmirror.sim.network import LineSettings
 from kmirror.sim.world import World
 
 NETWORK = "network"
@@ -54,3 +57,40 @@ class Line:
             self.world.network.bring_up(*ends)
         self.world.trace.add(self.world.now, NETWORK, f"line {self} up")
         self.world.tell(NETWORK, LineUp(str(self)))
+
+    def set(
+        self,
+        *,
+        latency_ms: float | None = None,
+        jitter_ms: float | None = None,
+        bandwidth_kbps: int | None = None,
+        loss_ppm: int | None = None,
+        reorder_ppm: int | None = None,
+    ) -> None:
+        """Change these properties for what is sent from now on, in each direction; what is not named stays as it is.
+
+        A frame takes `latency_ms`, up to `jitter_ms` less or more; `bandwidth_kbps` is shared by all links on the line,
+        and 0 is no limit; `loss_ppm` packets of a million are lost and sent again, `reorder_ppm` frames of a million
+        held up. What is set for two nodes counts before what is set for their clusters. UsageError for other values.
+        """
+        given = LineSettings(
+            latency_ms=latency_ms,
+            jitter_ms=jitter_ms,
+            bandwidth_kbps=bandwidth_kbps,
+            loss_ppm=loss_ppm,
+            reorder_ppm=reorder_ppm,
+        )
+        for ends in self.directions:
+            before = self.world.network.settings(*ends)
+            self.world.network.set(*ends, replace(before, **given.given()))  # type: ignore[arg-type]
+        self._changed(given)
+
+    def reset(self) -> None:
+        """Give the line the properties back that it has without `set`."""
+        for ends in self.directions:
+            self.world.network.set(*ends, LineSettings())
+        self._changed(LineSettings())
+
+    def _changed(self, settings: LineSettings) -> None:
+        self.world.trace.add(self.world.now, NETWORK, f"line {self} set: {settings}")
+        self.world.tell(NETWORK, LineChanged(str(self), settings))

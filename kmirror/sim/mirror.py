@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from kmirror.errors import UsageError
-from kmirror.kernel.clock import SECOND
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
@@ -22,10 +24,15 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
 from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster
+from kmirror.sim.pending import Pending, Script, pause
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
+
+DESCRIBE_EVERY_S = 0.5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +49,29 @@ class MirrorRow:
     """Why the partition waits or failed (D38)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a mirror is to come to."""
+
+    state: MirrorState
+    partitions: Collection[TopicPartition]
+    caught_up: bool = False
+    """They also have, on the whole ISR, all that the source has decided."""
+
+
 class Mirror:
     """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
+        """Raise UsageError for two clusters that are the same, or of two simulations: no line lies between those."""
+        arguments.text("name", name)
+        for which, cluster in (("source", source), ("destination", destination)):
+            arguments.instance(which, cluster, Cluster)
+        if source is destination:
+            raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
+        if source.simulation is not destination.simulation:
+            text = f"{source.name} and {destination.name} are clusters of two simulations"
+            raise UsageError(f"{text}: make both with the same Simulation")
         self.name = name
         self.source = source
         self.destination = destination
@@ -55,14 +81,17 @@ class Mirror:
 
     def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
-        values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
+        self.begin_create(configs).result()
+
+    def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
+        """Have the mirror created, and go on."""
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        values = {"bootstrap.servers": self.source.bootstrap_servers, **set_here}
         request = CreateMirrorRequest(
             mirror_name=self.name,
             config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
         )
-        reply = self.destination.order(request)
-        assert isinstance(reply, CreateMirrorResponse)
-        self._check(reply.error_code, reply.error_message, f"create mirror {self.name}")
+        return self._begin(f"mirror {self.name} to be created", self._changing(request, "create", ""))
 
     def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, naming their ids if the source has them; KafkaError if one is refused.
@@ -70,34 +99,58 @@ class Mirror:
         A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
         Until then `catch_up` and `difference` are UsageErrors that name it.
         """
+        self.begin_add_topics(topics).result()
+
+    def begin_add_topics(self, topics: Iterable[str]) -> Pending[None]:
+        """Have topics added, and go on; it is done when that is decided, and mirroring begins."""
         names = as_names(topics)
         request = AddTopicsToMirrorRequest(
             mirror_name=self.name,
             topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
         )
-        reply = self.destination.order(request)
-        assert isinstance(reply, AddTopicsToMirrorResponse)
-        self._check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
-        for row in reply.topics:
-            self._check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
+        what = f"topics to be added to mirror {self.name}"
+        return self._begin(what, self._changing(request, "add topics to", "add topic {} to"))
 
     def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
+        self.begin_remove_topics(topics).result()
+
+    def begin_remove_topics(self, topics: Iterable[str]) -> Pending[None]:
+        """Have topics removed, and go on; it is done when that is decided, and failover begins."""
+        what = f"topics to be removed from mirror {self.name}"
+        return self._begin(what, self._removing(topics))
+
+    def _removing(self, topics: Iterable[str]) -> Script[None]:
         request = RemoveTopicsFromMirrorRequest(
             mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in as_names(topics)]
         )
-        reply = self.destination.order(request)
-        assert isinstance(reply, RemoveTopicsFromMirrorResponse)
-        self._check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
-        for row in reply.topics:
-            self._check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
+        return self._changing(request, "remove topics from", "remove topic {} from")
+
+    def _changing(self, request: Message, what: str, what_of_each: str) -> Script[None]:
+        """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
+        reply = yield from self.destination.ordering(request)
+        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
+        self._check(reply.error_code, reply.error_message, f"{what} mirror {self.name}")
+        for row in () if isinstance(reply, CreateMirrorResponse) else reply.topics:
+            self._check(row.error_code, None, f"{what_of_each.format(row.name)} mirror {self.name}")
+
+    def _begin(self, what: str, script: Script[T], waits_for: Callable[[], str] = str) -> Pending[T]:
+        world = self.destination.simulation.world
+
+        def all_of_it() -> str:
+            return "; ".join([waits_for() or "an answer", *self.destination.awaited_sessions()])
+
+        return Pending(world, what, script, all_of_it)
 
     def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition."""
-        request = DescribeMirrorsRequest(mirror_names=[self.name])
+        return self._begin(f"mirror {self.name} to be described", self._describing()).result()
+
+    def _describing(self) -> Script[list[MirrorRow]]:
+        request, client = DescribeMirrorsRequest(mirror_names=[self.name]), self.destination.client
         rows: dict[TopicPartition, MirrorRow] = {}
         for endpoint in self.destination.endpoints():
-            reply = self.destination.client.call(endpoint, request)
+            reply = yield partial(client.send, endpoint, request)
             if not isinstance(reply, DescribeMirrorsResponse):
                 continue
             for mirror in reply.mirrors:
@@ -129,12 +182,26 @@ class Mirror:
         Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
         if the mirror has no topics.
         """
+        return self.begin_fail_over().result(within_s=within_s)
+
+    def begin_fail_over(self) -> Pending[list[MirrorRow]]:
+        """Have every topic removed, and go on; it is done when all partitions are STOPPED.
+
+        `waits_for` names partitions with their states and reasons, and brokers whose session has to end first.
+        """
+        rows: list[MirrorRow] = []
         topics = self._some_topics()
-        self.remove_topics(topics)
-        partitions = self.destination.partitions([name for name in topics if name in self.destination.image.topics])
-        if not partitions:
-            return []
-        return self.wait_for_state(MirrorState.STOPPED, partitions, within_s=within_s)
+
+        def goal() -> Goal:
+            known = self.destination.image.topics
+            there = self.destination.partitions([name for name in topics if name in known])
+            return Goal(MirrorState.STOPPED, there)
+
+        def fail_over() -> Script[list[MirrorRow]]:
+            yield from self._removing(topics)
+            return (yield from self._coming_to(goal(), rows))
+
+        return self._begin(f"the failover of mirror {self.name}", fail_over(), lambda: self._missing(goal(), rows))
 
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there.
@@ -200,28 +267,41 @@ class Mirror:
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
         UsageError if there are no partitions to wait for.
         """
-        wanted = set(partitions)
-        if not wanted:
+        arguments.member("state", state, MirrorState)
+        arguments.seconds("within_s", within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
+        rows: list[MirrorRow] = []
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
-        simulation = self.destination.simulation
-        deadline = simulation.world.now + round(within_s * SECOND)
+        goal = Goal(state, wanted, caught_up=caught_up)
+        what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"
+        script = self._coming_to(goal, rows, watch)
+        return self._begin(what, script, lambda: self._missing(goal, rows)).result(within_s=within_s)
+
+    def _coming_to(
+        self, goal: Goal, rows: list[MirrorRow], watch: Callable[[list[MirrorRow]], None] | None = None
+    ) -> Script[list[MirrorRow]]:
+        """Describe until the goal is reached; `rows` is what was described last."""
         while True:
-            rows = self.describe()
+            rows[:] = yield from self._describing()
             if watch is not None:
                 watch(rows)
-            # A lag is known once a fetch was answered: before that two logs may end alike and differ.
-            ready = {
-                row.tp
-                for row in rows
-                if row.state is state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
-            }
-            if wanted <= ready:
+            if not self._not_there(goal, rows):
                 return rows
-            if simulation.world.now > deadline:
-                raise simulation.failure(
-                    f"mirror {self.name} did not come to {state.name}: {self.explain(sorted(wanted - ready), rows)}"
-                )
-            simulation.run_for(span_s=0.5)
+            yield pause(self.destination.simulation.world, DESCRIBE_EVERY_S)
+
+    def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
+        # A lag is known once a fetch was answered: before that two logs may end alike and differ.
+        ready = {
+            row.tp
+            for row in rows
+            if row.state is goal.state and (not goal.caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
+        }
+        return [tp for tp in sorted(goal.partitions) if tp not in ready]
+
+    def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
+        return self.explain(self._not_there(goal, rows), rows)
 
     def explain(self, partitions: list[TopicPartition], rows: list[MirrorRow]) -> str:
         """Say where some partitions are and what they wait for."""

@@ -11,21 +11,24 @@ Between two sites lies one line in each direction, which all links share:
   packet holds its frame, and what follows on that link, for a retransmission;
 - reordering: a frame is held up, so that frames of other links overtake it.
 
-While a run goes on the line between any two sites or nodes may be taken down, both ways or one way, or made slow or
-lossy; a line that nobody touched draws the numbers it always drew.
+While a run goes on the line between any two sites or nodes may be taken down, both ways or one way, be given other
+properties, or be disturbed on top of these; a line that nobody touched draws the numbers it always drew.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
+from kmirror.errors import UsageError
+from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
 
 MILLION = 1_000_000
+BYTES_PER_KILOBIT = 125
 PORT_MIN = 32768
 PORTS = 28232
 PACKET_BYTES = 1460
@@ -53,6 +56,77 @@ class NetworkOptions:
     loss_ppm: int = 0
     reorder_ppm: int = 0
     reorder_max_us: Duration = 50 * MILLISECOND
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a number that is none, below 0, or no chance; and for delays the wrong way round."""
+        for each in fields(self):
+            most = MILLION if each.name.endswith("_ppm") else None
+            whole_number(each.name, getattr(self, each.name), 0, most)
+        whole_number("local_max_us", self.local_max_us, self.local_min_us)
+        whole_number("remote_max_us", self.remote_max_us, self.remote_min_us)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSettings:
+    """What was set of a line between two sites or nodes, one way; None is as it is without."""
+
+    latency_ms: float | None = None
+    """Of a frame, one way."""
+    jitter_ms: float | None = None
+    """A frame takes up to so much less or more, but never less than nothing."""
+    bandwidth_kbps: int | None = None
+    """In kilobits per second, shared by all links on the line; 0 stands for no limit."""
+    loss_ppm: int | None = None
+    """Packets lost, per million; TCP sends them again."""
+    reorder_ppm: int | None = None
+    """Frames held up, per million, so that those of other links overtake them."""
+
+    def __post_init__(self) -> None:
+        for name, value in self.given().items():
+            most = MILLION if name.endswith("_ppm") else None
+            number = int if name in ("bandwidth_kbps", "loss_ppm", "reorder_ppm") else (int, float)
+            if isinstance(value, bool) or not isinstance(value, number):
+                raise UsageError(f"{name} is a {'whole ' if number is int else ''}number, not {value!r}")
+            if not 0 <= value <= (value if most is None else most):
+                raise UsageError(f"{name} is 0 or more{'' if most is None else f', up to {most}'}, not {value!r}")
+
+    def given(self) -> dict[str, float]:
+        """Return the properties that were set, by name."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self.given().items()) or "as it was built"
+
+
+@dataclass(frozen=True, slots=True)
+class _Quality:
+    """What a frame between two nodes is to expect."""
+
+    min_us: Duration
+    max_us: Duration
+    bytes_per_second: int = 0
+    loss_ppm: int = 0
+    reorder_ppm: int = 0
+    shared_by: tuple[str, str] = ("", "")
+    """The ends of the line whose bandwidth it is."""
+
+    def changed(self, settings: LineSettings, ends: tuple[str, str]) -> _Quality:
+        latency, jitter = (self.min_us + self.max_us) // 2, (self.max_us - self.min_us) // 2
+        if settings.latency_ms is not None:
+            latency = round(settings.latency_ms * MILLISECOND)
+        if settings.jitter_ms is not None:
+            jitter = round(settings.jitter_ms * MILLISECOND)
+        is_timed = settings.latency_ms is not None or settings.jitter_ms is not None
+        bandwidth, loss, reorder = settings.bandwidth_kbps, settings.loss_ppm, settings.reorder_ppm
+        return _Quality(
+            max(latency - jitter, 0) if is_timed else self.min_us,
+            latency + jitter if is_timed else self.max_us,
+            self.bytes_per_second if bandwidth is None else bandwidth * BYTES_PER_KILOBIT,
+            self.loss_ppm if loss is None else loss,
+            self.reorder_ppm if reorder is None else reorder,
+            self.shared_by if bandwidth is None else ends,
+        )
 
 
 @dataclass(slots=True)
@@ -95,7 +169,19 @@ class Network:
         self._rng = rng
         # A stream of its own: a run without loss draws the numbers it always drew.
         self._faults = rng.split("loss")
-        self._options = options
+        self._reorder_max_us = options.reorder_max_us
+        self._local = _Quality(options.local_min_us, options.local_max_us)
+        self._remote = _Quality(
+            options.remote_min_us,
+            options.remote_max_us,
+            options.bytes_per_second,
+            options.loss_ppm,
+            options.reorder_ppm,
+        )
+        self._settings: dict[tuple[str, str], LineSettings] = {}
+        """(sender, receiver), sites or nodes."""
+        self._qualities: dict[tuple[str, str], _Quality] = {}
+        """(sender, receiver), nodes: what follows from the settings."""
         self._free_at: dict[tuple[str, str], Instant] = {}
         self.crossed: dict[tuple[str, str], int] = {}
         """Bytes that were sent from one site to another."""
@@ -132,6 +218,33 @@ class Network:
         """Return whether `take_down` was called for exactly these two, and `bring_up` not since."""
         return (sender, receiver) in self._down
 
+    def set(self, sender: str, receiver: str, settings: LineSettings) -> None:
+        """Give what one site or node sends to another these properties, in place of those set before.
+
+        Of several that concern two nodes, the nodes' own come before those of a node and a site, and last come the
+        sites'; each property by itself.
+        """
+        self._settings[sender, receiver] = settings
+        self._qualities.clear()
+
+    def settings(self, sender: str, receiver: str) -> LineSettings:
+        """Return what was set for exactly these two."""
+        return self._settings.get((sender, receiver), LineSettings())
+
+    def _quality(self, sender: str, receiver: str) -> _Quality:
+        here, there = self._sites[sender], self._sites[receiver]
+        quality = self._local if here == there else self._remote
+        if not self._settings:
+            return quality
+        known = self._qualities.get((sender, receiver))
+        if known is None:
+            known = quality
+            for ends in ((here, there), (here, receiver), (sender, there), (sender, receiver)):
+                if (settings := self._settings.get(ends)) is not None:
+                    known = known.changed(settings, ends)
+            self._qualities[sender, receiver] = known
+        return known
+
     def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
         """Let every frame between two sites or nodes take `extra_us` longer; 0 ends it."""
         _set(self._slow, frozenset((one, other)), extra_us)
@@ -152,43 +265,41 @@ class Network:
         here, there = self._sites[one], self._sites[other]
         return ((one, other), (here, there), (one, there), (here, other))
 
-    def _disturbed(self, sender: str, receiver: str, size: int) -> Duration:
+    def _disturbed(self, sender: str, receiver: str, size: int, quality: _Quality) -> Duration:
         """Return how much longer than drawn a frame takes on a line that was made slow or lossy."""
         extra = 0
         for pair in self._ends(sender, receiver):
             ends = frozenset(pair)
             extra += self._slow.get(ends, 0)
             if loss_ppm := self._lossy.get(ends, 0):
-                extra += self._retransmissions(size, loss_ppm)
+                extra += self._retransmissions(size, loss_ppm, quality)
         return extra
 
     def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
         """Return when a frame of `size` bytes sent now arrives; never before the one sent ahead of it."""
         here, there = self._sites[sender], self._sites[receiver]
-        options = self._options
-        extra = self._disturbed(sender, receiver, size) if self._slow or self._lossy else 0
-        if here == there:
-            return max(now + self._rng.between(options.local_min_us, options.local_max_us) + extra, not_before)
-        line = (here, there)
-        self.crossed[line] = self.crossed.get(line, 0) + size
+        quality = self._quality(sender, receiver)
+        extra = self._disturbed(sender, receiver, size, quality) if self._slow or self._lossy else 0
+        if here != there:
+            self.crossed[here, there] = self.crossed.get((here, there), 0) + size
         sent = now
-        if options.bytes_per_second:
-            sent = max(now, self._free_at.get(line, now)) + size * MILLION // options.bytes_per_second
+        if quality.bytes_per_second:
+            line = quality.shared_by if any(quality.shared_by) else (here, there)
+            sent = max(now, self._free_at.get(line, now)) + size * MILLION // quality.bytes_per_second
             self._free_at[line] = sent
-        delay = self._rng.between(options.remote_min_us, options.remote_max_us)
-        if options.loss_ppm:
-            delay += self._retransmissions(size, options.loss_ppm)
-        if options.reorder_ppm and self._faults.chance(options.reorder_ppm, MILLION):
-            delay += self._faults.between(0, options.reorder_max_us)
+        delay = self._rng.between(quality.min_us, quality.max_us)
+        if quality.loss_ppm:
+            delay += self._retransmissions(size, quality.loss_ppm, quality)
+        if quality.reorder_ppm and self._faults.chance(quality.reorder_ppm, MILLION):
+            delay += self._faults.between(0, self._reorder_max_us)
         return max(sent + delay + extra, not_before)
 
-    def _retransmissions(self, size: int, loss_ppm: int) -> Duration:
+    def _retransmissions(self, size: int, loss_ppm: int, quality: _Quality) -> Duration:
         """Return how long lost packets of a frame hold it up.
 
         Packets lost in one round are asked for together. The last one has nobody behind it to show
         that it is missing, so it waits for the timeout, which doubles each time.
         """
-        options = self._options
         left = 1 + size // PACKET_BYTES
         has_tail = True
         waited = 0
@@ -197,7 +308,7 @@ class Network:
             tail_lost = has_tail and self._faults.chance(loss_ppm, MILLION)
             if not lost and not tail_lost:
                 break
-            round_trip = 2 * options.remote_max_us
+            round_trip = 2 * quality.max_us
             waited += (max(RETRANSMIT_MIN, round_trip) << round_) if tail_lost else round_trip
             left, has_tail = lost + tail_lost, tail_lost
         return waited

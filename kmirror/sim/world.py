@@ -220,13 +220,15 @@ class World:
             self.step()
         self.now = max(self.now, until)
 
-    def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str) -> None:
+    def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:
         """Run until `condition` holds; SimulationFailure if it does not within `within_us` microseconds."""
         deadline = self.now + within_us
         while not condition():
             self._may_run()
             if not self._heap or self._heap[0][0] > deadline:
-                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {what}")
+                self.now = deadline  # Nothing that is planned could still bring it about in time.
+                told = what if isinstance(what, str) else what()
+                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
             self.step()
 
     def perform(self, name: str, effects: list[Effect]) -> None:

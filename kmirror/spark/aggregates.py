@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.errors import UsageError
 from kmirror.experiments.estimates import T_95
-from kmirror.experiments.failover import OPTION_NAMES
+from kmirror.experiments.failover_options import OPTION_NAMES
 from kmirror.experiments.one_run import BROKEN, FAILED
 from kmirror.experiments.results import NUMBERS
 

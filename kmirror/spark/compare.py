@@ -3,22 +3,27 @@
 The source's batches are walked; as long as the destination has the same bytes next, that is all. Where it has
 not, the difference gets a name:
 
-    field, bytes   the same batch with another header field, or other records
+    field, bytes   the same batch with another header field or record, or with a byte that no field has
     bit            the same batch but for some flipped bits, which are named; the comparison goes on after it
     missing        the source has it, the destination does not      extra      the other way round
     duplicate      offsets that the log had already                 epoch      the leader epoch falls
     crc            equal on both sides, and wrong on both           unreadable no batch can be there
+    record         where records are compared: the first that differs
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.compare import FlippedBits, Match, Parting, Step, flipped_bits, header_offset, parting, steps
+from kmirror.log.compare import Match, Shares, Step, parting, steps
+from kmirror.log.parting import Parting, Place, header_offset
+from kmirror.logdir.compare.cursor import LogCursor
+from kmirror.logdir.compare.partitions import CompareOptions, compare_partition
 from kmirror.logdir.mapped import map_file
+from kmirror.logdir.partition import PartitionFolder
 from kmirror.records import layout
 from kmirror.records.legacy import AnyBatch
 from kmirror.spark.folders import FolderSegment, Split, index_position
@@ -30,7 +35,11 @@ _WALK = RowQuery(level="batch", check_crc=False)
 
 @dataclass(slots=True)
 class Difference:
-    """One place, or one run of offsets, where destination and source differ."""
+    """One place, or one run of offsets, where destination and source differ.
+
+    `byte` is the position in `within` (batch, key, value, header NAME) of the first byte that differs, -1 where there
+    is none, with what stands there as hex digits.
+    """
 
     topic: str
     partition: int
@@ -44,6 +53,16 @@ class Difference:
     source_position: int = -1
     destination_file: str = ""
     destination_position: int = -1
+    within: str = ""
+    byte: int = -1
+    expected_bytes: str = ""
+    found_bytes: str = ""
+
+    def at(self, place: Place | None) -> Difference:
+        """Set where the bytes part; returns the difference."""
+        if place is not None:
+            self.within, self.byte, self.expected_bytes, self.found_bytes = place
+        return self
 
     def __str__(self) -> str:
         offsets = f"{self.offset}" if self.offset == self.last_offset else f"{self.offset}-{self.last_offset}"
@@ -51,6 +70,9 @@ class Difference:
         where = f" in {self.destination_file or self.source_file}"
         position = self.destination_position if self.destination_file else self.source_position
         at = f" at position {position}" if position >= 0 else ""
+        if self.byte >= 0:
+            place = Place(self.within, self.byte, self.expected_bytes, self.found_bytes)
+            at += f"; {place.words('source', 'destination')}"
         return f"{self.topic}-{self.partition} offset {offsets} {self.kind} ({self.side}){values}{where}{at}"
 
 
@@ -65,106 +87,50 @@ class Range:
     until: int | None
     """The source's last stable offset, if it is below its end."""
     destination: tuple[FolderSegment, ...]
+    replica: int = 0
+    """Which replica of all it belongs to."""
+
+    @property
+    def size(self) -> int:
+        return self.split.end - self.split.start
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A task: the records of two whole logs, for records have no offset at which a log could be cut into pieces."""
+
+    source: PartitionFolder
+    destination: PartitionFolder
+    replica: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.source.size
 
 
 @dataclass(slots=True)
 class RangeResult:
     """What a task has to say."""
 
-    batches: int = 0
+    replica: int = 0
+    shares: Shares = field(default_factory=Shares)
     bytes: int = 0
+    """Of the batches that are equal."""
     differences: list[Difference] = field(default_factory=list)
     more: int = 0
     """Differences beyond the first DIFFERENCES_MAX."""
 
-    def as_row(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-class _Cursor:
-    """A place in the destination's segments, which are read as files up to `end` (None: to the last of them)."""
-
-    def __init__(self, segments: Sequence[FolderSegment], first: int, end: int | None) -> None:
-        self._left = [s for s in segments if s.end_offset is None or s.end_offset > first]
-        self._end = end
-        self.segment: FolderSegment | None = self._left[0] if self._left else None
-        self.data = memoryview(b"")
-        self.position = 0
-        self.next_offset = first
-        """Where the destination's offsets go on."""
-        if self.segment is not None:
-            self._next_segment()
-            self.position = index_position(self.segment, first)
-            try:
-                while (batch := self.batch()) is not None and batch.last_offset < first:
-                    self.position += batch.size_in_bytes
-            except CorruptBatch:
-                pass  # The comparison finds it again from here on, and reports it.
-
-    def _next_segment(self) -> bool:
-        """Go to where the next segment begins; False if there is none."""
-        if not self._left:
-            return False
-        self.segment = self._left.pop(0)
-        self.data = map_file(self.segment.path)
-        self.position = 0
-        return True
-
-    def _at_end(self) -> bool:
-        while self.position >= len(self.data):
-            if not self._next_segment():
-                return True
-        return False
-
-    def close(self) -> None:
-        """Be at the end: what is left is not compared."""
-        self._left.clear()
-        self.data = memoryview(b"")
-
-    def match(self, batch: AnyBatch) -> Match | None:
-        """Return EQUAL or FLIPPED if that is how `batch` comes next."""
-        if self._at_end():
-            return None
-        view = batch.view
-        if self.data[self.position : self.position + len(view)] == view:
-            return Match.EQUAL
-        return None if self.flips(batch) is None else Match.FLIPPED
-
-    def batch(self) -> AnyBatch | None:
-        """Return the batch that comes next, or None at the end; raises `CorruptBatch` where none can be."""
-        if self._at_end():
-            return None
-        for item in walk(self.data, self.position, len(self.data), _WALK):
-            if isinstance(item, BrokenPlace):
-                raise CorruptBatch(item.reason, position=item.position, offset=item.offset)
-            return None if self._end is not None and header_offset(item) >= self._end else item
-        return None
-
-    def skip(self, batch: AnyBatch) -> None:
-        """Pass a batch of this size."""
-        self.position += len(batch.view)
-        self.next_offset = max(self.next_offset, batch.next_offset)
-
-    def flips(self, batch: AnyBatch) -> FlippedBits | None:
-        """Return the bits in which what comes next differs from `batch`, None if it is not the same but for a few."""
-        there = self.data[self.position : self.position + len(batch.view)]
-        flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
-        if flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
-            return None  # Another batch, perhaps with the same records.
-        return flips
-
-    def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Return whether one of two base offsets that differ does not fit among its neighbours."""
-        offset = int.from_bytes(there[:8], "big")
-        ours_fits = self._offset_after(len(there)) == batch.next_offset
-        theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
-        return ours_fits or theirs_fits
-
-    def _offset_after(self, size: int) -> int:
-        """Return the offset that follows the next `size` bytes, or -1."""
-        at = self.position + size
-        stands = self.data[at : at + 8]
-        return int.from_bytes(stands, "big") if len(stands) == 8 else -1
+def _cursor(task: Range) -> LogCursor:
+    """Return where in the destination the range begins."""
+    left = [s for s in task.destination if s.end_offset is None or s.end_offset > task.first]
+    position = index_position(left[0], task.first) if left else 0
+    cursor = LogCursor([Path(s.path) for s in left], start=task.first, end=task.end, position=position)
+    try:
+        cursor.pass_to(task.first)
+    except CorruptBatch:
+        pass  # The comparison finds it again from here on, and reports it.
+    return cursor
 
 
 class RangeComparison:
@@ -173,13 +139,13 @@ class RangeComparison:
     def __init__(self, task: Range) -> None:
         self._task = task
         self._tp = task.split.segment.tp
-        self._found = RangeResult()
-        self._cursor = _Cursor(task.destination, task.first, task.end)
+        self._found = RangeResult(task.replica)
+        self._cursor = _cursor(task)
         self._run: Difference | None = None
         self._batch: AnyBatch | None = None
         """The source's batch that is looked for, None after the last one."""
         self._epoch = -1
-        self._next = -1
+        self._next = self._after = -1
 
     def run(self) -> RangeResult:
         """Compare the range and return counts and differences."""
@@ -207,6 +173,7 @@ class RangeComparison:
             if task.end is not None and header_offset(item) >= task.end:
                 break
             if item.last_offset >= task.first:
+                self._after = max(self._next, task.first)
                 self._look_at(item)
                 self._batch = item
                 yield item
@@ -222,6 +189,9 @@ class RangeComparison:
 
     def _tell(self, step: Step) -> None:
         match, batch, other = step
+        if match is not Match.MISSING or batch is None or not self._is_undecided(batch):
+            after = self._cursor.next_offset if match is Match.EXTRA else self._after
+            self._found.shares.count(step, after)
         if match is Match.EXTRA:
             assert other is not None, "it is there"
             self._surplus(other)
@@ -238,7 +208,6 @@ class RangeComparison:
 
     def _equal(self, batch: AnyBatch) -> None:
         self._run = None
-        self._found.batches += 1
         self._found.bytes += len(batch.view)
         try:
             batch.verify_crc()
@@ -246,9 +215,12 @@ class RangeComparison:
             self._differ("crc", "both", batch, error.reason)
 
     def _missing(self, batch: AnyBatch) -> None:
-        """Report a missing batch, unless it lies above the last stable offset: a mirror takes what is decided."""
-        if self._task.until is None or batch.last_offset < self._task.until:
+        if not self._is_undecided(batch):
             self._extend("missing", "destination", batch)
+
+    def _is_undecided(self, batch: AnyBatch) -> bool:
+        """Return whether a batch lies above the last stable offset: a mirror takes what is decided."""
+        return self._task.until is not None and batch.last_offset >= self._task.until
 
     def _surplus(self, other: AnyBatch) -> None:
         kind = "duplicate" if header_offset(other) < self._cursor.next_offset else "extra"
@@ -259,19 +231,20 @@ class RangeComparison:
         flips = self._cursor.flips(batch)
         assert flips is not None, "some bits are flipped"
         at, position = flips.byte, self._cursor.position + flips.byte
+        there = self._cursor.beside(batch)
         more = f" and {flips.total - 1} more" if flips.total > 1 else ""
         side = "destination" if _is_sound(batch) else "source"
         self._differ(
             "bit", side, batch, f"byte {batch.view[at]:#04x} at file position {position}",
-            f"{self._cursor.data[position]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
+            f"{there[at]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
         )  # fmt: skip
 
     def _unlike(self, batch: AnyBatch, where: Parting) -> None:
-        here, there = where.expected, where.found
-        if where.byte is None:
-            self._differ("field", "destination", batch, f"{where.field} {here}", f"{where.field} {there}")
-        else:
-            self._differ("bytes", "destination", batch, f"byte {where.byte} is {here:#04x}", f"{there:#04x}")
+        kind = "bytes" if where.field.startswith("byte ") else "field"
+        values = (f"{where.field} {value}" for value in (where.expected, where.found))
+        made = self._differ(kind, "destination", batch, *values)
+        if made is not None:
+            made.at(where.place)
 
     # -- keeping ------------------------------------------------------------------------------
 
@@ -300,7 +273,7 @@ class RangeComparison:
         made = Difference(
             self._tp.topic, self._tp.partition, kind, side, first, last, expected, found,
             source_file=self._task.split.segment.path, source_position=position if is_here else -1,
-            destination_file=cursor.segment.path if is_there and cursor.segment is not None else "",
+            destination_file=str(cursor.path) if is_there and cursor.path is not None else "",
             destination_position=cursor.position if is_there else -1,
         )  # fmt: skip
         self._found.differences.append(made)
@@ -330,7 +303,27 @@ def _field_at(at: int) -> str:
     return "in the " + max((start, name) for name, start in starts.items() if start <= at)[1]
 
 
-def compare_ranges(tasks: Sequence[Range]) -> Iterator[RangeResult]:
-    """Yield what each range has to say."""
+def compare_ranges(tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
+    """Yield what each task has to say."""
     for task in tasks:
-        yield RangeComparison(task).run()
+        yield RangeComparison(task).run() if isinstance(task, Range) else _compare_records(task)
+
+
+def _compare_records(task: Records) -> RangeResult:
+    """Compare as `kmirror diff --logical --until-lso` does."""
+    here, there = task.source, task.destination
+    found = compare_partition(here, there, CompareOptions(until_lso=True, logical=True))
+    result = RangeResult(task.replica, found.shares, found.bytes)
+    for row in found.differences:
+        offset = 0 if row.offset is None else row.offset
+        expected, text = (
+            (row.text, "") if row.field == "file" else (f"{row.field} {row.left}", f"{row.field} {row.right}")
+        )
+        if row.right_offset is not None:
+            text += f" at offset {row.right_offset}"
+        kind = "unreadable" if row.field == "file" else "record"
+        side = "source" if f"{here.path}/" in row.text and row.field == "file" else "destination"
+        made = Difference(row.tp.topic, row.tp.partition, kind, side, offset, offset, expected, text)
+        made.source_file, made.destination_file = str(here.path), str(there.path)
+        result.differences.append(made.at(row.place))
+    return result

@@ -9,18 +9,27 @@ from __future__ import annotations
 
 import glob
 import mmap
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
 from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.names import partition_of
-from kmirror.logdir.partition import PartitionFolder, holds_partition_files, partition_paths, read_partition
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    holds_partition_files,
+    log_dirs_below,
+    partition_paths,
+    read_partition,
+)
 from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
 from kmirror.spec.topics import SYSTEM_TOPICS
@@ -30,7 +39,7 @@ SPLIT_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FolderSegment:
-    """One segment file; `end_offset` is the next segment's base offset, None for the last one."""
+    """One segment file, its path from the root; `end_offset` is the next segment's base offset, None for the last."""
 
     tp: TopicPartition
     path: str
@@ -68,6 +77,9 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
                 found += _segments(read_partition(folder, facts), start, path if path.is_file() else None)
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
+        elif len(found) == before and topics is None:
+            near = log_dirs_below(path) if path.is_dir() else []
+            refused += [f"did you mean {few(near, '')}?"] if near else []
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
@@ -85,27 +97,32 @@ def _expand(paths: str) -> Iterator[Path]:
             matches = sorted(glob.glob(plain))
             if not matches:
                 raise UsageError(f"{plain}: the pattern matches nothing")
-            yield from (Path(match) for match in matches)
+            yield from (_absolute(match) for match in matches)
         else:
-            yield Path(plain)
+            yield _absolute(plain)
+
+
+def _absolute(path: str) -> Path:
+    """Return the path from the root, which is the same for every executor; a link keeps its own name."""
+    return Path(os.path.abspath(path))
 
 
 def _partition_folders(path: Path) -> Iterator[Path]:
     if path.is_file():
         if is_segment_name(path.name):
-            yield path.resolve().parent
+            yield path.parent
         return
     if not path.is_dir():
         raise UsageError(f"{path}: does not exist; give a log.dirs folder, a partition's folder, or a pattern")
     if holds_partition_files(path):
-        yield path.resolve()
+        yield path
         return
     yield from sorted(partition_paths(path))
 
 
 def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[FolderSegment]:
     files = partition.segments
-    for file, after in zip(files, [*files[1:], None], strict=True):
+    for file, after in zip_longest(files, files[1:]):
         if only is None or file.path.name == only.name:
             end = None if after is None else after.base_offset
             yield FolderSegment(partition.tp, str(file.path), file.base_offset, file.size, start, end)

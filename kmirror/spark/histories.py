@@ -24,9 +24,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kmirror import __version__
+from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.one_run import provenance
 from kmirror.experiments.results import Results, Row, keep_each
+from kmirror.kernel.arguments import whole_number
+from kmirror.kernel.rng import SEED_MAX
+from kmirror.sim.history.profiles import checked_profile
 from kmirror.sim.history.summary import findings
 from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
 
@@ -75,8 +79,15 @@ def run_histories(
 ) -> SweepReport:
     """Run the histories of `seeds` that are missing under `location`, and return what was done.
 
-    `location` is a path or URI that driver and executors share. Failed histories do not stop others.
+    `location` is a path or URI that driver and executors share. Failed histories do not stop others. UsageError for a
+    seed or a profile that does not exist, and without a seed: of no histories all would be clean.
     """
+    if not seeds:
+        raise UsageError("name at least one seed")
+    if runner == RUNNER:
+        checked_profile(profile)
+    for seed in seeds:
+        whole_number("a seed", seed, 0, SEED_MAX)
     results = Results(location, SCHEMA)
     results.prepare()
     finished = results.finished()
@@ -92,6 +103,11 @@ def run_histories(
                 report.bad.append(row["run_id"])
     results.gather()
     return report
+
+
+def prepare(location: str, seeds: Collection[int], profile: str) -> None:
+    """See that what is missing of these histories can be kept under `location`; raises as `Results.prepare_for`."""
+    Results(location, SCHEMA).prepare_for([history_id(seed, profile) for seed in seeds])
 
 
 def read_histories(location: str, seeds: Collection[int], profile: str) -> list[Row]:

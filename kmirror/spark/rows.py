@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,51 +33,74 @@ _HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value
 _MICROS = pa.timestamp("us", tz="UTC")
 _MILLIS_MAX = (1 << 63) // 1000 - 1
 
-RECORD_COLUMNS: dict[str, Any] = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": _MICROS,
-    "timestampType": pa.int32(),
-    "headers": _HEADERS,
-    "leaderEpoch": pa.int32(),
-    "producerId": pa.int64(),
-    "isControl": pa.bool_(),
-    "batchOffset": pa.int64(),
+
+class Column(NamedTuple):
+    """One column: its Arrow type, and what is in it."""
+
+    type: Any
+    doc: str
+
+
+_TOPIC = Column(pa.string(), "the topic, by the name of the partition's folder")
+_PARTITION = Column(pa.int32(), "the partition's number, by the name of its folder")
+_LEADER_EPOCH = Column(pa.int32(), "the epoch of the leader that appended the batch; -1 in formats 0 and 1")
+_TIMESTAMP_TYPE = Column(pa.int32(), "who set the timestamp: 0 the producer, 1 the broker; -1 in format 0")
+_PRODUCER_ID = Column(pa.int64(), "the id of an idempotent or transactional producer, else -1")
+_FILE = Column(pa.string(), "the path of the segment, from the root")
+
+RECORD_COLUMNS: dict[str, Column] = {
+    "key": Column(pa.binary(), "the key, or null"),
+    "value": Column(pa.binary(), "the value, or null"),
+    "topic": _TOPIC,
+    "partition": _PARTITION,
+    "offset": Column(pa.int64(), "the offset of the record"),
+    "timestamp": Column(_MICROS, "the timestamp, which has whole milliseconds"),
+    "timestampType": _TIMESTAMP_TYPE,
+    "headers": Column(_HEADERS, "the headers in their order, null if there are none"),
+    "leaderEpoch": _LEADER_EPOCH,
+    "producerId": _PRODUCER_ID,
+    "isControl": Column(pa.bool_(), "a control record, which only includeControl brings"),
+    "batchOffset": Column(pa.int64(), "the base offset of the batch"),
+    "file": _FILE,
 }
-BATCH_COLUMNS: dict[str, Any] = {
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "baseOffset": pa.int64(),
-    "lastOffset": pa.int64(),
-    "leaderEpoch": pa.int32(),
-    "magic": pa.int32(),
-    "recordCount": pa.int32(),
-    "sizeInBytes": pa.int32(),
-    "codec": pa.string(),
-    "crc": pa.int64(),
-    "isValid": pa.bool_(),
-    "timestampType": pa.int32(),
-    "baseTimestamp": pa.int64(),
-    "maxTimestamp": pa.int64(),
-    "deleteHorizonMs": pa.int64(),
-    "producerId": pa.int64(),
-    "producerEpoch": pa.int32(),
-    "baseSequence": pa.int32(),
-    "lastSequence": pa.int32(),
-    "isTransactional": pa.bool_(),
-    "isControl": pa.bool_(),
-    "controlType": pa.string(),
-    "file": pa.string(),
-    "position": pa.int64(),
+BATCH_COLUMNS: dict[str, Column] = {
+    "topic": _TOPIC,
+    "partition": _PARTITION,
+    "baseOffset": Column(pa.int64(), "the first offset of the batch"),
+    "lastOffset": Column(pa.int64(), "its last offset, inclusive"),
+    "leaderEpoch": _LEADER_EPOCH,
+    "magic": Column(pa.int32(), "the message format: 0, 1 or 2"),
+    "recordCount": Column(pa.int32(), "how many records it has"),
+    "sizeInBytes": Column(pa.int32(), "its size in the file, header included"),
+    "codec": Column(pa.string(), "none, gzip, snappy, lz4 or zstd"),
+    "crc": Column(pa.int64(), "the checksum that it says it has"),
+    "isValid": Column(pa.bool_(), "whether that is the checksum of its bytes"),
+    "timestampType": _TIMESTAMP_TYPE,
+    "baseTimestamp": Column(pa.int64(), "the timestamp that those of its records are relative to, in ms"),
+    "maxTimestamp": Column(pa.int64(), "the greatest timestamp of its records, in ms; -1 if there is none"),
+    "deleteHorizonMs": Column(pa.int64(), "from when on the cleaner may take tombstones or the marker, in ms, or null"),
+    "producerId": _PRODUCER_ID,
+    "producerEpoch": Column(pa.int32(), "that producer's epoch, else -1"),
+    "baseSequence": Column(pa.int32(), "the producer's sequence number of the first record, else -1"),
+    "lastSequence": Column(pa.int32(), "that of the last record, else -1"),
+    "isTransactional": Column(pa.bool_(), "part of a transaction, or its marker"),
+    "isControl": Column(pa.bool_(), "holds a control record"),
+    "controlType": Column(pa.string(), "which one, as in COMMIT; null for data"),
+    "file": _FILE,
+    "position": Column(pa.int64(), "the byte of that file with which the batch begins"),
 }
-CORRUPT_COLUMN = "corrupt"
 COLUMNS = {"record": RECORD_COLUMNS, "batch": BATCH_COLUMNS}
+CORRUPT_COLUMN = "corrupt"
+CORRUPT = Column(pa.string(), "why nothing could be read at this place; there with onCorrupt=row")
 HEADER_COLUMNS = frozenset(
-    {"topic", "partition", "timestampType", "leaderEpoch", "producerId", "isControl", "batchOffset", CORRUPT_COLUMN}
+    {"topic", "partition", "timestampType", "leaderEpoch", "producerId", "isControl", "batchOffset", "file"}
+    | {CORRUPT_COLUMN}
 )
+
+
+def type_of(level: str, column: str) -> Any:
+    """Return the Arrow type of a column; KeyError for a name that the level does not have."""
+    return (CORRUPT if column == CORRUPT_COLUMN else COLUMNS[level][column]).type
 
 
 class CorruptSegment(FileFault):
@@ -179,8 +202,7 @@ class _Rows:
         self._split = split
         self._wanted = wanted
         self._tp: TopicPartition = split.segment.tp
-        types = {**COLUMNS[wanted.level], CORRUPT_COLUMN: pa.string()}
-        self.schema = pa.schema([pa.field(name, types[name]) for name in wanted.columns])
+        self.schema = pa.schema([pa.field(name, type_of(wanted.level, name)) for name in wanted.columns])
 
     def add(self, batch: AnyBatch) -> Iterator[Any]:
         raise NotImplementedError
@@ -295,6 +317,11 @@ class _RecordRows(_Rows):
         self._rows = 0
         self._bytes = 0
         self._names = frozenset(wanted.columns)
+        self._same: dict[str, object] = {
+            "topic": self._tp.topic,
+            "partition": self._tp.partition,
+            "file": split.segment.path,
+        }
 
     def add(self, batch: AnyBatch) -> Iterator[Any]:
         if isinstance(batch, LegacyBatch):
@@ -337,13 +364,13 @@ class _RecordRows(_Rows):
             which = decoded.batch
         rows = len(which)
         arrays: dict[str, Any] = {}
-        for name, value in (("topic", self._tp.topic), ("partition", self._tp.partition)):
+        for name, value in self._same.items():
             if name in names:
-                arrays[name] = pa.repeat(pa.scalar(value, RECORD_COLUMNS[name]), rows)
+                arrays[name] = pa.repeat(pa.scalar(value, type_of("record", name)), rows)
         for name, attribute in _PER_BATCH.items():
             if name in names:
                 per_batch = np.array([getattr(batch, attribute) for batch in batches])
-                arrays[name] = pa.array(per_batch[which], RECORD_COLUMNS[name])
+                arrays[name] = pa.array(per_batch[which], type_of("record", name))
         if decoded is not None:
             self._add_decoded(arrays, decoded)
         table = self.make(arrays, rows)
@@ -404,9 +431,7 @@ class _RecordRows(_Rows):
         yield table if mask is None else table.filter(pa.array(mask))
 
     def _legacy_column(self, name: str, batch: LegacyBatch, records: Sequence[Record]) -> Any:
-        same = {
-            "topic": self._tp.topic,
-            "partition": self._tp.partition,
+        same = self._same | {
             "leaderEpoch": layout.NO_LEADER_EPOCH,
             "producerId": layout.NO_PRODUCER_ID,
             "isControl": False,

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from kmirror.errors import UsageError
 from kmirror.spark.archive import build_archive
+from kmirror.spark.failures import SparkFailure, in_one_line
 from kmirror.spark.java import find_java
+from kmirror.spark.jvm import LOG_LEVEL, start_quietly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +28,9 @@ LEAN = "-XX:+UseSerialGC"
 # A job whose work is in Python starts faster without the JVM's second compiler; one that moves rows needs it:
 # reading a log takes twice as long without.
 NO_SECOND_COMPILER = "-XX:TieredStopAtLevel=1"
+# How long a server may be silent before it is given up, first and in the midst of work: a minute in all.
+ANSWER_SECONDS = 30
+RETRIES_MAX, BACKOFF_MS_MAX = 8, 15_000
 QUIET = Path(__file__).with_name("log4j2.properties")
 
 
@@ -37,24 +43,32 @@ def session(
     quick_start: bool = False,
     configs: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Return a session with the format `kafka-log` in it; `UsageError` if pyspark or Java is missing.
+    """Return a session with the format `kafka-log` in it.
+
+    Raises `UsageError` if pyspark or Java is missing, `SparkFailure` if Spark does not start or a remote is silent.
 
     Without `master` all cores of this machine work. `quick_start` saves a second or two of a session that moves few
     rows. `configs` are Spark's own and win.
     """
-    if find_spec("pyspark") is None:
-        raise UsageError("pyspark is not installed: pip install 'kmirror[spark]' brings it, and a Java for it")
+    require_pyspark()
     if master is not None and remote is not None:
         raise UsageError("a session has a master or a remote, not both")
-    if remote is not None:
-        spark = _connect(app, remote, configs or {})
-    else:
-        options = f"{LEAN} {NO_SECOND_COMPILER}" if quick_start else LEAN
-        spark = _classic(app, master or "local[*]", ui, options, configs or {})
+    with in_one_line():
+        if remote is not None:
+            spark = _connect(app, remote, configs or {})
+        else:
+            options = f"{LEAN} {NO_SECOND_COMPILER}" if quick_start else LEAN
+            spark = _classic(app, master or "local[*]", ui, options, configs or {})
     from kmirror.spark.source import KafkaLogDataSource
 
     spark.dataSource.register(KafkaLogDataSource)
     return spark
+
+
+def require_pyspark() -> None:
+    """Raise `UsageError` if pyspark is not installed."""
+    if find_spec("pyspark") is None:
+        raise UsageError("pyspark is not installed: pip install 'kmirror[spark]' brings it, and a Java for it")
 
 
 def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mapping[str, str]) -> SparkSession:
@@ -66,7 +80,7 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
     settings = {
         "spark.ui.enabled": str(ui).lower(),
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
+        LOG_LEVEL: "ERROR",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.extraJavaOptions": f"{java_options} -Dlog4j2.configurationFile={QUIET.as_uri()}",
@@ -75,8 +89,10 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", **settings}
+    settings = {"spark.app.name": app, "spark.master": master, **settings}
+    if LOG_LEVEL not in configs:
+        start_quietly(settings)
     builder: Any = SparkSession.builder
-    builder = builder.appName(app).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark: SparkSession = builder.getOrCreate()
@@ -89,15 +105,39 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
     missing = [name for name in ("grpc", "google.protobuf", "pandas") if not _is_there(name)]
     if missing:
         raise UsageError(f"Spark Connect needs {', '.join(missing)}: pip install 'kmirror[spark]' brings them")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # What fails is raised too.
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client.retries import DefaultPolicy
 
+    _refuse_silence(remote)
     builder: Any = SparkSession.builder
     builder = builder.appName(app).remote(remote)
     for name, value in configs.items():
         builder = builder.config(name, value)
     spark: SparkSession = builder.getOrCreate()
+    # Pyspark's own patience is ten minutes.
+    policy = DefaultPolicy(max_retries=RETRIES_MAX, max_backoff=BACKOFF_MS_MAX)
+    spark.client.set_retry_policies([policy])  # type: ignore[attr-defined]  # Of a Connect session.
     spark.addArtifacts(str(build_archive()), pyfile=True)
     return spark
+
+
+def _refuse_silence(remote: str) -> None:
+    """Raise `SparkFailure` unless a Spark Connect server answers within `ANSWER_SECONDS`."""
+    import grpc
+    from pyspark.sql.connect import proto
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    builder = DefaultChannelBuilder(remote)
+    question = proto.AnalyzePlanRequest(session_id=str(uuid4()), spark_version=proto.AnalyzePlanRequest.SparkVersion())
+    with builder.toChannel() as channel:
+        try:
+            stub: Any = proto.SparkConnectServiceStub  # Pyspark gives it no types.
+            stub(channel).AnalyzePlan(question, timeout=ANSWER_SECONDS, metadata=builder.metadata())
+        except grpc.RpcError as error:
+            is_silent = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            reason = f"no answer within {ANSWER_SECONDS} s" if is_silent else str(error.details())
+            raise SparkFailure(f"{remote}: no Spark Connect server answers there: {reason}") from None
 
 
 def _is_there(name: str) -> bool:

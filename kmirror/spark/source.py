@@ -37,7 +37,7 @@ from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
-from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery, type_of
 from kmirror.spark.stream import KafkaLogStreamReader
 from kmirror.spark.transactions import find_transactions
 
@@ -56,8 +56,7 @@ _HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("
 
 def schema_of(level: str, columns: Sequence[str]) -> StructType:
     """Return Spark's schema of these columns."""
-    types = {**COLUMNS[level], CORRUPT_COLUMN: COLUMNS["record"]["topic"]}
-    return StructType([StructField(name, _TYPES.get(str(types[name]), _HEADERS)) for name in columns])
+    return StructType([StructField(name, _TYPES.get(str(type_of(level, name)), _HEADERS)) for name in columns])
 
 
 class KafkaLogDataSource(DataSource):

@@ -1,21 +1,28 @@
-"""Do two clusters' log directories hold the same batches? Each piece of a segment is compared by a task.
+"""Do two clusters' log directories hold the same batches, or the same records? Each piece of a segment is a task.
 
 The source is compared up to its last stable offset, which is what a mirror copies. Where several brokers of the
-source are given, the first that has a partition speaks for it; of the destination every replica is compared.
+source are given, the first that has a partition speaks for it; of the destination every replica is compared. Records
+(`logical`) are compared where batches differ, a whole log by a task, as `kmirror diff --logical --until-lso` does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
-from kmirror.spark.compare import Difference, Range, RangeResult, compare_ranges
+from kmirror.kernel.names import as_names, counted
+from kmirror.log.compare import Extent, Shares
+from kmirror.logdir.compare.results import in_words
+from kmirror.logdir.partition import PartitionFolder, read_partition
+from kmirror.spark.compare import Difference, Range, RangeResult, Records, compare_ranges
 from kmirror.spark.folders import SPLIT_BYTES, FolderSegment, find_segments, first_offset, split
 from kmirror.spark.transactions import find_transactions
 
@@ -24,27 +31,78 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "topic string, partition int, kind string, side string, offset bigint, last_offset bigint, expected string, "
-    "found string, source_file string, source_position bigint, destination_file string, destination_position bigint"
+    "found string, source_file string, source_position bigint, destination_file string, destination_position bigint, "
+    "within string, byte bigint, expected_bytes string, found_bytes string"
 )
 TASK_BYTES = SPLIT_BYTES // 4
+
+
+@dataclass(slots=True)
+class Replica:
+    """What a replica at the destination and the source have in common, and what only one of them has."""
+
+    tp: TopicPartition
+    folder: str
+    shares: Shares = field(default_factory=Shares)
+    """`only_expected` is what the source alone has, `only_found` what the replica alone has."""
+    bytes: int = 0
+    """Of the batches that are equal."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether all that either side has is on both; checks of what is on both sides are not in it."""
+        shares = self.shares
+        return all(part.is_empty for part in (shares.differing, shares.only_expected, shares.only_found))
+
+    def __str__(self) -> str:
+        shares = self.shares
+        sides = {"on both sides": shares.common, "only source": shares.only_expected}
+        sides |= {"only destination": shares.only_found}
+        if not shares.differing.is_empty:
+            sides["with other content"] = shares.differing
+        told = ", ".join(f"{in_words(extent)} {where}" for where, extent in sides.items())
+        return f"{self.tp} in {self.folder}: {told}"
 
 
 @dataclass(slots=True)
 class Verification:
     """What `verify` found."""
 
-    rows: list[Difference]
-    partitions: int
-    replicas: int
-    batches: int
-    bytes: int
-    untold: int
-    """Differences beyond the first thousand of each task."""
     _spark: SparkSession
+    rows: list[Difference] = field(default_factory=list)
+    replicas: list[Replica] = field(default_factory=list)
+    """Those of partitions that both sides have, in the order of the partitions."""
+    only_source: list[TopicPartition] = field(default_factory=list)
+    only_destination: list[TopicPartition] = field(default_factory=list)
+    untold: int = 0
+    """Differences beyond the first thousand of each task."""
+
+    @property
+    def partitions(self) -> int:
+        """Return how many partitions both sides have."""
+        return len({replica.tp for replica in self.replicas})
+
+    @property
+    def common(self) -> Extent:
+        """Return how much is equal."""
+        total = Extent()
+        for replica in self.replicas:
+            total.add(replica.shares.common)
+        return total
+
+    @property
+    def bytes(self) -> int:
+        return sum(replica.bytes for replica in self.replicas)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was compared: no partition is on both sides, or none of those holds a batch."""
+        return all(replica.shares.is_empty for replica in self.replicas)
 
     @property
     def is_equal(self) -> bool:
-        return not self.rows and not self.untold
+        """Return whether something was compared, and nothing differs."""
+        return not (self.rows or self.untold or self.is_empty)
 
     @property
     def differences(self) -> DataFrame:
@@ -53,49 +111,91 @@ class Verification:
 
     def summary(self) -> str:
         """Return what was compared and how it ended, in two lines at most."""
+        common = self.common
         head = (
-            f"{self.partitions} partitions, {self.replicas} replicas, {self.batches} batches, {self.bytes} bytes equal"
+            f"{counted(self.partitions, 'partition')}, {counted(len(self.replicas), 'replica')}, "
+            f"{in_words(common)}, {self.bytes} bytes equal"
         )
+        if self.is_empty:
+            head = "nothing was compared"
         if self.is_equal:
             return head
         kinds = Counter(row.kind for row in self.rows)
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         more = f", and {self.untold} more" if self.untold else ""
-        return f"{head}\n{len(self.rows) + self.untold} differences: {told}{more}"
+        return f"{head}\n{counted(len(self.rows) + self.untold, 'difference')}: {told}{more}"
 
 
 def verify(
-    spark: SparkSession, source: str, destination: str, *, topics: Sequence[str] | None = None, internal: bool = False
+    spark: SparkSession,
+    source: str,
+    destination: str,
+    *,
+    topics: Collection[str] | None = None,
+    internal: bool = False,
+    logical: bool = False,
+    common: bool = False,
 ) -> Verification:
-    """Compare every partition of `source` with its replicas in `destination`; both are paths as `kafka-log` takes."""
-    here = _replicas(source, topics, internal)
-    there = _replicas(destination, topics, internal)
-    result = Verification([], len(here), 0, 0, 0, 0, spark)
-    tasks: list[Range] = []
+    """Compare every partition of `source` with its replicas in `destination`; both are paths as `kafka-log` takes.
+
+    `topics` picks; `logical` compares records where batches differ; with `common` a partition that only one side has
+    is no difference. Raises `UsageError` for an unknown topic, and if nothing could be compared and nothing differs.
+    """
+    wanted = None if topics is None else as_names(topics)
+    here = _replicas(source, wanted, internal)
+    there = _replicas(destination, wanted, internal)
+    _check_topics(source, destination, wanted, {tp.topic for tp in (*here, *there)})
+    result = Verification(spark)
+    tasks: list[Range | Records] = []
     for tp, replicas in here.items():
         others = there.get(tp, [])
-        result.replicas += len(others)
         if not others:
+            result.only_source.append(tp)
             text = "the destination has no such partition"
-            result.rows.append(_whole(tp, "missing", "destination", replicas[0], text))
+            result.rows += [] if common else [_whole(tp, "missing", "destination", replicas[0], text)]
         for other in others:
+            number = len(result.replicas)
+            result.replicas.append(Replica(tp, str(Path(other[0].path).parent)))
+            if logical:
+                tasks.append(Records(_folder(replicas[0]), _folder(other), number))
+                continue
             if replicas[0][0].log_start_offset != other[0].log_start_offset:
                 result.rows.append(_starts(tp, replicas[0][0], other[0]))
-            tasks += _ranges(replicas[0], other)
+            tasks += _ranges(replicas[0], other, number)
     for tp, others in there.items():
         if tp not in here:
-            result.rows.append(_whole(tp, "extra", "destination", others[0], "the source has no such partition"))
+            result.only_destination.append(tp)
+            text = "the source has no such partition"
+            result.rows += [] if common else [_whole(tp, "extra", "destination", others[0], text)]
     for found in _run(spark, tasks):
-        result.batches += found.batches
-        result.bytes += found.bytes
+        replica = result.replicas[found.replica]
+        replica.shares.add(found.shares)
+        replica.bytes += found.bytes
         result.untold += found.more
         result.rows += found.differences
+    if result.is_empty and not (result.rows or result.untold):
+        what = "the partitions hold no batch below the source's last stable offset" if result.replicas else ""
+        raise UsageError(f"nothing was compared: {what or 'no partition is on both sides'}")
     result.rows.sort(key=lambda row: (row.topic, row.partition, row.destination_file, row.offset))
     return result
 
 
+def _check_topics(source: str, destination: str, wanted: Sequence[str] | None, there: Collection[str]) -> None:
+    for topic in wanted or ():
+        if topic not in there:
+            raise UsageError(f"neither {source} nor {destination} has the topic {topic!r} among those to compare")
+
+
+def _folder(segments: Sequence[FolderSegment]) -> PartitionFolder:
+    """Return the folder of these segments; the last stable offset is that of the whole log, checkpoint or not."""
+    names = {segment.path for segment in segments}
+    folder = read_partition(Path(segments[0].path).parent)
+    kept = [segment for segment in folder.segments if str(segment.path) in names]
+    return folder._replace(segments=kept, high_watermark=None)
+
+
 def _replicas(
-    path: str, topics: Sequence[str] | None, internal: bool
+    path: str, topics: Collection[str] | None, internal: bool
 ) -> dict[TopicPartition, list[list[FolderSegment]]]:
     """Return the segments of each partition, once for each folder that holds it."""
     found: dict[TopicPartition, list[list[FolderSegment]]] = {}
@@ -118,7 +218,7 @@ def _starts(tp: TopicPartition, here: FolderSegment, there: FolderSegment) -> Di
     )  # fmt: skip
 
 
-def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment]) -> list[Range]:
+def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment], replica: int) -> list[Range]:
     """Return the tasks of one replica: the source's pieces, each with where the next one begins."""
     until = find_transactions(here, tolerant=True).first_undecided_offset
     start = max(here[0].log_start_offset, there[0].log_start_offset)
@@ -130,22 +230,22 @@ def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment]) -> li
         end = firsts[number + 1] if number + 1 < len(filled) else None
         begin = start if number == 0 else max(first, start)
         if end is None or end > start:
-            tasks.append(Range(piece, begin, end, until, tuple(there)))
+            tasks.append(Range(piece, begin, end, until, tuple(there), replica))
     return tasks
 
 
-def _run(spark: SparkSession, tasks: Sequence[Range]) -> Iterator[RangeResult]:
+def _run(spark: SparkSession, tasks: Sequence[Range | Records]) -> Iterator[RangeResult]:
     """Compare on the executors; a row of JSON cannot carry what a task needs, a pickle can."""
     import pickle
 
-    groups: list[list[Range]] = []
+    groups: list[list[Range | Records]] = []
     size = TASK_BYTES
     for task in tasks:
         if size >= TASK_BYTES:
             groups.append([])
             size = 0
         groups[-1].append(task)
-        size += task.split.end - task.split.start
+        size += task.size
     if not groups:
         return
     rows = [(number, bytearray(pickle.dumps(group))) for number, group in enumerate(groups)]

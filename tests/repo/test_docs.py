@@ -13,15 +13,22 @@ import pytest
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
+from kmirror.spark.folders import SPLIT_BYTES
+from kmirror.spark.options import CHOICES, NAMES
 from manual.blocks import LANGUAGES, Block, blocks_of, commands_of, faults_of
 from manual.run import ExampleFailed, matches, run_page
-from manual.tables import TABLES, renewed, table_names
+from manual.tables import TABLES, renewed, rows_of, table_names
 
 ROOT = Path(__file__).resolve().parents[2]
 SPARK_PAGES = ("docs/spark.md", "docs/sweeps.md")
 """Their examples start a JVM: `tests/spark/test_manual.py` runs them."""
 
-NOT_RUN: Mapping[str, int] = {"docs/benchmarks.md": 2, "docs/failover-over-a-wan.md": 1, "docs/index.md": 1}
+NOT_RUN: Mapping[str, int] = {
+    "docs/benchmarks.md": 2,
+    "docs/failover-over-a-wan.md": 2,
+    "docs/index.md": 1,
+    "docs/start.md": 1,
+}
 """Page to how many blocks say in their title that they are not run, and why."""
 
 
@@ -80,6 +87,24 @@ def test_command_lines_name_commands_and_flags_that_exist() -> None:
         known = {name for option in command.params for name in option.opts} | {"-h", "--help", "--version"}
         flags = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
         assert flags <= known, f"{page}: {words[1]} has no {flags - known}"
+
+
+def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
+    rows = [[cell.replace("`", "") for cell in row] for row in rows_of(text_of("docs/spark.md"), "## Options")]
+    assert tuple(name for name, _, _ in rows) == NAMES
+    defaults = {name: default for name, default, _ in rows}
+    about = {name: text for name, _, text in rows}
+    for name, words in CHOICES.items():
+        assert defaults[name] == words[0]
+        # What the default does may be said by what the others do.
+        assert [word for word in words[1:] if word not in about[name]] == [], name
+    assert defaults["splitBytes"] == str(SPLIT_BYTES)
+
+
+def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> None:
+    page = text_of("docs/sweeps.md")
+    rows = [*rows_of(page, "## Options"), *rows_of(page, "## Columns of the results")]
+    assert [row[0] for row in rows if not row[-1]] == []
 
 
 # -- the alarms -------------------------------------------------------------------------------

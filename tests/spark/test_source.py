@@ -47,6 +47,7 @@ def test_columns_are_named_and_typed_as_by_sparks_kafka_source(spark: Any) -> No
         "key": "binary", "value": "binary", "topic": "string", "partition": "int", "offset": "bigint",
         "timestamp": "timestamp", "timestampType": "int", "headers": "array<struct<key:string,value:binary>>",
         "leaderEpoch": "int", "producerId": "bigint", "isControl": "boolean", "batchOffset": "bigint",
+        "file": "string",
     }  # fmt: skip
 
 
@@ -91,6 +92,7 @@ def test_a_query_reads_the_columns_and_pieces_it_needs(spark: Any) -> None:
         (frame.where("offset < 5").select("key"), "[key#"),
         (frame.groupBy().count(), "[partition#"),
         (frame.groupBy("topic").count(), "[topic#"),
+        (frame.groupBy("file").count(), "[file#"),
     ):
         plan = query._jdf.queryExecution().toString().partition("== Physical Plan ==")[2]
         assert f"BatchScan kafka-log{columns}" in plan, plan
@@ -109,6 +111,8 @@ def test_a_count_decodes_no_record(spark: Any, tmp_path: Path) -> None:
     frame = load(spark, tmp_path)
     assert frame.count() == frame.where("topic = 't'").count() == 9
     assert frame.groupBy("leaderEpoch", "batchOffset").count().collect()[0]["count"] == 9
+    (row,) = frame.groupBy("file").count().collect()
+    assert (row["file"], row["count"]) == (str(tmp_path / "t-0" / f"{0:020}.log"), 9)
     with pytest.raises(Exception, match="CorruptSegment"):
         frame.select("offset").collect()
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from kmirror.experiments.failover import ExperimentOptions
+from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, Sweep, parse_sweep, run_id

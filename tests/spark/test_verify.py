@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from kmirror.errors import UsageError
 from kmirror.records.batch import iter_batches
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
 from kmirror.spark.verification import verify
 from tests.spark.consumed import ROOT
 
@@ -27,7 +30,7 @@ def test_equal_folders_are_equal(spark: Any, copy: Path) -> None:
     found = verify(spark, str(SAMPLE), str(copy))
     assert found.is_equal
     assert found.differences.count() == 0
-    assert found.replicas == found.partitions > 10
+    assert len(found.replicas) == found.partitions > 10
 
 
 @pytest.mark.parametrize(("at", "where"), [(5, "base offset"), (9, "batch length"), (15, "epoch"), (300, "records")])
@@ -91,3 +94,89 @@ def test_an_epoch_that_falls_is_named_though_both_sides_have_it(spark: Any, copy
     assert [(row.kind, row.offset, row.expected) for row in found.rows] == [
         ("epoch", second.next_offset, "at least 99")
     ]
+
+
+def test_how_much_is_where_is_counted_for_each_replica(spark: Any, copy: Path) -> None:
+    path = copy / SEGMENT
+    batches = [bytes(batch.view) for batch in iter_batches(path.read_bytes())]
+    path.write_bytes(b"".join(batches[:4] + batches[6:]))
+    found = verify(spark, str(SAMPLE), str(copy), topics=["codecs"])
+    (replica,) = (replica for replica in found.replicas if not replica.is_equal)
+    shares = replica.shares
+    assert str(replica.tp) == "codecs-2" and replica.folder == str(path.parent)
+    assert (shares.common.batches, shares.only_expected.batches, shares.only_found.batches) == (len(batches) - 2, 2, 0)
+    assert replica.bytes == sum(map(len, batches)) - sum(map(len, batches[4:6]))
+
+
+def test_common_leaves_out_what_only_one_side_has(spark: Any, copy: Path) -> None:
+    shutil.rmtree(copy / "codecs-2")
+    found = verify(spark, str(SAMPLE), str(copy), topics=["codecs"], common=True)
+    assert found.is_equal and [str(tp) for tp in found.only_source] == ["codecs-2"]
+    for left in copy.glob("codecs-*"):
+        shutil.rmtree(left)
+    with pytest.raises(UsageError, match="nothing was compared: no partition is on both sides"):
+        verify(spark, str(SAMPLE), str(copy), topics=["codecs"], common=True)
+
+
+def test_records_are_the_same_in_other_batches(spark: Any, tmp_path: Path) -> None:
+    """A copy as MirrorMaker 2 makes it: one batch a record, offsets from 0 on without a gap."""
+    source, other = SAMPLE / "codecs-2", tmp_path / "codecs-2"
+    other.mkdir()
+    data = (source / "00000000000000000000.log").read_bytes()
+    copies = [
+        build_batch([RecordData(*row)], base_offset=number, timestamp_ms=0)
+        for number, row in enumerate(
+            (record.key, record.value, record.headers, record.timestamp)
+            for batch in iter_batches(data)
+            if not batch.is_control
+            for record in batch.records()
+        )
+    ]
+    (other / "00000000000000000000.log").write_bytes(b"".join(copies))
+    assert not verify(spark, str(source), str(other)).is_equal
+    found = verify(spark, str(source), str(other), logical=True)
+    assert found.is_equal, found.rows
+    assert found.common.records == len(copies)
+    (other / "00000000000000000000.log").write_bytes(b"".join(copies[:10] + copies[11:]))
+    found = verify(spark, str(source), str(other), logical=True)
+    (row,) = found.differences.collect()
+    assert (row.kind, row.expected) == ("record", f"record {row.offset}")
+    assert found.replicas[0].shares.only_expected.records == 1
+
+
+def test_nothing_compared_is_never_equal(spark: Any, tmp_path: Path) -> None:
+    for name in "xy":
+        folder = tmp_path / name / "broker-1" / "data" / "t-0"
+        folder.mkdir(parents=True)
+        (folder / f"{0:020d}.log").touch()
+    with pytest.raises(UsageError, match=r"did you mean .*/x/broker-1/data"):
+        verify(spark, str(tmp_path / "x"), str(tmp_path / "y"))
+    with pytest.raises(UsageError, match="nothing was compared"):
+        verify(spark, str(tmp_path / "x/broker-1/data"), str(tmp_path / "y/broker-1/data"))
+    (tmp_path / "x/broker-1/data/t-0" / f"{0:020d}.log").unlink()
+    with pytest.raises(UsageError, match="no segment of a Kafka log there"):
+        verify(spark, str(tmp_path / "x/broker-1/data"), str(tmp_path / "y/broker-1/data"))
+
+
+def test_where_two_values_part_is_told(spark: Any, copy: Path) -> None:
+    path = copy / SEGMENT
+    batches = [bytes(batch.view) for batch in iter_batches(path.read_bytes())]
+    number, batch = next(
+        (number, batch)
+        for number, data in enumerate(batches)
+        for batch in iter_batches(data)
+        if not batch.is_control and any(record.value for record in batch.records())
+    )
+    rows = [(record.key, record.value, record.headers, record.timestamp) for record in batch.records()]
+    at = next(at for at, row in enumerate(rows) if row[1])
+    rows[at] = (rows[at][0], rows[at][1] + b"!", *rows[at][2:])
+    batches[number] = build_batch(
+        [RecordData(*row) for row in rows], base_offset=batch.base_offset, timestamp_ms=0,
+        partition_leader_epoch=batch.partition_leader_epoch, producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch, base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional, compression=batch.compression, timestamp_type=batch.timestamp_type,
+    )  # fmt: skip
+    path.write_bytes(b"".join(batches))
+    (row,) = verify(spark, str(SAMPLE), str(copy), topics=["codecs"]).differences.collect()
+    assert (row.kind, row.expected.split("'")[0]) == ("field", "record value b")
+    assert (row.within, row.expected_bytes, row.found_bytes) == ("value", "", "21")

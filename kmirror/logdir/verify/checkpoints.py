@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Final
 
-from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.checkpoints import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -20,6 +19,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.faults import FileFault, Tally
+from kmirror.logdir.partition import PartitionFolder
 
 # What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
 _META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
@@ -35,8 +35,11 @@ def check_folder_files(top: Path, tally: Tally) -> None:
         tally.wrong(error)
 
 
-def check_offsets(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
+def check_offsets(top: Path, facts: FolderFacts, folder: PartitionFolder, end: int, tally: Tally) -> None:
     """Hold a partition's lines of the common checkpoints against the end of its log."""
+    tp = folder.tp
+    if folder.closed_at is not None and folder.closed_at < end:
+        tally.fault(top / RECOVERY_POINTS, f"{tp} was closed at {folder.closed_at}, and its log ends at {end}")
     for name, offsets in (
         (HIGH_WATERMARKS, facts.high_watermarks),
         (LOG_START_OFFSETS, facts.log_start_offsets),

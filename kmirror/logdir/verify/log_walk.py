@@ -1,7 +1,8 @@
 """Are the batches of a partition's log what a broker would have written?
 
-One walk over the segments, with the leader-epoch-checkpoint as witness. `verify` holds the files beside the log against
-it on the way and goes on after a fault; loading keeps the bytes and stops at the first one.
+One walk over the segments, with the leader-epoch-checkpoint as witness; what lies between them is for `missing.py` to
+judge. `verify` holds the files beside the log against it on the way and goes on after a fault; loading keeps the bytes
+and stops at the first one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kmirror.logdir.mapped import Mapped, WholeFile, mapped
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.indexes import NEVER, NO_ROW, OffsetRows, TimeRows
+from kmirror.logdir.verify.missing import MissingSegments
 from kmirror.logdir.verify.producers import Producers
 from kmirror.records import layout
 from kmirror.records.batch import Batch
@@ -96,13 +98,16 @@ class LogWalk:
         self._folder, self._tally, self._decodes = folder, tally, decodes
         self._opens_wrappers = decodes or opens_wrappers
         self._crc32c = crc32c_function()
+        self._missing = MissingSegments(folder, tally)
         self._epochs: CheckpointEpochs | None = None
+        self._epoch_entries: list[EpochEntry] = []  # As they stand in the checkpoint.
         self._next_offset = 0  # The least offset with which the next batch may begin.
         self._epoch = -1
         self._epoch_change = NEVER  # The offset from which on the checkpoint has another epoch.
         # The first batch with an epoch where the checkpoint has none: file, position, offset, reason.
         self._unknown: tuple[Path, int, int, str] | None = None
         self._log = Path()
+        self._end_position = 0  # Where the last batch of the segment ends, -1 if the rest could not be read.
         self._base = 0
         self._limit = NEVER  # The segment ends below this offset,
         self._is_within = True  # and no batch so far goes beyond it.
@@ -122,6 +127,7 @@ class LogWalk:
         if folder.segments:
             self._next_offset = folder.segments[0].base_offset
         self._on_begin()
+        self._missing.below(self._next_offset, self._epoch_entries)
         ends = [*(segment.base_offset for segment in folder.segments), None][1:]
         for segment, end in zip(folder.segments, ends, strict=True):
             self._segment(segment, end)
@@ -129,6 +135,8 @@ class LogWalk:
             path, position, offset, reason = self._unknown
             tally.fault(path, reason, position, offset)
         self._on_end()
+        if self._end_position >= 0:
+            self._missing.above(self._next_offset, self._epoch_entries)
         return self._next_offset
 
     # -- what a subclass adds -----------------------------------------------------------------
@@ -170,7 +178,8 @@ class LogWalk:
         if data is None:
             return
         try:
-            self._epochs = CheckpointEpochs(parse_epochs(data, path))
+            self._epoch_entries = parse_epochs(data, path)
+            self._epochs = CheckpointEpochs(self._epoch_entries)
             self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
         except FileFault as error:
             self._tally.wrong(error)
@@ -183,6 +192,8 @@ class LogWalk:
         """Walk one segment; `end` is the base offset of the next one."""
         tally, base = self._tally, segment.base_offset
         tally.segments += 1
+        if base > self._next_offset and self._end_position >= 0:
+            self._missing.between(self._log, self._end_position, self._next_offset, base)
         self._log, self._base, self._greatest = segment.path, base, -1
         self._limit, self._is_within = layout.LAST_OFFSET_MAX + 1 if end is None else end, True
         if segment.size > _SEGMENT_BYTES_MAX:
@@ -192,6 +203,7 @@ class LogWalk:
         with self._opened(segment) as file:
             self._on_file(file)
             position = self._walk(file)
+            self._end_position = position if position == file.size else -1
             self._check_last_offset(file)
             self._on_file_end(file)
             tally.bytes += file.size

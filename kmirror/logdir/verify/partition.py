@@ -27,7 +27,14 @@ from kmirror.logdir.checkpoints import (
 )
 from kmirror.logdir.faults import FileFault, Tally, Unreadable
 from kmirror.logdir.mapped import Mapped, WholeFile, mapped
-from kmirror.logdir.partition import PartitionFolder, is_log_dirs, open_partition, partition_paths, set_aside
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    is_log_dirs,
+    meant_instead,
+    open_partition,
+    partition_paths,
+    set_aside,
+)
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.checkpoints import check_folder_files, check_offsets
 from kmirror.logdir.verify.indexes import OffsetRows, TimeRows
@@ -104,9 +111,10 @@ class PartitionCheck(LogWalk):
 class Job(NamedTuple):
     """What there is to verify."""
 
-    top: Path
+    top: Path  # The log folder, also of a partition by itself.
     folders: list[PartitionFolder]
-    facts: FolderFacts | None  # None for a partition by itself.
+    facts: FolderFacts
+    is_one: bool = False  # Of the log folder only what it says of one partition is verified.
 
     @property
     def size(self) -> int:
@@ -116,9 +124,9 @@ class Job(NamedTuple):
 def open_job(path: Path, tally: Tally) -> Job:
     """Return what is to be verified at `path`: a log folder, or one partition of it; raises `UsageError`."""
     is_one = not is_log_dirs(path)
-    facts = FolderFacts()
+    facts, top = FolderFacts(), Path(os.path.abspath(path)).parent if is_one else path
     try:
-        facts = read_folder_facts(Path(os.path.abspath(path)).parent if is_one else path)
+        facts = read_folder_facts(top)
     except (FileFault, Unreadable) as error:
         tally.wrong(error)
     folders = []
@@ -133,14 +141,15 @@ def open_job(path: Path, tally: Tally) -> Job:
             tally.skipped.append(str(error))
     if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
         # Naming the parent of the log folders by mistake must not report success.
-        raise UsageError(f"{path}: no folder in it holds segment files; give what a broker's log.dirs names")
+        meant = meant_instead(path) or "; give what a broker's log.dirs names"
+        raise UsageError(f"{path}: no folder in it holds segment files{meant}")
     if not is_one:
         tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
-    return Job(path, folders, None if is_one else facts)
+    return Job(top, folders, facts, is_one)
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
-    """Walk everything; `tally` gets what is wrong."""
+    """Walk everything; `tally` gets what is wrong. Raises `UsageError` where there is no log, and nothing is wrong."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
         with _telling(tally):
@@ -148,14 +157,16 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
             _check_topic_id(folder, topic_ids, tally)
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
-            if job.facts is not None:
-                check_offsets(job.top, job.facts, folder.tp, end, tally)
-    if job.facts is not None:
+            if not folder.is_set_aside:  # The checkpoints speak of the folder without the suffix.
+                check_offsets(job.top, job.facts, folder, end, tally)
+    if not job.is_one:
         with _telling(tally):
             check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):
             with _telling(tally):
                 _check_snapshot(path, tally)
+    if not (job.folders or tally.faults):
+        raise UsageError(f"{job.top}: holds no partition yet, so there was no log to verify")
 
 
 @contextmanager

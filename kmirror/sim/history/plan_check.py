@@ -68,6 +68,8 @@ def _sizes(plan: Plan) -> str | None:
     names = [row.name for row in plan.clusters]
     if not names:
         return "the plan has no cluster"
+    if not (plan.clients or plan.steps):
+        return "the plan has no client and no step: there would be nothing to judge"
     if len(names) > len(set(names)):
         return "two clusters have the same name"
     for row in plan.clusters:

@@ -15,8 +15,8 @@ from tests.golden.cli.runs import SAMPLE, WHOLE, log_folders
 def check_clean(folder: Path) -> None:
     result = CliRunner().invoke(command, [str(folder), "-o", "json", "--deep"], standalone_mode=False)
     assert result.return_value == 0, result.stdout
-    *faults, summary = [json.loads(line) for line in result.stdout.splitlines()]
-    assert faults == []
+    *told, summary = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {line["type"] for line in told} <= {"gap"}
     assert summary["faults"] == 0 and summary["partitions"] > 0
     assert summary["skipped"] == [f"{path}: the broker was deleting this folder" for path in folder.glob("*-delete")]
 
@@ -44,5 +44,6 @@ def test_damage_is_found_and_nothing_else() -> None:
         f"{torn}, position 7048, offset 97: a batch of 78 bytes has 71 left",
         f"{top / 'replication-offset-checkpoint'}: crashed-0 is at 98, and its log ends at 97",
         f"{zeros}, position 7506, offset 0: a message length of 0 is too small",
+        f"{top / 'crashed-compact-0'}: no segment holds offsets 0 to 65: cleaner-offset-checkpoint has the topic",
     ]
     assert summary.startswith("3 faults in 6 partitions, 9 segments, 122 batches")

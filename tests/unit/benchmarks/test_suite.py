@@ -37,6 +37,8 @@ def test_the_exit_code_tells_of_a_ratio_below_its_floor(
     assert [row["floor"] for row in rows] == [3, None]
     with pytest.raises(SystemExit):
         suite.main(["nothing"])
+    assert suite.main(["good", "--only", "mistyped"]) == 2, "no case is below its floor where none was measured"
+    assert "nothing was measured: no case that can run here has 'mistyped' in its line" in capsys.readouterr().err
 
 
 def test_a_peer_that_is_not_installed_is_left_out(

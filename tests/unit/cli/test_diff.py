@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.diff import command
-from kmirror.errors import UsageError
-from kmirror.logdir.compare.partitions import compare, pair_folders
+from kmirror.cli.refusing import Refusal
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.compare.partitions import compare
+from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
-from tests.builders import batch_of
+from tests.builders import batch_of, marker
 
 
 def keyed(offset: int = 0, *, values: tuple[bytes, ...] = (b"v",), epoch: int = 0, **fields: Any) -> bytes:
@@ -39,12 +42,29 @@ class Logs:
         result = CliRunner().invoke(
             command, [str(self.left), str(self.right), "-o", "json", *options], standalone_mode=False
         )
-        *rows, self.summary = [json.loads(line) for line in result.stdout.splitlines()]
-        assert result.return_value == int(bool(rows)), result.exception
+        assert result.exception is None, result.exception
+        *found, self.summary = [json.loads(line) for line in result.stdout.splitlines()]
+        rows = [row for row in found if row["type"] == "difference"]
+        self.partitions = {f"{row['topic']}-{row['partition']}": row for row in found if row["type"] == "partition"}
+        assert len(rows) + len(self.partitions) == len(found)
+        assert result.return_value == int(bool(rows))
         assert self.summary["differences"] == len(rows)
         return rows
 
+    def refused(self, *options: str) -> str:
+        """Return what is said where nothing can be compared; the exit code is 2 then."""
+        result = CliRunner().invoke(command, [str(self.left), str(self.right), *options], standalone_mode=False)
+        assert isinstance(result.exception, Refusal), result.stdout
+        assert result.exception.exit_code == 2
+        return result.exception.message
+
+    def text(self, *options: str) -> list[str]:
+        result = CliRunner().invoke(command, [str(self.left), str(self.right), *options], standalone_mode=False)
+        assert result.exception is None, result.exception
+        return result.stdout.splitlines()
+
     summary: dict[str, Any]
+    partitions: dict[str, dict[str, Any]]
 
 
 @pytest.fixture
@@ -99,7 +119,7 @@ def test_fields(logs: Logs, left: bytes, right: bytes, field: str, one: Any, oth
     assert (row["topic"], row["partition"], row["offset"], row["field"]) == ("t", 0, 1, field)
     if one is not None:
         assert (row["left"], row["right"]) == (one, other)
-    assert row["text"] == f"{field} is {row['left']} on the left and {row['right']} on the right"
+    assert row["text"].startswith(f"{field} is {row['left']} on the left and {row['right']} on the right; byte ")
     assert logs.summary["batches"] == 1
 
 
@@ -158,7 +178,7 @@ def test_a_log_that_ends_earlier(logs: Logs, swapped: bool) -> None:
     logs.write(*(reversed(sides) if swapped else sides))
     (row,) = logs.diff()
     assert (row["offset"], row["field"]) == (1, "log end offset")
-    assert (row["left"], row["right"]) == ((1, None) if swapped else (None, 1))
+    assert (row["left"], row["right"]) == ((1, 2) if swapped else (2, 1))
 
 
 @pytest.mark.kip("1279", "failover")
@@ -218,10 +238,9 @@ def test_two_log_folders(logs: Logs) -> None:
     assert [(row["topic"], row["field"]) for row in rows] == [("u", "partition")]
     assert [row["topic"] for row in logs.diff("--internal")] == ["__consumer_offsets", "u"]
     assert logs.diff("--topic", "t") == []
-    result = CliRunner().invoke(command, [str(logs.left), str(logs.right), "--topic", "none"], standalone_mode=False)
-    assert isinstance(result.exception, UsageError)
-    result = CliRunner().invoke(command, [str(logs.left), str(logs.right / "t-0")], standalone_mode=False)
-    assert "give two of a kind" in str(result.exception)
+    assert "has the topic 'none': they have __consumer_offsets, t, u" in logs.refused("--topic", "none")
+    logs.right /= "t-0"
+    assert "give two of a kind" in logs.refused()
 
 
 def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
@@ -236,14 +255,341 @@ def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
     logs.left, logs.right = left.parent, logs.right.parent
     assert [(row["topic"], row["field"], row["left"]) for row in logs.diff()] == [("v", "log end offset", 0)]
     assert [row["topic"] for row in logs.diff("--until-lso")] == []
-    result = CliRunner().invoke(command, [str(left), str(logs.left / "u-0")], standalone_mode=False)
-    assert isinstance(result.exception, UsageError), "who names one partition means one that is there"
+    logs.left, logs.right = left, logs.left / "u-0"
+    assert "u-0: holds no segment files" in logs.refused(), "who names one partition means one that is there"
 
 
 def test_text(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0, epoch=1))
-    result = CliRunner().invoke(command, [str(logs.left), str(logs.right)], standalone_mode=False)
-    assert result.stdout.splitlines() == [
-        "t-0 offset 0: leader epoch is 0 on the left and 1 on the right",
-        "1 difference: 1 partitions, 0 equal batches, 0 bytes",
+    crc = keyed(0)[17:21].hex(" ")
+    assert logs.text() == [
+        "t-0 offset 0: leader epoch is 0 on the left and 1 on the right; byte 15 of the batch: "
+        f"00 02 {crc} 00 00 on the left, 01 02 {crc} 00 00 on the right",
+        "t-0: 0 batches (0 offsets) on both sides, 1 batch (1 offset) with other content, "
+        "0 batches (0 offsets) only left, 0 batches (0 offsets) only right",
+        "1 difference: 1 partition, 0 equal batches, 0 bytes",
     ]
+    logs.write(keyed(0), keyed(0))
+    assert logs.text() == [f"equal: 1 partition, 1 equal batch, {len(keyed(0))} bytes"]
+
+
+# -- where values part ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+def test_long_values_are_shown_where_they_part(logs: Logs, codec: Compression) -> None:
+    left, right = bytes(5_000), bytes(1_204) + b"!" + bytes(3_000)
+    logs.write(
+        keyed(0, values=(b"same", left), compression=codec), keyed(0, values=(b"same", right), compression=codec)
+    )
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"]) == (1, "record value")
+    assert (row["within"], row["byte"]) == ("value", 1_204)
+    assert (row["left_bytes"], row["right_bytes"]) == ("00" * 8, "21" + "00" * 7)
+    assert row["left"] != row["right"]
+    assert "b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00!\\x00" in row["right"] and "(4205 bytes)" in row["right"]
+    assert "byte 1204 of the value: 00 00 00 00 00 00 00 00 on the left, 21 00" in row["text"]
+
+
+def test_a_value_that_begins_the_other_ends_where_they_part(logs: Logs) -> None:
+    logs.write(keyed(0, values=(b"value",)), keyed(0, values=(b"value and more",)))
+    (row,) = logs.diff()
+    assert (row["within"], row["byte"], row["left_bytes"], row["right_bytes"]) == ("value", 5, "", b" and mor".hex())
+    assert "the end on the left" in row["text"]
+
+
+def test_a_null_is_no_empty_value(logs: Logs) -> None:
+    logs.write(
+        keyed(0, values=(b"",)),
+        build_batch([RecordData(b"k", None, (), 10)], timestamp_ms=10, partition_leader_epoch=0),
+    )
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"], row["within"]) == ("record value", "b''", None, "batch")
+    assert "b'' on the left and null on the right" in row["text"]
+
+
+def test_the_header_that_differs_is_named(logs: Logs) -> None:
+    def headed(*headers: tuple[str, bytes | None]) -> bytes:
+        return build_batch([RecordData(b"k", b"v", headers, 10)], timestamp_ms=10)
+
+    same = ("trace", b"1")
+    logs.write(headed(same, ("trace", b"22")), headed(same, ("trace", b"23")))
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"]) == ("record header trace", "b'22'", "b'23'")
+    assert (row["within"], row["byte"], row["left_bytes"], row["right_bytes"]) == ("header trace", 1, "32", "33")
+    logs.write(headed(same), headed(same, ("more", None)))
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"]) == ("record header 1", None, "more")
+
+
+def test_the_byte_of_a_header_field_is_told(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0, epoch=0x0102))
+    (row,) = logs.diff()
+    assert (row["within"], row["byte"]) == ("batch", 14)
+    assert row["left_bytes"][:4] == "0000" and row["right_bytes"][:4] == "0102"
+
+
+# -- how much is where ------------------------------------------------------------------------
+
+
+def test_counts_go_on_behind_the_first_difference(logs: Logs) -> None:
+    both = [keyed(0, values=(b"v", b"w")), keyed(2), keyed(9), keyed(10), keyed(20)]
+    left = [both[0], keyed(1 + 1, epoch=0, values=(b"x",)), keyed(3, values=(b"1", b"2")), both[2], both[3], both[4]]
+    right = [both[0], both[1], keyed(5), keyed(6, values=(b"1", b"2", b"3")), both[2], both[3], both[4]]
+    logs.write(b"".join(left), b"".join(right))
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"]) == (2, "record value")
+    found = logs.partitions["t-0"]
+    assert not found["equal"]
+    assert found["common"] == {"batches": 4, "offsets": 5, "records": 0}
+    assert found["differing"] == {"batches": 1, "offsets": 1, "records": 0}
+    assert found["only_left"] == {"batches": 1, "offsets": 2, "records": 0}
+    assert found["only_right"] == {"batches": 2, "offsets": 4, "records": 0}
+    assert logs.summary["batches"] == 4
+    assert logs.text()[1] == (
+        "t-0: 4 batches (5 offsets) on both sides, 1 batch (1 offset) with other content, "
+        "1 batch (2 offsets) only left, 2 batches (4 offsets) only right"
+    )
+
+
+def test_a_flipped_offset_is_one_difference_and_not_the_rest_of_the_log(logs: Logs) -> None:
+    parts = [keyed(offset) for offset in range(20)]
+    damaged = bytearray(parts[7])
+    damaged[3] ^= 1
+    logs.write(b"".join(parts), b"".join([*parts[:7], bytes(damaged), *parts[8:]]))
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"], row["left"], row["byte"]) == (7, "base offset", 7, 3)
+    assert logs.partitions["t-0"]["common"]["batches"] == 19
+    assert logs.partitions["t-0"]["differing"]["batches"] == 1
+
+
+def test_a_short_log_is_counted_to_the_end_of_the_long_one(logs: Logs) -> None:
+    logs.write(keyed(0) + keyed(1), keyed(0) + keyed(1) + keyed(2, values=(b"v", b"w")) + keyed(4))
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"]) == ("log end offset", 2, 5)
+    assert logs.partitions["t-0"]["only_right"] == {"batches": 2, "offsets": 3, "records": 0}
+
+
+def test_wrappers_count_the_offsets_since_the_batch_before(logs: Logs) -> None:
+    rows = [RecordData(b"k", b"v", (), 10)] * 3
+    wrappers = [
+        build_message_set(rows, magic=1, base_offset=offset, compression=Compression.GZIP) for offset in (0, 3, 6)
+    ]
+    logs.write(b"".join(wrappers), b"".join(wrappers[:2]))
+    logs.diff()
+    assert logs.partitions["t-0"]["common"] == {"batches": 2, "offsets": 6, "records": 0}
+    assert logs.partitions["t-0"]["only_left"] == {"batches": 1, "offsets": 3, "records": 0}
+
+
+def test_every_partition_has_its_object(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    for top in (logs.left.parent, logs.right.parent):
+        (top / "u-3").mkdir()
+        (top / "u-3" / f"{0:020d}.log").write_bytes(keyed(0) + keyed(1))
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    assert logs.diff() == []
+    assert {name: (row["equal"], row["common"]["batches"]) for name, row in logs.partitions.items()} == {
+        "t-0": (True, 1), "u-3": (True, 2)
+    }  # fmt: skip
+
+
+# -- nothing compared is never equal ----------------------------------------------------------
+
+
+def test_folders_of_folders_are_refused_with_what_was_meant(logs: Logs, tmp_path: Path) -> None:
+    """`broker-1` could be a partition's folder, and an empty one at that."""
+    logs.write(keyed(0), keyed(0))
+    for name in "xy":
+        data = tmp_path / name / "broker-1" / "data"
+        data.mkdir(parents=True)
+        shutil.copytree(logs.left, data / "t-0")
+    logs.left, logs.right = tmp_path / "x", tmp_path / "y"
+    assert logs.refused() == f"{tmp_path}/x: holds no log to compare; did you mean {tmp_path}/x/broker-1/data?"
+    logs.left /= "broker-1"
+    logs.right /= "broker-1"
+    assert f"did you mean {tmp_path}/x/broker-1/data?" in logs.refused()
+    (tmp_path / "x" / "broker-2").mkdir()
+    shutil.copytree(logs.left / "data", tmp_path / "x" / "broker-2" / "data")
+    logs.left = tmp_path / "x"
+    assert f"did you mean {tmp_path}/x/broker-1/data, {tmp_path}/x/broker-2/data?" in logs.refused()
+    logs.left, logs.right = tmp_path / "x/broker-1/data", tmp_path / "y/broker-1/data"
+    assert logs.diff() == []
+
+
+def test_a_folder_of_folders_among_partitions_is_left_out_and_named(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    for top in (logs.left.parent, logs.right.parent):
+        (top / "broker-1" / "data").mkdir(parents=True)
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    assert logs.diff() == []
+    assert logs.summary["partitions"] == 1
+    assert [note.endswith("broker-1: left out, for it holds folders and no log") for note in logs.summary["notes"]] == [
+        True, True
+    ]  # fmt: skip
+
+
+def test_folders_without_partitions_are_not_equal(logs: Logs) -> None:
+    for top in (logs.left.parent, logs.right.parent):
+        (top / "meta.properties").write_text("version=1\nbroker.id=1\ncluster.id=c\n")
+        (top / "t-0").rmdir()
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    assert "holds no log to compare" in logs.refused()
+
+
+@pytest.mark.parametrize("option", [[], ["--until-lso"], ["--logical"], ["--common"]])
+def test_logs_without_a_batch_are_not_equal(logs: Logs, option: list[str]) -> None:
+    logs.write(b"", b"")
+    assert "nothing was compared: the partition holds no batch" in logs.refused(*option)
+    undecided = keyed(0, producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    if option == ["--until-lso"]:
+        logs.write(undecided, undecided)
+        assert "no batch below the last stable offset on either side" in logs.refused(*option)
+
+
+def test_internal_topics_alone_are_not_equal_unless_asked_for(logs: Logs) -> None:
+    for side in ("left", "right"):
+        folder = getattr(logs, side).rename(getattr(logs, side).parent / "__consumer_offsets-0")
+        (folder / f"{0:020d}.log").write_bytes(keyed(0))
+        setattr(logs, side, folder.parent)
+    assert "--internal compares them" in logs.refused()
+    assert logs.diff("--internal") == []
+
+
+def test_nothing_in_common_is_a_difference_or_with_common_a_refusal(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    logs.right = logs.right.rename(logs.right.parent / "u-0")
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    assert [row["topic"] for row in logs.diff()] == ["t", "u"]
+    assert logs.text()[-1] == "2 differences: nothing was compared"
+    assert logs.refused("--common") == "nothing was compared: no partition is on both sides"
+
+
+def test_common_leaves_out_what_only_one_replica_was_assigned(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    (logs.left.parent / "u-0").mkdir()
+    (logs.left.parent / "u-0" / f"{0:020d}.log").write_bytes(keyed(0))
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    assert [row["field"] for row in logs.diff()] == ["partition"]
+    assert logs.diff("--common") == []
+    assert (logs.summary["partitions"], logs.summary["only_left"], logs.summary["only_right"]) == (1, 1, 0)
+    assert logs.text("--common")[-2:] == [
+        "note: 1 partition only on the left", f"equal: 1 partition, 1 equal batch, {len(keyed(0))} bytes"
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_at_all_is_no_difference(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    (logs.left.parent / "replication-offset-checkpoint").write_text("nonsense")
+    assert "replication-offset-checkpoint" in logs.refused()
+
+
+# -- records ----------------------------------------------------------------------------------
+
+
+def stamped(offset: int, *values: bytes, **fields: Any) -> bytes:
+    """Return a batch in which each record has its value's length as timestamp."""
+    rows = [RecordData(b"k", value, (("h", b"1"),), len(value)) for value in values]
+    return build_batch(rows, base_offset=offset, timestamp_ms=0, **fields)
+
+
+VALUES = [b"v" * (1 + number % 7) + b"%d" % number for number in range(50)]
+
+
+def test_records_in_other_batches_and_at_other_offsets_are_the_same(logs: Logs) -> None:
+    left = stamped(0, *VALUES[:10], producer_id=3, producer_epoch=0, base_sequence=0)
+    left += marker(commit=True, pid=3, offset=10)
+    left += stamped(11, *VALUES[10:], compression=Compression.ZSTD)
+    right = b"".join(stamped(100 + number, value) for number, value in enumerate(VALUES))
+    logs.write(left, b"")
+    (logs.right / f"{0:020d}.log").unlink()
+    (logs.right / f"{100:020d}.log").write_bytes(right)
+    assert logs.diff() != []
+    assert logs.diff("--logical") == []
+    assert logs.partitions["t-0"]["common"] == {"batches": 0, "offsets": 0, "records": 50}
+    assert logs.summary["records"] == 50
+    assert logs.text("--logical")[-1] == (
+        "equal: 1 partition, 0 equal batches, 50 equal records in other batches, 0 bytes"
+    )
+
+
+@pytest.mark.parametrize("field", ["key", "value", "timestamp", "header"])
+def test_each_part_of_a_record_counts(logs: Logs, field: str) -> None:
+    row = {"key": b"k", "value": b"v", "timestamp": 10, "header": b"1"}
+    other = row | {field: 11 if field == "timestamp" else b"other"}
+
+    def built(values: dict[str, Any], offset: int, codec: Compression) -> bytes:
+        data = RecordData(values["key"], values["value"], (("h", values["header"]),), values["timestamp"])
+        return build_batch([RecordData(None, b"same", (), 5), data], base_offset=offset, compression=codec)
+
+    logs.write(built(row, 0, Compression.NONE), built(other, 0, Compression.GZIP))
+    (found,) = logs.diff("--logical")
+    assert found["field"] == f"record {field}" + (" h" if field == "header" else "")
+    assert (found["offset"], found["right_offset"]) == (1, 1)
+    logs.write(built(row, 0, Compression.NONE), built(row, 7, Compression.GZIP))
+    assert logs.diff("--logical") == []
+
+
+def test_a_lost_record_is_one_difference_with_both_offsets(logs: Logs) -> None:
+    left = b"".join(stamped(number, value) for number, value in enumerate(VALUES))
+    kept = [*VALUES[:7], *VALUES[8:30], b"once", *VALUES[30:40], b"other", *VALUES[41:]]
+    logs.write(left, stamped(5, *kept))
+    (row,) = logs.diff("--logical")
+    assert (row["offset"], row["right_offset"], row["field"]) == (7, 12, "record")
+    assert row["text"] == "the left has the record at its offset 7, the right has not"
+    found = logs.partitions["t-0"]
+    assert found["common"]["records"] == 48
+    assert (found["differing"]["records"], found["only_left"]["records"], found["only_right"]["records"]) == (1, 1, 1)
+    assert logs.text("--logical")[0].startswith("t-0 offset 7 (right: 12): the left has the record")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_copy_that_ends_earlier(logs: Logs, turned: bool) -> None:
+    sides = [stamped(0, *VALUES), stamped(0, *VALUES[:20])]
+    logs.write(*(reversed(sides) if turned else sides))
+    (row,) = logs.diff("--logical")
+    assert (row["offset"], row["field"]) == (20, "record")
+    assert row["text"].endswith("has not, nor the 29 after it")
+    assert logs.partitions["t-0"]["only_right" if turned else "only_left"]["records"] == 30
+
+
+def test_a_copy_of_many_records_that_shares_none(logs: Logs) -> None:
+    """Records are looked at a thousand ahead, and no more are kept."""
+    left = stamped(0, *(b"%d" % number for number in range(2_500)))
+    logs.write(left, stamped(0, *(b"x%d" % number for number in range(2_600))))
+    (row,) = logs.diff("--logical")
+    assert row["field"] == "record timestamp"
+    found = logs.partitions["t-0"]
+    assert (found["differing"]["records"], found["only_right"]["records"]) == (2_500, 100)
+
+
+def test_equal_batches_before_the_first_that_differs_are_not_read(logs: Logs) -> None:
+    damaged = bytearray(keyed(0, values=(LONG,), compression=Compression.GZIP))
+    damaged[-1] ^= 1  # It cannot be inflated, and need not be.
+    logs.write(bytes(damaged) + keyed(1, epoch=1), bytes(damaged) + keyed(1, epoch=2))
+    assert logs.diff("--logical") == []
+    assert logs.partitions["t-0"]["common"] == {"batches": 1, "offsets": 1, "records": 1}
+
+
+def test_logs_that_start_elsewhere_are_compared_from_where_both_have_records(logs: Logs) -> None:
+    logs.write(keyed(0, values=(b"left",)) + keyed(1) + keyed(2, epoch=1), keyed(0) + keyed(1) + keyed(2, epoch=2))
+    (logs.right.parent / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+    assert logs.diff("--logical") == []
+    assert logs.partitions["t-0"]["common"] == {"batches": 1, "offsets": 1, "records": 1}
+    assert logs.summary["notes"] == ["t-0: the logs start at 0 and 1; compared from 1"]
+
+
+def test_undecided_records_are_left_out_on_either_side(logs: Logs) -> None:
+    undecided = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+    logs.write(stamped(0, b"a") + stamped(1, b"b", **undecided), stamped(7, b"a") + stamped(8, b"c", **undecided))
+    assert len(logs.diff("--logical")) == 1
+    assert logs.diff("--logical", "--until-lso") == []
+    assert logs.summary["records"] == 1
+
+
+def test_records_that_cannot_be_read_are_a_difference(logs: Logs) -> None:
+    damaged = bytearray(keyed(0, values=(LONG,), compression=Compression.GZIP))
+    damaged[-1] ^= 1
+    logs.write(bytes(damaged), keyed(0, values=(LONG,)))
+    (row,) = logs.diff("--logical")
+    assert row["field"] == "file"
+    assert str(logs.left) in row["text"]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kmirror.cli.main import run
-from kmirror.logdir.compare.partitions import compare, pair_folders
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.compare.partitions import compare
 from kmirror.logdir.faults import Unreadable
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
@@ -66,11 +67,18 @@ def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: 
     top.rename(top.with_name("kafka-1"))
     code, lines, err = ended(capsys, "verify", top.parent)
     assert (code, lines) == (1, [])
-    assert err == f"kmirror: {top.parent}: no folder in it holds segment files; give what a broker's log.dirs names\n"
+    assert (
+        err == f"kmirror: {top.parent}: no folder in it holds segment files; did you mean {top.parent / 'kafka-1'}?\n"
+    )
     new = top.parent / "new"
     new.mkdir()
     (new / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
-    assert ended(capsys, "verify", new)[0] == 0  # As `kafka-storage format` leaves it.
+    code, lines, err = ended(capsys, "verify", new)  # As `kafka-storage format` leaves it.
+    assert (code, lines) == (1, [])
+    assert err == f"kmirror: {new}: holds no partition yet, so there was no log to verify\n"
+    (new / "t-0.0123456789abcdef-delete").mkdir()
+    code, lines, err = ended(capsys, "verify", new)
+    assert code == 1 and err.endswith("holds no partition yet, so there was no log to verify\n")
 
 
 def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
@@ -78,8 +86,8 @@ def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
 ) -> None:
     top.rename(top.with_name("kafka-1"))
     code, lines, err = ended(capsys, "diff", top.parent, top.parent)
-    assert (code, lines) == (1, [])
-    assert err.startswith(f"kmirror: {top.parent / 'kafka-1'}: holds no segment files; it has ")
+    assert (code, lines) == (2, [])
+    assert err == f"kmirror: {top.parent}: holds no log to compare; did you mean {top.parent / 'kafka-1'}?\n"
 
 
 def test_a_segment_that_goes_while_logs_are_compared_is_one_that_the_system_refuses(top: Path) -> None:
@@ -111,7 +119,7 @@ def test_what_the_system_refuses_is_no_question_of_the_command_line(
     path.mkdir()
     monkeypatch.setattr(os, "access", lambda *_: False)  # What click asks by itself.
     code, _, err = ended(capsys, *words, path)
-    assert (code, err[:8]) == (1, "kmirror:")
+    assert (code, err[:8]) == (2 if words[0] == "diff" else 1, "kmirror:")
     assert err.count("\n") == 1
 
 

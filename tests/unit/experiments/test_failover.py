@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.experiments.failover import Experiment, ExperimentOptions, Outcome, run
+from kmirror.experiments.failover import run
+from kmirror.experiments.failover_figures import Outcome
+from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.kernel import outbox
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import Note
@@ -31,7 +33,7 @@ def test_no_rule_is_broken_and_the_figures_add_up() -> None:
     figures = found.figures
     assert found.broken == []
     assert 0 < figures.rpo_records <= figures.failback_lost_records == figures.failback_cut_records
-    assert figures.rto_ms >= QUICK["detect_ms"] and figures.rto_ms == figures.stop_ms + QUICK["detect_ms"]
+    assert 0 < figures.stop_ms < figures.rto_ms - QUICK["detect_ms"]
     assert figures.mirrored_bytes < figures.wire_bytes
     assert figures.lag[0][0] == 0 and figures.lag_max >= figures.lag_at_failure
     assert {"PREPARING", "MIRRORING", "STOPPED"} <= figures.state_ms.keys()
@@ -62,15 +64,6 @@ def test_a_dead_site_loses_what_was_not_mirrored_and_nothing_else() -> None:
 @pytest.mark.parametrize("fault", ["source_broker", "destination_broker"])
 def test_a_broker_that_dies_on_the_way_breaks_no_rule(fault: str) -> None:
     assert outcome(seed=5, brokers=3, fault=fault).broken == []
-
-
-def test_a_rule_that_does_not_hold_is_told_and_the_run_ends_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = Experiment(ExperimentOptions(seed=1, **QUICK))  # type: ignore[arg-type]
-    holds = Experiment._holds
-    monkeypatch.setattr(Experiment, "_holds", lambda self, c, w: holds(self, c, w) and w.base_offset != 20)
-    found = experiment.run()
-    assert any(text.startswith("failover keeps a prefix: orders-") for text in found.broken)
-    assert any(text.startswith("what b acknowledged stays") for text in found.broken) or found.figures.acked_records
 
 
 def test_options_are_checked() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.kernel.names import as_names, few
+from kmirror.kernel.names import as_names, counted, few
 
 
 @pytest.mark.parametrize("given", [["a", "b"], ("a", "b"), {"a": 1, "b": 2}, (name for name in "ab")])
@@ -25,3 +25,8 @@ def test_few() -> None:
     assert few([], "topics") == "no topics"
     assert few(["a", "b"], "topics") == "a, b"
     assert few(list("abcdefg"), "topics") == "a, b, c, d, e and 2 more"
+
+
+def test_counted() -> None:
+    assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
+    assert [counted(number, "offset") for number in (0, 1, 2)] == ["0 offsets", "1 offset", "2 offsets"]

@@ -120,6 +120,7 @@ def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Pa
 
 def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: batch(2), 5: batch(offset=5)})
+    (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(["t 0 5"]))
     index = place / f"{0:020d}.timeindex"
     for harmless in (1, 5, 2**31 - 1):
         index.write_bytes((1000).to_bytes(8, "big") + harmless.to_bytes(4, "big"))
@@ -147,7 +148,7 @@ def at_offset(offset: int) -> bytes:
         ({10: batch(2, offset=9)}, 10, 0, 9, "below the segment's base offset 10"),
         ({0: at_offset(-1)}, 0, 0, -1, "below the segment's base offset 0"),
         ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
-        ({0: batch(), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
+        ({0: batch(5), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
         ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
         ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest offset that there can be"),
         ({0: batch() + batch(2, offset=2**31 - 1)}, 0, len(batch()), 2**31, "more than 2147483647 above"),

@@ -127,7 +127,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
             "goes on to offset 2, and the next one begins with 2",
         ),
         (
-            {0: messages(0), 5: messages(4, 2, codec=GZIP)},
+            {0: messages(0, 5), 5: messages(4, 2, codec=GZIP)},
             5,
             0,
             5,

@@ -26,12 +26,12 @@ def test_equal_logs_have_no_difference() -> None:
 @pytest.mark.parametrize(
     ("other", "offset", "field"),
     [
-        ([BATCHES[0], plain(2, 1, "x2"), BATCHES[2]], 2, "crc"),
-        ([BATCHES[0], plain(2, 0, "r2"), BATCHES[2]], 2, "partition_leader_epoch"),
-        ([BATCHES[0], plain(3, 1, "r2"), BATCHES[2]], 2, "base_offset"),
-        ([plain(0, 0, "r0"), BATCHES[1], BATCHES[2]], 0, "batch_length"),
+        ([BATCHES[0], plain(2, 1, "x2"), BATCHES[2]], 2, "record value"),
+        ([BATCHES[0], plain(2, 0, "r2"), BATCHES[2]], 2, "leader epoch"),
+        ([BATCHES[0], plain(3, 1, "r2"), BATCHES[2]], 2, "base offset"),
+        ([plain(0, 0, "r0"), BATCHES[1], BATCHES[2]], 0, "last offset"),
         ([BATCHES[0], BATCHES[1]], 5, "batch"),
-        ([BATCHES[0], BATCHES[2]], 2, "base_offset"),
+        ([BATCHES[0], BATCHES[2]], 2, "base offset"),
     ],
 )
 def test_the_first_difference_is_named(other: list[bytes], offset: int, field: str) -> None:
@@ -66,13 +66,13 @@ def test_messages_of_old_formats_count_as_a_batch_each() -> None:
 @pytest.mark.parametrize(
     ("other", "offset", "field"),
     [
-        ([legacy(0, 0, "r0", "x1"), *OLD[1:]], 1, "crc"),
-        ([legacy(0, 1, "r0", "r1"), *OLD[1:]], 0, "magic"),
-        ([OLD[0], legacy(3, 1, "r2", "r3", codec=GZIP), OLD[2]], 3, "last_offset"),
-        ([OLD[0], legacy(2, 1, "r2", "r3"), OLD[2]], 2, "last_offset"),
-        ([OLD[0], legacy(2, 1, "r2", "xyz", codec=GZIP), OLD[2]], 3, "batch_length"),
-        ([OLD[0], plain(3, 0, "r3"), OLD[2]], 3, "magic"),
-        ([OLD[0], OLD[2]], 3, "magic"),
+        ([legacy(0, 0, "r0", "x1"), *OLD[1:]], 1, "record value"),
+        ([legacy(0, 1, "r0", "r1"), *OLD[1:]], 0, "message format"),
+        ([OLD[0], legacy(3, 1, "r2", "r3", codec=GZIP), OLD[2]], 3, "offset"),
+        ([OLD[0], legacy(2, 1, "r2", "r3"), OLD[2]], 2, "offset"),
+        ([OLD[0], legacy(2, 1, "r2", "xyz", codec=GZIP), OLD[2]], 3, "record value"),
+        ([OLD[0], plain(3, 0, "r3"), OLD[2]], 3, "message format"),
+        ([OLD[0], OLD[2]], 3, "message format"),
         ([OLD[0], OLD[1]], 5, "batch"),
     ],
 )

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.logdir.partition import open_partition
 from kmirror.records.codecs import Compression
-from kmirror.spark.compare import Difference, Range, RangeResult, compare_ranges
+from kmirror.spark.compare import Difference, Range, RangeResult, Records, compare_ranges
 from kmirror.spark.folders import find_segments, split
+from tests.builders import batch_of
 from tests.sim.stage import legacy, plain
 
 LOG = [plain(0, 0, "r0", "r1"), plain(2, 1, "r2"), plain(5, 1, "r5"), plain(6, 1, "r6")]
@@ -49,7 +51,7 @@ def told(found: RangeResult) -> list[tuple[str, int, int]]:
 
 def test_equal_logs(logs: Logs) -> None:
     found = logs.compare(LOG, LOG)
-    assert (found.batches, found.bytes, found.differences, found.more) == (4, at(*LOG), [], 0)
+    assert (found.shares.common.batches, found.bytes, found.differences, found.more) == (4, at(*LOG), [], 0)
 
 
 def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
@@ -63,7 +65,12 @@ def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
         ("extra", 7, at(*other[:5])),
     ]
     assert [row.last_offset for row in found.differences] == [1, 2, 3, 5, 8]
-    assert found.batches == 2
+    shares = found.shares
+    assert (shares.common.batches, shares.differing.batches) == (2, 1)
+    assert (shares.only_expected.batches, shares.only_found.batches) == (1, 4)
+    field = found.differences[1]
+    assert (field.expected, field.found) == ("leader epoch 1", "leader epoch 2")
+    assert (field.within, field.byte, field.found_bytes[:2]) == ("batch", 15, "02")
 
 
 def test_a_checksum_that_is_wrong_on_both_sides_is_told_where_it_stands(logs: Logs) -> None:
@@ -87,7 +94,7 @@ def test_a_message_that_cannot_be_inflated_is_compared_by_its_header(logs: Logs)
 
 def test_another_message_format_is_said_before_all_else(logs: Logs) -> None:
     (row,) = logs.compare([legacy(0, 1, "r")], [plain(0, 0, "r")]).differences
-    assert (row.kind, row.expected, row.found) == ("field", "magic 1", "magic 2")
+    assert (row.kind, row.expected, row.found) == ("field", "message format 1", "message format 2")
 
 
 def test_behind_bytes_that_are_no_batch_nothing_is_compared(logs: Logs) -> None:
@@ -99,3 +106,28 @@ def test_behind_bytes_that_are_no_batch_nothing_is_compared(logs: Logs) -> None:
         (row,) = logs.compare(source, [LOG[0], garbage]).differences
         assert (row.kind, row.side, row.destination_position) == ("unreadable", "destination", at(LOG[0]))
         assert row.offset == 2, "where the source goes on"
+
+
+def test_the_byte_at_which_two_values_part_is_told(logs: Logs) -> None:
+    (row,) = logs.compare([LOG[0], plain(2, 1, "record")], [LOG[0], plain(2, 1, "recall")]).differences
+    assert (row.kind, row.expected, row.found) == ("field", "record value b'record'", "record value b'recall'")
+    assert (row.within, row.byte, row.expected_bytes, row.found_bytes) == ("value", 3, b"ord".hex(), b"all".hex())
+    assert "byte 3 of the value: 6f 72 64 on the source, 61 6c 6c on the destination" in str(row)
+
+
+def test_records_are_compared_over_whole_logs(logs: Logs, tmp_path: Path) -> None:
+    folders = []
+    for name, batches in (
+        ("a", [batch_of(b"r0", b"r1"), batch_of(b"r2", offset=2), batch_of(b"r5", offset=5)]),
+        ("b", [batch_of(b"r0", offset=7), batch_of(b"r1", b"r2", offset=8), batch_of(b"x5", offset=10)]),
+    ):
+        path = tmp_path / name / "t-0"
+        path.mkdir(parents=True)
+        (path / f"{0:020d}.log").write_bytes(b"".join(batches))
+        folders.append(open_partition(path))
+    (found,) = compare_ranges([Records(folders[0], folders[1], 3)])
+    assert (found.replica, found.shares.common.records, found.shares.differing.records) == (3, 3, 1)
+    (row,) = found.differences
+    assert (row.kind, row.offset, row.expected) == ("record", 5, "record value b'r5'")
+    assert row.found == "record value b'x5' at offset 10"
+    assert (row.within, row.byte) == ("value", 0)

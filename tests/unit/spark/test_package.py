@@ -66,7 +66,7 @@ WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from kmir
     ("arguments", "code", "message"),
     [
         ("sweep {file}", 1, "kmirror: pyspark is not installed: pip install 'kmirror[spark]'"),
-        ("spark-verify {sample} {sample}", 1, "kmirror: pyspark is not installed: pip install 'kmirror[spark]'"),
+        ("spark-verify {sample} {sample}", 2, "kmirror: pyspark is not installed: pip install 'kmirror[spark]'"),
         ("report {folder} -o x.html", 1, "kmirror: pyarrow is not installed: pip install 'kmirror[report]'"),
         ("sweep {file} --list", 0, "latency_ms=5 seed=0"),
         ("sweep {file} --only {run}", 0, '"status": "ok"'),

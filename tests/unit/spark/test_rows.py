@@ -11,9 +11,10 @@ from kmirror.log.committed import Committed
 from kmirror.records import RecordData, build_batch
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
+from kmirror.records.legacy import build_message_set
 from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, index_position, split
-from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, RowQuery, read_split
+from kmirror.spark.rows import COLUMNS, RECORD_COLUMNS, CorruptSegment, RowQuery, read_split
 from kmirror.spark.transactions import find_transactions
 from tests.builders import write_segment
 from tests.spark.consumed import ROOT, as_consumed, consumed
@@ -65,9 +66,10 @@ def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(rows, "read_columns", refuse)
     monkeypatch.setattr(Batch, "payload", refuse)
-    found = read(tmp_path, RowQuery(columns=("topic", "leaderEpoch", "batchOffset")))
+    found = read(tmp_path, RowQuery(columns=("topic", "leaderEpoch", "batchOffset", "file")))
     assert len(found) == 57
-    assert found[-1] == {"topic": "t", "leaderEpoch": 3, "batchOffset": 50}
+    last = {"topic": "t", "leaderEpoch": 3, "batchOffset": 50, "file": str(tmp_path / "t-0" / f"{0:020}.log")}
+    assert found[-1] == last
     with pytest.raises(AssertionError, match="a record was decoded"):
         read(tmp_path, RowQuery(columns=("offset",)))
 
@@ -127,3 +129,40 @@ def test_paths_are_folders_patterns_and_uris(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             find_segments(str(path))
+
+
+@pytest.mark.parametrize("level", COLUMNS)
+def test_each_row_of_each_level_names_its_file(tmp_path: Path, level: str) -> None:
+    partition(tmp_path, build_message_set([RecordData(b"k", b"v", (), 5)] * 2, magic=1), varied(2, 3))
+    write_segment(tmp_path / "t-0", varied(5, 4), base_offset=5)
+    files = [f"{tmp_path}/t-0/{base:020}.log" for base in (0, 5)]
+    for columns in (("file",), tuple(COLUMNS[level])):
+        found = [row["file"] for row in read(tmp_path, RowQuery(level=level, columns=columns), split_bytes=1)]
+        assert found == sorted(found)
+        assert sorted(set(map(str, found))) == files, columns
+    assert len(read(tmp_path, RowQuery(columns=("file",), offset_first=3, offset_end=6))) == 3
+
+
+@pytest.mark.parametrize("level", COLUMNS)
+def test_a_file_is_named_from_the_root_however_the_path_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    """Executors have other working directories, and a stream's checkpoint outlives this one."""
+    path = partition(tmp_path / "logs", varied(0, 1))
+    monkeypatch.chdir(tmp_path)
+    for given in ("logs", "logs/t-0", f"logs/t-0/{path.name}", "lo*", f"file:{tmp_path}/logs"):
+        (row,) = read(Path(given), RowQuery(level=level, columns=("file",)))
+        assert row["file"] == str(path), given
+
+
+def test_a_link_to_a_partition_has_its_own_name(tmp_path: Path) -> None:
+    path = partition(tmp_path, varied(0, 1))
+    link = tmp_path / "disk" / "renamed-3"
+    link.parent.mkdir()
+    link.symlink_to(path.parent)
+    (row,) = read(link, RowQuery(columns=("topic", "partition", "file")))
+    assert row == {"topic": "renamed", "partition": 3, "file": str(link / path.name)}
+
+
+def test_every_column_says_what_it_is() -> None:
+    assert all(column.doc and not column.doc.endswith(".") for level in COLUMNS.values() for column in level.values())

@@ -59,3 +59,9 @@ def test_a_plan_without_a_cluster_is_refused() -> None:
     raw = json.loads(draw(0, "full").to_json()) | {"clusters": [], "clients": [], "topics": {}}
     plan = Plan.from_json(json.dumps(raw))
     assert problem(plan) == "the plan has no cluster"
+
+
+def test_a_plan_in_which_nothing_is_done_is_not_called_clean() -> None:
+    raw = json.loads(draw(0, "full").to_json()) | {"clients": [], "steps": []}
+    found = problem(Plan.from_json(json.dumps(raw)))
+    assert found == "the plan has no client and no step: there would be nothing to judge"

@@ -1,0 +1,43 @@
+"""How does a command get its Spark, and how does it let go of it?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from kmirror.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def spark_session(
+    app: str, *, master: str | None, remote: str | None, configs: Mapping[str, str], ui: bool = True
+) -> Iterator[SparkSession]:
+    """Yield a session and stop it; what Spark raises in between is told in one line, as `SparkFailure`."""
+    from kmirror.spark.failures import in_one_line
+    from kmirror.spark.sessions import session
+
+    # Py4j logs a stack trace for Ctrl-C, and would set up logging for that.
+    logging.getLogger().addHandler(logging.NullHandler())
+    with in_one_line():
+        spark = session(app, master=master, remote=remote, ui=ui, quick_start=True, configs=configs)
+        try:
+            yield spark
+        finally:
+            with suppress(Exception):  # A server or a JVM that has gone needs no stop.
+                spark.stop()
+
+
+def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
+    """Return `KEY=VALUE` pairs as a mapping."""
+    pairs = {}
+    for text in confs:
+        key, found, value = text.partition("=")
+        if not found:
+            raise UsageError(f"--conf takes KEY=VALUE, not {text!r}")
+        pairs[key] = value
+    return pairs

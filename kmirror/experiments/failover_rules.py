@@ -1,0 +1,98 @@
+"""What became of what was acknowledged, and which rules does that break? Each function answers for one moment of a run.
+
+A rule that did not hold comes back as a line of text that begins with the rule's name and says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.committed import CommittedWalk
+from kmirror.log.partition_log import PartitionLog
+from kmirror.sim.workload import AckedBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The batches of a load in one log, by their keys."""
+
+    offsets: Mapping[bytes, int]
+    """Of all that is in the log, whether anybody sees it or not."""
+    read: frozenset[bytes]
+    """What a committed reader gets."""
+
+
+Contents = Mapping[TopicPartition, Content]
+
+
+def content(log: PartitionLog) -> Content:
+    """Return what `log`, which begins at offset 0, holds of a load."""
+    walk = CommittedWalk()
+    data = []
+    for batch in log.batches():
+        walk.add(batch)
+        if not batch.is_control:
+            data.append((next(batch.records()).key or b"", batch))
+    committed = walk.finish(log.log_end_offset)
+    return Content(
+        {key: batch.base_offset for key, batch in data},
+        frozenset(key for key, batch in data if not committed.hides(batch)),
+    )
+
+
+def missing(acked: Iterable[AckedBatch], contents: Contents) -> list[AckedBatch]:
+    """Return what a committed reader does not get of what was acknowledged."""
+    return [batch for batch in acked if batch.key not in contents[batch.tp].read]
+
+
+def transactions(acked: Iterable[AckedBatch]) -> dict[str, list[AckedBatch]]:
+    """Return the batches of each committed transaction."""
+    found: dict[str, list[AckedBatch]] = {}
+    for batch in acked:
+        if batch.transaction is not None:
+            found.setdefault(batch.transaction, []).append(batch)
+    return found
+
+
+def keeps_a_prefix(acked: Sequence[AckedBatch], contents: Contents) -> Iterator[str]:
+    """Of each log that was mirrored the failover leaves a beginning: nothing is missing below what is there."""
+    for tp, held in contents.items():
+        mine = [batch for batch in acked if batch.tp == tp and batch.base_offset >= 0]
+        gone = [batch.base_offset for batch in mine if held.offsets.get(batch.key) != batch.base_offset]
+        kept = [batch.base_offset for batch in mine if held.offsets.get(batch.key) == batch.base_offset]
+        if gone and kept and max(kept) > min(gone):
+            yield f"failover keeps a prefix: {tp} lacks {min(gone)} and has {max(kept)}"
+
+
+def is_whole_in_a_partition(acked: Iterable[AckedBatch], contents: Contents) -> Iterator[str]:
+    """A partition shows all records of a committed transaction or none (D29)."""
+    for name, batches in transactions(acked).items():
+        for tp in dict.fromkeys(batch.tp for batch in batches):
+            here = [batch for batch in batches if batch.tp == tp]
+            gone = missing(here, contents)
+            if gone and len(gone) < len(here):
+                yield f"a transaction is whole in a partition: {tp} shows {name} without {gone[0].base_offset}"
+
+
+def is_committed(uncommitted: Iterable[bytes], contents: Contents) -> Iterator[str]:
+    """Nobody reads a record of a transaction whose commit was not asked for."""
+    hidden = frozenset(uncommitted)
+    for tp, held in contents.items():
+        for key in sorted(held.read & hidden):
+            yield f"what is read was committed: {tp} offset {held.offsets[key]} was not"
+
+
+def stays(acked: Iterable[AckedBatch], contents: Contents, where: str) -> Iterator[str]:
+    """What was acknowledged in these partitions is there at the end."""
+    gone = missing((batch for batch in acked if batch.tp in contents), contents)
+    if gone:
+        yield f"what b acknowledged stays: {gone[0].tp} offset {gone[0].base_offset} is not on {where}"
+
+
+def is_decided(logs: Iterable[PartitionLog], where: str) -> Iterator[str]:
+    """No transaction is left open where nobody writes any more."""
+    for log in logs:
+        if log.last_stable_offset != log.log_end_offset:
+            yield f"nothing stays undecided: {where} {log}"

@@ -1,0 +1,275 @@
+"""In which field do two batches part, at which byte, and what stands there on either side?
+
+Rule 1: another format comes first; then offsets, leader epoch, producer and the rest of the header; then the first
+record that differs; then the checksum, the size, and a byte that no field has.
+Rule 2: the byte is counted in the batch, or in the key, value or header of a record: a record may be compressed, and
+the checksum differs wherever a value does.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Final, NamedTuple, TypeAlias
+
+from kmirror.errors import CorruptBatch
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.records.layout import MAGIC_V2, Buffer
+from kmirror.records.legacy import AnyBatch, LegacyBatch
+from kmirror.records.record import Record
+
+Value: TypeAlias = int | str | None
+"""What a field holds on one side: a number, or its value in words; None where there is none or it is not known."""
+BATCH: Final = "batch"
+"""The field of a `Parting` where one side has no batch."""
+NONE: Final = "none"
+"""What a side that has no batch has in its place."""
+_SHOWN_BYTES_MAX: Final = 32
+_BEFORE: Final = 8  # So many bytes are shown before the one at which long values part.
+_PLACE_BYTES: Final = 8
+
+# The fields of a batch's header, in the order in which a difference says most, each with what people call it; the
+# checksum comes after the records.
+_FIELDS: Final = {
+    "base_offset": "base offset",
+    "last_offset": "last offset",
+    "partition_leader_epoch": "leader epoch",
+    "producer_id": "producer id",
+    "producer_epoch": "producer epoch",
+    "base_sequence": "base sequence",
+    "record_count": "record count",
+    "base_timestamp": "base timestamp",
+    "max_timestamp": "max timestamp",
+}
+
+
+class Place(NamedTuple):
+    """The first byte that differs: its position in `within`, and what stands from there on, as hex digits.
+
+    `within` is `batch`, `key`, `value` or `header NAME`; a side that ends before the byte has no digits.
+    """
+
+    within: str
+    byte: int
+    expected: str
+    found: str
+
+    def words(self, one: str, other: str) -> str:
+        """Return the place in words, `one` and `other` being what the sides are called."""
+        return f"byte {self.byte} of the {self.within}: {_stands(self.expected, one)}, {_stands(self.found, other)}"
+
+
+def _stands(digits: str, side: str) -> str:
+    return f"{bytes.fromhex(digits).hex(' ')} on the {side}" if digits else f"the end on the {side}"
+
+
+class Parting(NamedTuple):
+    """Where two sequences part: the values of `field` on either side at an offset.
+
+    `field` is a field's name in words, or BATCH where one side has no batch: then the values are the offsets of the
+    one that is there, and NONE. `place` is None where one side has nothing, and where a field is decoded from bytes
+    that are compressed.
+    """
+
+    offset: int
+    field: str
+    expected: Value
+    found: Value
+    place: Place | None = None
+
+
+def part(expected: AnyBatch, found: AnyBatch) -> Parting:
+    """Say in what two batches differ that are not equal byte for byte."""
+    offset = min(header_offset(expected), header_offset(found))
+    if expected.magic != found.magic:
+        at = layout.MAGIC_AT
+        return Parting(offset, "message format", expected.magic, found.magic, _place(expected, found, at))
+    if isinstance(expected, LegacyBatch) or isinstance(found, LegacyBatch):
+        if expected.last_offset != found.last_offset:
+            return Parting(offset, "offset", expected.last_offset, found.last_offset, _place(expected, found, 0))
+        return _of_content(expected, found, offset)
+    for name, words in _FIELDS.items():
+        here, there = getattr(expected, name), getattr(found, name)
+        if here != there:
+            at = getattr(layout, _POSITIONS.get(name, f"{name.upper()}_AT"))
+            return Parting(offset, words, here, there, _place(expected, found, at))
+    if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte means nothing.
+        at = layout.ATTRIBUTES_AT
+        return Parting(offset, "attributes", _attributes(expected), _attributes(found), _place(expected, found, at))
+    return _of_content(expected, found, offset)
+
+
+_POSITIONS: Final = {"last_offset": "LAST_OFFSET_DELTA_AT", "partition_leader_epoch": "LEADER_EPOCH_AT"}
+
+
+def part_bytes(expected: AnyBatch, found: Buffer) -> Parting:
+    """Say in what bytes of the same size differ from a batch, as `part` does if they are one."""
+    try:
+        view = memoryview(found)
+        is_legacy = view[layout.MAGIC_AT] < MAGIC_V2
+        return part(expected, LegacyBatch(view) if is_legacy else Batch(view))
+    except CorruptBatch:
+        return _of_bytes(expected.view, found, header_offset(expected))
+
+
+def lacking(batch: AnyBatch, *, is_expected: bool) -> Parting:
+    """Say that only one side has a batch."""
+    values = (offsets(batch), NONE) if is_expected else (NONE, offsets(batch))
+    return Parting(header_offset(batch), BATCH, *values)
+
+
+# -- what lies behind the header -------------------------------------------------------------
+
+
+def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
+    """Return the first record that differs, or else the checksum, the size, or the byte."""
+    of_record = _of_records(expected, found)
+    if of_record is not None:
+        return of_record
+    if expected.crc != found.crc:
+        at = layout.CRC_AT if expected.magic >= MAGIC_V2 else layout.LOG_OVERHEAD
+        return Parting(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", _place(expected, found, at))
+    if expected.size_in_bytes != found.size_in_bytes:
+        at = layout.BATCH_LENGTH_AT
+        sizes = expected.size_in_bytes, found.size_in_bytes
+        return Parting(offset, "size in bytes", *sizes, _place(expected, found, at))
+    return _of_bytes(expected.view, found.view, offset)
+
+
+def _of_bytes(expected: Buffer, found: Buffer, offset: int) -> Parting:
+    at = first_byte(expected, found)
+    assert at is not None, "the batches are not equal"
+    values = (f"{expected[at]:#04x}", f"{found[at]:#04x}")
+    return Parting(offset, byte_field(at), *values, place_in("batch", expected, found, at))
+
+
+def _of_records(expected: AnyBatch, found: AnyBatch) -> Parting | None:
+    """Return the first difference between the records, None where there is none or they cannot be read."""
+    try:
+        for one, other in zip_longest(expected.records(), found.records()):
+            if one is None or other is None:
+                return None  # The counts differ only in batches that are cut.
+            where = part_records(one, other, is_offset_compared=True)
+            if where is not None:
+                return where if where.place is not None else where._replace(place=_in_records(expected, found))
+    except CorruptBatch:
+        pass
+    return None
+
+
+def _in_records(expected: AnyBatch, found: AnyBatch) -> Place | None:
+    """Return where the bytes of plain records part, None in compressed ones."""
+    if expected.compression is not Compression.NONE or found.compression is not Compression.NONE:
+        return None
+    start = layout.RECORDS_AT if expected.magic >= MAGIC_V2 else layout.ATTRIBUTES_AT
+    return _place(expected, found, start)
+
+
+def part_records(expected: Record, found: Record, *, is_offset_compared: bool = False) -> Parting | None:
+    """Say in what two records differ, None if they do not; their offsets may differ unless they are to be compared."""
+    offset = min(expected.offset, found.offset) if is_offset_compared else expected.offset
+    for name in ("offset", "timestamp") if is_offset_compared else ("timestamp",):
+        here, there = getattr(expected, name), getattr(found, name)
+        if here != there:
+            return Parting(offset, f"record {name}", here, there)
+    for name in ("key", "value"):
+        here, there = getattr(expected, name), getattr(found, name)
+        if here != there:
+            return Parting(offset, f"record {name}", *_excerpts(here, there), _place_of_value(name, here, there))
+    if expected.headers == found.headers:
+        return None
+    for number, (one, other) in enumerate(zip_longest(expected.headers, found.headers)):
+        if one != other:
+            if one is None or other is None or one[0] != other[0]:
+                names = [None if header is None else header[0] for header in (one, other)]
+                return Parting(offset, f"record header {number}", names[0], names[1])
+            values = one[1], other[1]
+            place = _place_of_value(f"header {one[0]}", *values)
+            return Parting(offset, f"record header {one[0]}", *_excerpts(*values), place)
+    raise AssertionError("headers that are not equal differ in one")
+
+
+# -- words -----------------------------------------------------------------------------------
+
+
+def first_byte(expected: Buffer, found: Buffer, start: int = 0) -> int | None:
+    """Return where two buffers differ first from `start` on, None if one begins the other."""
+    step = 1 << 12
+    end = min(len(expected), len(found))
+    for begin in range(start, end, step):
+        stop = min(begin + step, end)
+        if bytes(expected[begin:stop]) != bytes(found[begin:stop]):
+            return next(at for at in range(begin, stop) if expected[at] != found[at])
+    return None
+
+
+def place_in(within: str, expected: Buffer, found: Buffer, byte: int) -> Place:
+    """Return the place at a byte, with what stands from there on."""
+    digits = (bytes(data[byte : byte + _PLACE_BYTES]).hex() for data in (expected, found))
+    return Place(within, byte, *digits)
+
+
+def _place(expected: AnyBatch, found: AnyBatch, start: int) -> Place | None:
+    """Return the first byte of two batches that differs from position `start` on."""
+    at = first_byte(expected.view, found.view, start)
+    return None if at is None else place_in("batch", expected.view, found.view, at)
+
+
+def _place_of_value(within: str, expected: bytes | None, found: bytes | None) -> Place | None:
+    if expected is None or found is None:
+        return None
+    return place_in(within, expected, found, _parted_at(expected, found))
+
+
+def _parted_at(expected: bytes, found: bytes) -> int:
+    at = first_byte(expected, found)
+    return min(len(expected), len(found)) if at is None else at
+
+
+def _excerpts(expected: bytes | None, found: bytes | None) -> tuple[Value, Value]:
+    """Return both values as Python spells them; of long ones the part around the byte at which they part."""
+    at = 0 if expected is None or found is None else _parted_at(expected, found)
+    return _excerpt(expected, at), _excerpt(found, at)
+
+
+def _excerpt(value: bytes | None, at: int) -> Value:
+    if value is None:
+        return None
+    if len(value) <= _SHOWN_BYTES_MAX:
+        return repr(value)
+    start = max(0, min(at - _BEFORE, len(value) - _SHOWN_BYTES_MAX))
+    end = start + _SHOWN_BYTES_MAX
+    text = f"{'...' if start else ''}{value[start:end]!r}{'...' if end < len(value) else ''}"
+    return f"{text} ({len(value)} bytes)"
+
+
+def _attributes(batch: AnyBatch) -> str:
+    """Return what the attributes mean."""
+    bits = batch.attributes & layout.COMPRESSION_MASK
+    words = [Compression(bits).name.lower() if bits <= Compression.ZSTD else f"compression {bits}"]
+    words.append(batch.timestamp_type.name.lower())
+    flags = {
+        "transactional": layout.TRANSACTIONAL_FLAG,
+        "control": layout.CONTROL_FLAG,
+        "delete horizon": layout.DELETE_HORIZON_FLAG,
+        "bit 7": 0x80,
+    }
+    words += [name for name, flag in flags.items() if batch.attributes & flag]
+    return f"{batch.attributes & 0xFF:#04x} ({', '.join(words)})"
+
+
+def byte_field(at: int) -> str:
+    """Return what a byte is called in which no field has a part, or only one that is equal."""
+    return f"byte {at} of the batch"
+
+
+def header_offset(batch: AnyBatch) -> int:
+    """Return the offset that the header gives: the first, and in formats 0 and 1 the last."""
+    return batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
+
+
+def offsets(batch: AnyBatch) -> str:
+    """Return the offsets that the header gives, in words."""
+    first, last = header_offset(batch), batch.last_offset
+    return f"{first}-{last}" if batch.magic >= MAGIC_V2 else str(last)

@@ -1,0 +1,93 @@
+"""Which partitions of two folders are to be compared?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names, few
+from kmirror.logdir.checkpoints import read_folder_facts
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    holds_folders_alone,
+    is_log_dirs,
+    meant_instead,
+    open_partition,
+    partition_paths,
+)
+from kmirror.spec.topics import SYSTEM_TOPICS
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The partitions to compare, those that only one side has, and what was left out."""
+
+    both: list[tuple[PartitionFolder, PartitionFolder]]
+    only_left: list[PartitionFolder]
+    only_right: list[PartitionFolder]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(left.size for left, _ in self.both)
+
+
+def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = None, internal: bool = False) -> Pairs:
+    """Return what there is to compare in two partitions or two log folders.
+
+    `topics` picks; without it all are compared, internal ones only where `internal` says so. Raises `UsageError` where
+    a side has nothing to compare or no such topic, `FileFault` and `Unreadable` for the files of a log folder.
+    """
+    wanted = None if topics is None else as_names(topics)
+    are_logs = [is_log_dirs(path) for path in (left, right)]
+    if not any(are_logs):
+        return Pairs([(open_partition(left), open_partition(right))], [], [])
+    notes: list[str] = []
+    sides = []
+    for path, is_log in zip((left, right), are_logs, strict=True):
+        found = _partitions(path, notes) if is_log else {}
+        if is_log and not found:
+            raise UsageError(f"{path}: holds no log to compare{meant_instead(path)}")
+        sides.append(found)
+    if are_logs[0] != are_logs[1]:
+        one, other = (left, right) if are_logs[0] else (right, left)
+        raise UsageError(f"{one} is a log folder and {other} is none{meant_instead(other)}: give two of a kind")
+    for topic in wanted or ():
+        if not any(tp.topic == topic for side in sides for tp in side):
+            there = sorted({tp.topic for side in sides for tp in side})
+            raise UsageError(f"neither {left} nor {right} has the topic {topic!r}: they have {few(there, 'topics')}")
+
+    def is_wanted(tp: TopicPartition) -> bool:
+        return internal or tp.topic not in SYSTEM_TOPICS if wanted is None else tp.topic in wanted
+
+    here, there_ = (_chosen(side, is_wanted) for side in sides)
+    if not (here or there_):
+        raise UsageError(f"{left} and {right} hold internal topics alone: --internal compares them")
+    both = sorted(here.keys() & there_.keys())
+    return Pairs(
+        [(here[tp], there_[tp]) for tp in both],
+        [here[tp] for tp in sorted(here.keys() - there_.keys())],
+        [there_[tp] for tp in sorted(there_.keys() - here.keys())],
+        notes,
+    )
+
+
+def _chosen(
+    found: dict[TopicPartition, PartitionFolder], is_wanted: Callable[[TopicPartition], bool]
+) -> dict[TopicPartition, PartitionFolder]:
+    return {tp: folder for tp, folder in found.items() if is_wanted(tp)}
+
+
+def _partitions(top: Path, notes: list[str]) -> dict[TopicPartition, PartitionFolder]:
+    facts = read_folder_facts(top)
+    found = {}
+    for path in partition_paths(top):
+        if holds_folders_alone(path):
+            notes.append(f"{path}: left out, for it holds folders and no log")
+            continue
+        folder = open_partition(path, facts, may_be_empty=True)
+        found[folder.tp] = folder
+    return found

@@ -1,0 +1,212 @@
+"""Do two logs hold the same records, though in other batches and at other offsets, as a copy by MirrorMaker 2 does?
+
+Rule 1: records are compared in log order by timestamp, key, value and headers. Their offsets, batches, codecs, leader
+epochs and producers do not count, and control records are left out.
+Rule 2: where records differ the logs are looked through, a bounded number of records ahead, for the nearest pair that
+is equal; what stands before it differs, or is on one side alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.parting import NONE, part_records
+from kmirror.logdir.compare.cursor import LogCursor
+from kmirror.logdir.compare.results import Difference, PartitionResult, told
+from kmirror.logdir.faults import FileFault, Progress, fault_of
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.legacy import AnyBatch
+from kmirror.records.record import Record
+
+RECORD: Final = "record"
+"""The field of a difference where only one side has a record."""
+_AHEAD_MAX: Final = 1_000
+_AHEAD_BYTES_MAX: Final = 16 << 20
+_SHARED: Final = layout.COMPRESSION_MASK | layout.LOG_APPEND_TIME_FLAG
+
+_Content: TypeAlias = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+
+
+def _content(record: Record) -> _Content:
+    return record.timestamp, record.key, record.value, tuple(record.headers)
+
+
+def _size(record: Record) -> int:
+    return len(record.key or b"") + len(record.value or b"") + sum(len(v or b"") for _, v in record.headers)
+
+
+class _Side:
+    """The data records of one log from offset `first` on, of which the next ones can be looked at."""
+
+    def __init__(self, cursor: LogCursor, first: int, progress: Progress) -> None:
+        self._cursor = cursor
+        self._first = first
+        self._progress = progress
+        self._ahead: deque[Record] = deque()
+        self._batch: AnyBatch | None = None
+        """The batch whose records come next, None before one has been looked at."""
+        self._records: Iterator[Record] = iter(())
+
+    def whole_batch(self) -> AnyBatch | None:
+        """Return the batch whose first record comes next, None at the end and inside of one."""
+        if not self._ahead and self._batch is not None:
+            self._read()
+        if self._ahead:
+            return None
+        while (batch := self._cursor.batch()) is not None and batch.is_control:
+            self.skip(batch)
+        return batch
+
+    def skip(self, batch: AnyBatch) -> None:
+        """Pass a batch whose records are not looked at."""
+        self._cursor.skip(batch)
+        self._progress(len(batch.view))
+
+    def _read(self) -> bool:
+        """Look at the next record of the batch; False, and the batch is passed, if it has none."""
+        assert self._batch is not None, "there is a batch"
+        try:
+            record = next((record for record in self._records if record.offset >= self._first), None)
+        except CorruptBatch as error:
+            raise self._fault(error) from None
+        if record is None:
+            self.skip(self._batch)
+            self._batch = None
+            return False
+        self._ahead.append(record)
+        return True
+
+    def _fault(self, error: CorruptBatch) -> FileFault:
+        assert self._cursor.path is not None, "it stands at a batch"
+        return fault_of(error, self._cursor.path)
+
+    def _fetch(self) -> bool:
+        """Look at one record more; False at the end."""
+        while True:
+            if self._batch is None:
+                batch = self._cursor.batch()
+                if batch is None:
+                    return False
+                if batch.is_control:
+                    self.skip(batch)
+                    continue
+                try:
+                    self._batch, self._records = batch, batch.records()
+                except CorruptBatch as error:
+                    raise self._fault(error) from None
+            if self._read():
+                return True
+
+    def peek(self) -> Record | None:
+        """Return the next record, None at the end."""
+        return self._ahead[0] if self._ahead or self._fetch() else None
+
+    def take(self, count: int) -> None:
+        """Pass records that have been looked at."""
+        for _ in range(count):
+            self._ahead.popleft()
+
+    def look_ahead(self) -> deque[Record]:
+        """Return the next records, as many as may be kept in memory."""
+        kept = sum(map(_size, self._ahead))
+        while len(self._ahead) < _AHEAD_MAX and kept < _AHEAD_BYTES_MAX and self._fetch():
+            kept += _size(self._ahead[-1])
+        return self._ahead
+
+
+def compare_records(
+    left: LogCursor, right: LogCursor, firsts: tuple[int, int], result: PartitionResult, progress: Progress
+) -> None:
+    """Compare the records from where the cursors stand, and add to `result`; raises `FileFault`.
+
+    Records below `firsts`, the log start offsets, are not part of the logs.
+    """
+    here = _Side(left, firsts[0], progress)
+    there = _Side(right, firsts[1], lambda count: None)
+    shares = result.shares
+    while True:
+        same = _take_batch(here, there)
+        if same:
+            shares.common.records += same
+            continue
+        one, other = here.peek(), there.peek()
+        if one is None and other is None:
+            return
+        if one is not None and other is not None and _content(one) == _content(other):
+            here.take(1)
+            there.take(1)
+            shares.common.records += 1
+            continue
+        mine, theirs = _distance(here.look_ahead(), there.look_ahead())
+        if not result.differences:
+            result.differences.append(_difference(result, one, other, mine, theirs))
+        both = min(mine, theirs)
+        shares.differing.records += both
+        shares.only_expected.records += mine - both
+        shares.only_found.records += theirs - both
+        here.take(mine)
+        there.take(theirs)
+
+
+def _take_batch(here: _Side, there: _Side) -> int:
+    """Pass two batches that hold the same bytes of records, and return how many; 0 if the next ones do not."""
+    one, other = here.whole_batch(), there.whole_batch()
+    if not (isinstance(one, Batch) and isinstance(other, Batch)) or not _hold_the_same(one, other):
+        return 0
+    here.skip(one)
+    there.skip(other)
+    return one.record_count
+
+
+def _hold_the_same(one: Batch, other: Batch) -> bool:
+    """Return whether no record of two batches can differ, without reading one; False where that is not known."""
+    return (
+        one.record_count == other.record_count > 0
+        and one.base_timestamp == other.base_timestamp
+        and one.max_timestamp == other.max_timestamp
+        and not (one.attributes ^ other.attributes) & _SHARED
+        and one.batch_length == other.batch_length
+        and bytes(one.view[layout.RECORDS_AT :]) == bytes(other.view[layout.RECORDS_AT :])
+    )
+
+
+def _distance(mine: deque[Record], theirs: deque[Record]) -> tuple[int, int]:
+    """Return how many records stand before the nearest pair that is equal; all that were looked at without one."""
+    places: dict[_Content, int] = {}
+    for place, record in enumerate(theirs):
+        places.setdefault(_content(record), place)
+    best = len(mine), len(theirs)
+    for place, record in enumerate(mine):
+        if place >= sum(best):
+            break
+        found = places.get(_content(record))
+        if found is not None and place + found < sum(best):
+            best = place, found
+    return best
+
+
+def _difference(
+    result: PartitionResult, one: Record | None, other: Record | None, mine: int, theirs: int
+) -> Difference:
+    """Say how the next records differ, before as many as were counted on either side."""
+    tp = result.tp
+    if one is not None and other is not None and mine and theirs:
+        where = part_records(one, other)
+        assert where is not None, "they are not equal"
+        return told(tp, where, other.offset)
+    if one is not None and mine:
+        text = f"the left has the record at its offset {one.offset}, the right has not"
+        at = None if other is None else other.offset
+        return Difference(tp, one.offset, RECORD, one.offset, NONE, f"{text}{_more(mine)}", right_offset=at)
+    assert other is not None and theirs, "one side goes on"
+    text = f"the right has the record at its offset {other.offset}, the left has not"
+    at = other.offset if one is None else one.offset
+    return Difference(tp, at, RECORD, NONE, other.offset, f"{text}{_more(theirs)}", right_offset=other.offset)
+
+
+def _more(count: int) -> str:
+    return "" if count == 1 else f", nor the {count - 1} after it" if count < _AHEAD_MAX else ", nor those after it"

@@ -1,0 +1,119 @@
+"""May batches of a log have been compacted away?
+
+Asked of a log that has a hole between two segments: one that was never compacted has none. What a broker keeps about
+that may be gone: its cleaner writes down only what it cleaned itself, and a replica of a compacted log has holes that
+another broker's cleaner made. So three witnesses are heard: the cleaner's checkpoint, the configs in the metadata log
+where that is in the same folder, and the batches that are left.
+
+Not seen is a log that was compacted elsewhere, without a hole inside any segment, in a folder that has no metadata log.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from kmirror.errors import CorruptBatch, ProtocolError
+from kmirror.logdir.checkpoints import CLEANER_OFFSETS, read_offsets
+from kmirror.logdir.faults import FileFault, Unreadable
+from kmirror.logdir.mapped import mapped
+from kmirror.logdir.partition import PartitionFolder, read_partition
+from kmirror.logdir.segments import SWAP_SUFFIX, SegmentFile
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.keyed_records import decode_metadata_record
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
+from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+
+_COMPACTED_TOPICS: Final = (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC)
+_COMPACT: Final = "compact"
+# The config of a topic; behind "log." that of a broker, for all topics that have none.
+_POLICY: Final = "cleanup.policy"
+
+
+def why_compacted(folder: PartitionFolder) -> str | None:
+    """Return what shows that batches may have been compacted away, None if nothing does."""
+    topic, top = folder.tp.topic, Path(os.path.abspath(folder.path)).parent
+    if topic in _COMPACTED_TOPICS:
+        return "Kafka compacts this topic"
+    if folder.is_set_aside:
+        return "the broker set the folder aside, and where it was compacted is not written down any more"
+    if any(segment.path.suffix == SWAP_SUFFIX for segment in folder.segments):
+        return "a compaction was interrupted"
+    try:
+        if any(tp.topic == topic for tp in read_offsets(top / CLEANER_OFFSETS)):
+            return f"{CLEANER_OFFSETS} has the topic"
+    except FileFault:
+        return f"{CLEANER_OFFSETS} cannot be read"
+    if _has_been_cleaned(folder.segments):
+        return "records are missing inside its segments too, as after a compaction"
+    if topic != METADATA_TOPIC and _is_compacted_by_config(top, topic):
+        return f"{METADATA_TOPIC} has {_POLICY}={_COMPACT} for it"
+    return None
+
+
+def _has_been_cleaned(segments: list[SegmentFile]) -> bool:
+    """Return whether the batches show that the cleaner took some, or records out of them, or marked them."""
+    for segment in segments:
+        if not segment.size and segment is not segments[-1]:
+            return True  # A broker rolls no empty segment.
+        next_offset = segment.base_offset
+        with mapped(segment.path) as file:
+            try:
+                for batch in iter_any_batches(file.view):
+                    if _shows_cleaning(batch, next_offset):
+                        return True
+                    next_offset = batch.next_offset
+                    file.passed(batch.position)
+            except CorruptBatch:
+                pass  # The walk reports it; what comes after it is not known.
+    return False
+
+
+def _shows_cleaning(batch: AnyBatch, next_offset: int) -> bool:
+    if isinstance(batch, Batch):
+        is_whole = batch.record_count == batch.last_offset_delta + 1
+        return batch.base_offset > next_offset or not is_whole or batch.delete_horizon_ms is not None
+    if batch.compression is Compression.NONE:
+        return batch.last_offset > next_offset
+    offsets = [message.offset for message in batch.messages()]
+    # The first wrapper of a replica's log may begin below it.
+    return offsets[0] > next_offset or offsets[-1] - offsets[0] != len(offsets) - 1
+
+
+def _is_compacted_by_config(top: Path, topic: str) -> bool:
+    """Return whether any record of the metadata log in `top` tells brokers to compact the topic, now or once."""
+    path = top / f"{METADATA_TOPIC}-0"
+    if not path.is_dir():
+        return False
+    try:
+        logs = [segment.path for segment in read_partition(path).segments]
+    except (FileFault, Unreadable):
+        return False
+    return any(_compacts(log, topic) for log in [*path.glob("*.checkpoint"), *logs])
+
+
+def _compacts(log: Path, topic: str) -> bool:
+    """Return whether a record of this part of the metadata log says so; it ends where it cannot be read."""
+    with mapped(log) as file:
+        try:
+            for batch in iter_any_batches(file.view):
+                if isinstance(batch, LegacyBatch) or batch.is_control:
+                    continue
+                if any(_is_compacting(record.value, topic) for record in batch.records()):
+                    return True
+                file.passed(batch.position)
+        except (CorruptBatch, ProtocolError):
+            pass
+    return False
+
+
+def _is_compacting(value: bytes | None, topic: str) -> bool:
+    if value is None or _POLICY.encode() not in value:
+        return False
+    message = decode_metadata_record(value).message
+    if not isinstance(message, ConfigRecord) or _COMPACT not in (message.value or ""):
+        return False
+    return (message.name == _POLICY and message.resource_name == topic) or message.name == f"log.{_POLICY}"

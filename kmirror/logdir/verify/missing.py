@@ -1,0 +1,160 @@
+"""Which offsets of a log lie in no segment, and does anything on the disk say that something was there?
+
+A broker names the segment that it rolls by the log end, so the segments of a log follow each other without a hole until
+the cleaner takes batches out. Two things tell a lost segment from a compacted one:
+
+1. An index whose `.log` is gone. A broker that deletes a segment renames its files to `.deleted`, the `.log` first, so
+   a kill may leave an index beside a `.log.deleted`, until the next start. A clean shutdown leaves none.
+2. A hole in a log that was never compacted. The cleaner's checkpoint, the configs in the metadata log and the batches
+   that are left say whether it may have been: a replica of a compacted log has holes that its own cleaner did not make.
+
+Nothing else can witness against the cleaner. The records behind a producer's sequence, a marker, a row of a transaction
+index or an epoch may all have been compacted; and a transaction may have a marker and no record. A snapshot may lie in
+a hole, since each clean shutdown leaves one where the log ended; and a producer that it knows may have expired since,
+so that its last batch went too. In a log that was never compacted the hole itself says all that these could say.
+
+Whatever was below the first segment may have been deleted by retention. Above the last batch, snapshots and epochs say
+how far the log went, unless the broker was killed while it cut it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from kmirror.log.epochs import EpochEntry
+from kmirror.log.state_files import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    file_name,
+    offset_in,
+    offset_of,
+)
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
+from kmirror.logdir.faults import Gap, Tally, offsets_in_words, reading
+from kmirror.logdir.partition import PartitionFolder, snapshots_of
+from kmirror.logdir.segments import DELETED_SUFFIX, SWAP_SUFFIX
+
+_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+
+
+class MissingSegments:
+    """What the files of a partition's folder say about segments that are not there; `tally` gets faults and gaps.
+
+    The folder is listed when this is made: before the walk, so that what a running broker adds does not count.
+    """
+
+    def __init__(self, folder: PartitionFolder, tally: Tally) -> None:
+        self._folder, self._tally = folder, tally
+        self._orphans = _orphans_of(folder)
+        self._snapshots = snapshots_of(folder.path)
+        self._is_killed = folder.recovery_point is not None
+        self._why_compacted: str | None = None
+        self._was_asked = False
+
+    def below(self, base_offset: int, epochs: list[EpochEntry]) -> None:
+        """Judge what may have been below `base_offset`, with which the first segment begins."""
+        orphan = self._orphan(0, base_offset)
+        if orphan is not None:
+            self._no_log(*orphan, orphan[0], base_offset)
+        elif epochs and epochs[0].start_offset < base_offset:
+            first = epochs[0]
+            reason = (
+                f"{LEADER_EPOCH_CHECKPOINT} begins epoch {first.epoch} there, and whether retention deleted "
+                "the first segment cannot be told"
+            )
+            self._gap(first.start_offset, base_offset, reason)
+
+    def between(self, path: Path, position: int, end_offset: int, base_offset: int) -> None:
+        """Judge the offsets from `end_offset`, where the segment at `path` ends, to the next segment's base offset."""
+        orphan = self._orphan(end_offset, base_offset)
+        if orphan is not None:
+            self._no_log(*orphan, end_offset, base_offset)
+            return
+        if not self._was_asked:
+            from kmirror.logdir.verify.compacted import why_compacted  # Most logs have no hole, and load less.
+
+            self._was_asked, self._why_compacted = True, why_compacted(self._folder)
+        if self._why_compacted is not None:
+            self._gap(end_offset, base_offset, self._why_compacted)
+            return
+        reason = (
+            f"no segment holds {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "
+            "ever compacted: a segment is missing"
+        )
+        self._tally.fault(path, reason, position, end_offset)
+
+    def above(self, end_offset: int, epochs: list[EpochEntry]) -> None:
+        """Judge what may have been from `end_offset` on, where the log ends."""
+        orphan = self._orphan(end_offset, None)
+        if orphan is not None:
+            path = self._folder.path / orphan[1]
+            reason = f"there is no {file_name(orphan[0], LOG_SUFFIX)}, and the log ends at {end_offset}"
+            self._tally.fault(path, reason, offset=orphan[0])
+        for offset, path in self._snapshots:
+            if offset > end_offset:
+                self._beyond(path, offset, end_offset, f"a snapshot at offset {offset}")
+        # The file of epochs may lag when the log was cut right before the shutdown.
+        is_whole = self._folder.closed_at == end_offset
+        if epochs and epochs[-1].start_offset > end_offset and not is_whole:
+            epoch, start = epochs[-1]
+            self._beyond(
+                self._folder.path / LEADER_EPOCH_CHECKPOINT, start, end_offset, f"epoch {epoch} begins at {start}"
+            )
+
+    def _beyond(self, path: Path, offset: int, end_offset: int, told: str) -> None:
+        if self._is_killed:
+            reason = f"{path.name}: {told}, and a broker that is killed while it cuts the log leaves it so"
+            self._gap(end_offset, offset, reason)
+        else:
+            self._tally.fault(path, f"{told}, and the log ends at {end_offset}", offset=end_offset)
+
+    def _no_log(self, orphan_offset: int, name: str, start: int, end: int) -> None:
+        log, offsets = file_name(orphan_offset, LOG_SUFFIX), offsets_in_words(start, end - 1)
+        reason = f"there is no {log}, and no segment holds {offsets}"
+        self._tally.fault(self._folder.path / name, reason, offset=start)
+
+    def _gap(self, start: int, end: int, reason: str) -> None:
+        self._tally.gaps.append(Gap(self._folder.path, start, end - 1, reason))
+
+    def _orphan(self, start: int, end: int | None) -> tuple[int, str] | None:
+        """Return the first index without a `.log` from offset `start` up to `end`, and its offset."""
+        for offset, name in self._orphans:
+            if start <= offset and (end is None or offset < end) and self._is_orphan(offset, name):
+                return offset, name
+        return None
+
+    def _is_orphan(self, offset: int, name: str) -> bool:
+        """Look again: a running broker may have been deleting the segment when the folder was listed."""
+        log = self._folder.path / file_name(offset, LOG_SUFFIX)
+        is_gone = (self._folder.path / name).exists() and not log.exists()
+        is_deleted = not self._folder.clean_shutdown and log.with_name(log.name + DELETED_SUFFIX).exists()
+        return is_gone and not is_deleted
+
+
+def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:
+    """Return the base offsets for which there is an index and no `.log`, each with the name of one index, in order."""
+    logs: set[int] = set()
+    indexes: dict[int, str] = {}
+    with reading(folder.path):
+        names = sorted(os.listdir(folder.path))
+    for name in names:
+        offset = offset_in(name)
+        if offset is None:
+            continue
+        if name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX)):
+            logs.add(offset)
+        elif any(offset_of(name, suffix) is not None for suffix in _INDEX_SUFFIXES):
+            indexes.setdefault(offset, name)
+    # A start that is killed may have deleted the `.log` of a segment that a swap file replaces, and not yet the rest.
+    swapped_from = min(
+        (segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX), default=None
+    )
+    return [
+        (offset, name)
+        for offset, name in sorted(indexes.items())
+        if offset not in logs and (swapped_from is None or offset < swapped_from)
+    ]

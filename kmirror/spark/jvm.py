@@ -1,0 +1,58 @@
+"""How is Spark's JVM started so that it says nothing on our stderr, and what did it say?
+
+A JVM greets with its modules and log levels, and logs an error that reaches us as an exception as well. All of it goes
+to a file that has no name, from which `reason_told` takes the reason where an exception has none. Who sets
+`spark.log.level` wants to see the log, and gets it on stderr.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from typing import IO, Any, Final
+
+LOG_LEVEL: Final = "spark.log.level"
+_TAIL_BYTES_MAX: Final = 64 << 10
+_THROWN: Final = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.+)$")
+_LOGGED: Final = re.compile(r"^[\d:/ ]+ERROR (?:[\w$.]+: )?(.+)$")
+
+_said: list[IO[bytes]] = []
+"""The file of the JVM that this process has started, if it has: there is one for a process at most."""
+
+
+def start_quietly(settings: Mapping[str, str]) -> None:
+    """Start the JVM with these settings, unless this process has one; raises what pyspark raises."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf()
+    for name, value in settings.items():
+        conf.set(name, value)
+    file = tempfile.TemporaryFile()  # noqa: SIM115  # The JVM writes to it as long as this process lives.
+    _said[:] = [file]
+    launch: Any = launch_gateway  # Pyspark gives it no types.
+    gateway = launch(conf, {"stdout": file, "stderr": file})
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def reason_told() -> str | None:
+    """Return the last reason that the JVM gave for an error, None if it gave none."""
+    lines = _tail().splitlines()
+    for pattern in (_LOGGED, _THROWN):
+        found = [match[1] for line in lines if (match := pattern.match(line))]
+        if found:
+            return found[-1] if pattern is _LOGGED else found[0]
+    said = [line for line in lines if line.startswith(("Error", "Unrecognized", "Invalid"))]
+    return said[0] if said else None
+
+
+def _tail() -> str:
+    if not _said:
+        return ""
+    file = _said[0]
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _TAIL_BYTES_MAX))
+    return file.read().decode("utf-8", "replace")

@@ -1,0 +1,105 @@
+"""What do `verify` and loading say of a log folder that lost a segment?
+
+Each segment of each partition is taken away in turn, from a copy, once alone and once with all files that bear its base
+offset, if there is a byte in it. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
+named, "silent" that the folder passes as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import UsageError
+from kmirror.logdir.faults import FileFault, Gap, Tally
+from kmirror.logdir.load import read_log_dirs
+from kmirror.logdir.partition import partition_paths
+from kmirror.logdir.verify.partition import open_job, verify
+
+METADATA = "__cluster_metadata-0"
+VERDICTS = ("found", "gap", "silent")
+
+
+class Removal(NamedTuple):
+    """A segment that was taken away: "first", "middle" or "last" of its partition; the verdicts of both walks."""
+
+    partition: str
+    base_offset: int
+    place: str
+    with_files: bool
+    verified: str
+    loaded: str | None  # None where the topic is the cluster's own, which loading leaves out.
+
+
+def remove_each(top: Path, work: Path) -> Iterator[Removal]:
+    """Yield what is said of each removal from the partitions of `top`; copies are made in `work`."""
+    for original in partition_paths(top):
+        bases = sorted(int(path.stem) for path in original.glob("*.log"))
+        for base in bases if len(bases) > 1 else ():
+            for with_files in (False, True):
+                if with_files and not (original / f"{base:020d}.log").stat().st_size:
+                    continue  # The cleaner left nothing in it that could be missed.
+                folder = _copy(original, work)
+                before = judge(folder)
+                for path in folder.glob(f"{base:020d}.*" if with_files else f"{base:020d}.log"):
+                    path.unlink()
+                place = "first" if base == bases[0] else "last" if base == bases[-1] else "middle"
+                verified = _verdict(before, judge(folder))
+                yield Removal(original.name, base, place, with_files, verified, _load(folder, before[1]))
+                shutil.rmtree(work)
+
+
+def _copy(original: Path, work: Path) -> Path:
+    work.mkdir()
+    for path in original.parent.iterdir():
+        if path.is_file():
+            shutil.copyfile(path, work / path.name)
+        elif path.name in (METADATA, original.name):
+            shutil.copytree(path, work / path.name, copy_function=shutil.copyfile)
+    return work / original.name
+
+
+def judge(folder: Path) -> tuple[set[str], set[Gap]]:
+    """Return the faults and the gaps that `verify` finds in a partition's folder, or in a log folder."""
+    faults: list[FileFault] = []
+    tally = Tally(faults.append)
+    verify(open_job(folder, tally), tally)
+    return {str(fault) for fault in faults}, set(tally.gaps)
+
+
+def _verdict(before: tuple[set[str], set[Gap]], after: tuple[set[str], set[Gap]]) -> str:
+    return "found" if after[0] - before[0] else "gap" if after[1] - before[1] else "silent"
+
+
+def _load(folder: Path, gaps_before: set[Gap]) -> str | None:
+    try:
+        (files,) = read_log_dirs(folder).partitions.values()
+    except FileFault:
+        return "found"
+    except UsageError:
+        return None
+    return "gap" if set(files.gaps) - gaps_before else "silent"
+
+
+def is_told(one: Removal) -> bool:
+    """Return whether no more is said of this removal than can be: what the cleaner may have done is a gap."""
+    if one.loaded not in (one.verified, None):
+        return False
+    if one.place == "first":
+        return True  # Retention may have deleted it.
+    is_compacted = any(word in one.partition for word in ("compact", "__consumer_offsets", "__transaction_state"))
+    return one.verified == "found" or (one.verified == "gap" and is_compacted)
+
+
+def table(removals: Iterable[Removal]) -> str:
+    """Return the verdicts of `verify` in numbers, a line for each kind of removal."""
+    counts = Counter((one.place, one.with_files, one.verified) for one in removals)
+    lines = [f"{'segment':8} {'taken':16} {'found':>6} {'gap':>6} {'silent':>6}"]
+    for place in ("first", "middle", "last"):
+        for with_files in (False, True):
+            told = " ".join(f"{counts[place, with_files, verdict]:6}" for verdict in VERDICTS)
+            lines.append(f"{place:8} {'with its files' if with_files else 'alone':16} {told}")
+    return "\n".join(lines)

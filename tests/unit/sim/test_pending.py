@@ -1,0 +1,150 @@
+"""Orders that are looked at later: what came of them, why they still wait, and who may begin them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kmirror.errors import KafkaError, SimulationFailure, UsageError
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.facts import BrokerFenced, OrderAnswered, OrderSent, StateEntered
+from kmirror.sim.mirror import Mirror
+from kmirror.sim.pending import Pending
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import TOPIC
+
+
+def mirrored(**configs: str) -> tuple[Mirror, Cluster]:
+    """Return a mirror from a to b that has caught up, and b."""
+    simulation = Simulation(7)
+    a, b = (Cluster(simulation, name, configs=configs) for name in "ab")
+    a.start()
+    b.start()
+    a.create_topic(TOPIC)
+    a.produce(TOPIC, 0, [b"one"])
+    mirror = Mirror("m", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics([TOPIC])
+    mirror.catch_up()
+    return mirror, b
+
+
+def test_a_topic_is_created_while_the_run_goes_on() -> None:
+    with Simulation(1) as simulation, Cluster(simulation, "a") as a:
+        pending = a.begin_create_topic(TOPIC, 2)
+        assert not pending.is_done and TOPIC not in a.topics()
+        assert repr(pending) == "<Pending topic orders in a: waits: leaders of its partitions>"
+        simulation.run_for(span_s=1)
+        assert pending.is_done and pending.waits_for == "" and pending.error is None
+        assert len(a.partitions([TOPIC])) == 2
+        pending.result()
+        assert repr(pending) == "<Pending topic orders in a: done>"
+
+
+def test_what_was_refused_is_told_when_it_is_looked_at() -> None:
+    with Simulation(1) as simulation, Cluster(simulation, "a") as a:
+        a.create_topic(TOPIC)
+        again = a.begin_create_topic(TOPIC)
+        simulation.run_for(span_s=1)
+        assert isinstance(again.error, KafkaError) and again.error.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        with pytest.raises(KafkaError, match="TOPIC_ALREADY_EXISTS"):
+            again.result()
+        assert again.is_done and "failed: " in repr(again)
+        answer = a.begin_order(CreateTopicsRequest(topics=[])).result()
+        assert isinstance(answer, CreateTopicsResponse)
+
+
+def test_a_failover_says_which_session_it_waits_for() -> None:
+    """A broker that is dead and not fenced yet is the coordinator, or in an ISR: nothing is decided without it."""
+    mirror, b = mirrored()
+    simulation = b.simulation
+    b.kill(2)
+    ends = b.session_ends_s(2)
+    assert ends is not None and ends > simulation.elapsed_s
+    failover = mirror.begin_fail_over()
+    simulation.run_for(span_s=3)
+    assert not failover.is_done
+    assert failover.waits_for.startswith("orders-0 (")
+    assert failover.waits_for.endswith(f"; broker 2 of b does not run, and its session ends at {ends:.3f} s")
+    rows = failover.result()
+    assert [row.state for row in rows] == [MirrorState.STOPPED]
+    assert simulation.elapsed_s > ends and b.session_ends_s(2) is None
+    [fenced] = simulation.facts(BrokerFenced)
+    stopped = simulation.facts(StateEntered)[-1]
+    assert ends * 1000 <= fenced.at_ms <= stopped.at_ms < simulation.elapsed_s * 1000
+
+
+def test_a_broker_that_is_not_heard_from_is_waited_for_too() -> None:
+    """Out of its controller's reach, and killed and back: it may not register before its former session has ended."""
+    _, b = mirrored()
+    simulation = b.simulation
+    line = simulation.line("b-1", "b-controller")
+    line.take_down()
+    b.kill(2)
+    b.restart(2)
+    simulation.run_for(span_s=5)
+    first, second = b.awaited_sessions()
+    assert re.fullmatch(r"broker 1 of b is not heard from, and its session ends at \d+\.\d{3} s", first)
+    assert second.startswith("broker 2 of b is not heard from")
+    line.bring_up()
+    simulation.run_until(b.is_settled)
+    assert b.awaited_sessions() == []
+
+
+def test_a_wait_that_is_in_vain_says_what_for_and_is_given_up() -> None:
+    mirror, b = mirrored()
+    b.kill(2)
+    failover = mirror.begin_fail_over()
+    with pytest.raises(SimulationFailure, match=r"waited 2 virtual .* orders-0 \(.*broker 2 of b does not run"):
+        failover.result(within_s=2)
+    assert failover.waits_for == "" and "given up" in repr(failover)
+    with pytest.raises(UsageError, match="the failover of mirror m was given up"):
+        failover.result()
+    b.kill(CONTROLLER_ID)
+    assert b.session_ends_s(2) is None and b.awaited_sessions() == []
+
+
+def test_an_order_can_be_begun_by_what_cannot_wait() -> None:
+    """The operator orders the failover a second after the line goes down, and a broker dies when it is ordered."""
+    mirror, b = mirrored()
+    simulation, begun = b.simulation, list[Pending[object]]()
+    done: list[float] = []
+
+    def order() -> None:
+        failover = mirror.begin_fail_over()
+        failover.on_done(lambda pending: done.append(simulation.elapsed_s))
+        begun.append(failover)
+
+    simulation.line("a", "b").take_down()
+    down_at = simulation.elapsed_s
+    simulation.at(down_at + 1, order)
+    watch = simulation.on(OrderSent, lambda seen: b.kill(3))
+    simulation.run_until(lambda: bool(begun) and begun[0].is_done)
+    watch.cancel()
+    assert len(done) == 1 and done[0] > down_at + 1
+    begun[0].on_done(lambda pending: done.append(0.0))
+    assert done[1:] == [0.0], "at once if it is done"
+    sent, answered = simulation.facts(OrderSent)[-1], simulation.facts(OrderAnswered)[-1]
+    assert isinstance(sent.fact.request, RemoveTopicsFromMirrorRequest)
+    assert (sent.cluster, sent.node, sent.fact.number) == ("b", "b-client", answered.fact.number)
+    assert sent.at_us == round((down_at + 1) * 1_000_000) < answered.at_us
+
+
+def test_orders_that_are_under_way_at_the_same_time_are_told_apart() -> None:
+    with Simulation(2) as simulation, Cluster(simulation, "a") as a:
+        a.kill(CONTROLLER_ID)
+        pending = [a.begin_create_topic(name) for name in ("one", "two", "three")]
+        simulation.run_for(span_s=3)
+        assert not any(each.is_done for each in pending)
+        a.restart(CONTROLLER_ID)
+        for each in pending:
+            each.result()
+        assert a.topics() == ["one", "three", "two"]
+        numbers = [seen.fact.number for seen in simulation.facts(OrderAnswered)]
+        assert sorted(numbers) == [seen.fact.number for seen in simulation.facts(OrderSent)] == [1, 2, 3]
