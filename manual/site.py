@@ -16,7 +16,8 @@ SITE = ROOT / "build/manual"
 # What users import from. Messages have a page of their own, for there are hundreds; so have error codes and configs.
 PUBLIC_MODULES = (
     "kmirror.sim.simulation", "kmirror.sim.cluster", "kmirror.sim.mirror", "kmirror.sim.producer",
-    "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
+    "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.facts", "kmirror.sim.watching", "kmirror.sim.pending",
+    "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
     "kmirror.sim.history.run", "kmirror.sim.history.plan", "kmirror.sim.history.verdict",
     "kmirror.sim.history.story", "kmirror.sim.history.shrink",
     "kmirror.kernel.ids", "kmirror.kernel.uuid",

@@ -41,7 +41,9 @@ def left(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a broker that was written to, cleaned, restarted, written to again, and shut down cleanly."""
     top = tmp_path_factory.mktemp("left") / "data"
     with LogFolder(top) as folder:
-        topics = {name: Topic(Uuid.from_ints(7, n), configs, {0: 0}) for n, (name, configs) in enumerate(TOPICS.items())}
+        topics = {
+            name: Topic(Uuid.from_ints(7, n), configs, {0: 0}) for n, (name, configs) in enumerate(TOPICS.items())
+        }
         finish(folder, topics, now_ms=time.time_ns() // 1_000_000)
     partitions = [TopicPartition(name, 0) for name in TOPICS]
     for _ in range(2):
