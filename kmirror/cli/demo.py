@@ -18,11 +18,12 @@ from rich.table import Table
 
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
+from kmirror.kernel.rng import SEED_MAX
 from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
-from kmirror.report.recorder import Recorder
+from kmirror.report.timeline import write_page
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16
@@ -30,7 +31,6 @@ REMEDY = "copy the folder again from a broker that was shut down cleanly, or cho
 FINAL_ROWS_MAX = 100
 STAGES = 5
 PIPED_WIDTH = 140
-SEED_MAX = (1 << 64) - 1
 
 
 class Screen(Observer):
@@ -186,14 +186,6 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
         raise UsageError(f"{error}; {REMEDY}") from None
 
 
-def write_page(file: Path, text: str) -> None:
-    """Write a page; `UsageError` if it cannot be written."""
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror or error}") from None
-
-
 @click.command("demo")
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
 @click.option(
@@ -226,10 +218,9 @@ def command(
             for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
                 screen.say(line)
         demo = Demo(logs, seed=seed, faults=faults, observer=screen)
-        recorder = None if html is None else Recorder(demo)
         report = demo.run()
-    if html is not None and recorder is not None:
-        write_page(html, demo_page(report, recorder.recording))
+    if html is not None:
+        write_page(html, demo_page(report, demo.simulation))
     if output == "json":
         click.echo(json.dumps(report.as_json()))
     else:

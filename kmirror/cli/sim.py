@@ -13,13 +13,12 @@ from pathlib import Path
 
 import click
 
-from kmirror.cli.demo import SEED_MAX
 from kmirror.cli.refusing import refusing
 from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
 from kmirror.cli.sim_spark import on_spark
 from kmirror.errors import UsageError
-from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.plan_check import problem
+from kmirror.experiments.plan_file import read_plan
+from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.history.profiles import PROFILES
 from kmirror.sim.history.shrink import RUNS_MAX
 from kmirror.sim.history.verdict import Exit
@@ -122,19 +121,3 @@ def check_target(file: Path | None) -> None:
         raise UsageError(f"{file}: is a folder")
     if file is not None and not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.absolute().parent}")
-
-
-def read_plan(file: Path) -> Plan:
-    """Return the plan in a file; `UsageError` says in one line why there is none, or why it cannot be run."""
-    try:
-        plan = Plan.from_json(file.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except KeyError as error:
-        raise UsageError(f"{file}: is not a plan: it has no {error.args[0]!r}") from None
-    except (ValueError, TypeError, AttributeError) as error:
-        raise UsageError(f"{file}: is not a plan: {' '.join(str(error).split())}") from None
-    wrong = problem(plan)
-    if wrong is not None:
-        raise UsageError(f"{file}: {wrong}")
-    return plan

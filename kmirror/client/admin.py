@@ -12,13 +12,20 @@ from dataclasses import dataclass
 from kmirror.client.backoff import Backoff
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.client.requester import Requester
+from kmirror.errors import UsageError
+from kmirror.kernel.arguments import shown
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
@@ -31,6 +38,14 @@ REPEATED = (
     ErrorCode.THROTTLING_QUOTA_EXCEEDED,
 )
 """Nothing was done, so the request is repeated. All other errors are handed over, even those that are retriable."""
+ORDERS = (
+    AddTopicsToMirrorRequest,
+    CreateMirrorRequest,
+    CreateTopicsRequest,
+    IncrementalAlterConfigsRequest,
+    RemoveTopicsFromMirrorRequest,
+)
+"""What every broker takes and forwards to the controller."""
 OnAnswer = Callable[[Instant, Message | ErrorCode], None]
 """Gets the answer, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT where there is none."""
 
@@ -71,9 +86,15 @@ class Admin:
     def ask(self, now: Instant, body: Message, on_answer: OnAnswer, *, version_min: int = 0) -> None:
         """Send `body` until it is answered or `default.api.timeout.ms` is over; call `on_answer` once.
 
+        Raises UsageError for a request that is none of `ORDERS`, or that does not encode.
+
         It gets UNSUPPORTED_VERSION if a broker does not serve the API in `version_min` or above: the others are not
         asked then.
         """
+        if not isinstance(body, ORDERS):
+            known = ", ".join(kind.__name__ for kind in ORDERS)
+            raise UsageError(f"no order is carried out with {shown(body)}; there are {known}")
+        body.encode(body.MAX_VERSION)  # What no version can carry is told now, and not as silence at the end.
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND
         self._orders[self._count] = _Order(body, version_min, until, on_answer)

@@ -122,7 +122,7 @@ class Consumer:
         self._sessions: dict[Endpoint, FetchSession] = {}
         self._doubtful: dict[str, None] = {}
         """Topics whose leaders must be looked up again."""
-        self._after_refresh: list[Callable[[Instant], None]] = []
+        self._after_refresh: list[Callable[[Instant, bool], None]] = []
 
     # -- rounds -------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class Consumer:
         names = list(topics)
         self._doubtful.update(dict.fromkeys(names))
         found = Round()
-        self._find_leaders(now, names, found, lambda later: on_round(later, found))
+        self._find_leaders(now, names, [], found, lambda later: on_round(later, found))
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic, as far as is known."""
@@ -148,7 +148,7 @@ class Consumer:
         def ask(later: Instant) -> None:
             self._ask_offsets(later, wanted, spec, found, lambda last: on_round(last, found))
 
-        self._find_leaders(now, [tp.topic for tp in wanted], found, ask)
+        self._find_leaders(now, [tp.topic for tp in wanted], wanted, found, ask)
 
     def poll(
         self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
@@ -167,26 +167,45 @@ class Consumer:
                 self.positions.setdefault(tp, Position(offset))
             self._fetch(later, wanted, wait_ms, found, lambda last: on_round(last, found))
 
-        self._find_leaders(now, [tp.topic for tp in wanted], found, begin)
+        self._find_leaders(now, [tp.topic for tp in wanted], wanted, found, begin)
 
     # -- leaders ------------------------------------------------------------------------------
 
-    def _find_leaders(self, now: Instant, topics: Iterable[str], found: Round, then: Callable[[Instant], None]) -> None:
-        names = list(dict.fromkeys(topics))
-        if not any(name in self._doubtful or not self._is_led(name) for name in names):
+    def _find_leaders(
+        self,
+        now: Instant,
+        topics: Iterable[str],
+        partitions: Iterable[TopicPartition],
+        found: Round,
+        then: Callable[[Instant], None],
+    ) -> None:
+        """Look topics up if something is not known, and go on; what does not exist is refused.
+
+        `partitions` are those of the topics that are to be asked for; a topic may have grown since it was looked up.
+        """
+        names, wanted = list(dict.fromkeys(topics)), list(partitions)
+        if not self._beyond(wanted) and not any(name in self._doubtful or not self._is_led(name) for name in names):
             then(now)
             return
 
-        def go_on(later: Instant) -> None:
+        def go_on(later: Instant, answered: bool) -> None:
             for name in names:
                 error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing else ErrorCode.NONE
                 error = self.cluster.refused.get(name, error)
                 if name in self.cluster.missing or (error and not error.retriable):
                     found.refusals.append(Refusal(name, error))
+            if answered:
+                beyond = self._beyond(wanted)
+                found.refusals += (Refusal(tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for tp in beyond)
             then(later)
 
         self._after_refresh.append(go_on)
         self.cluster.refresh(now, names)
+
+    def _beyond(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return those whose topic is known, and has no partition of that number."""
+        topics = self.cluster.topics
+        return [tp for tp in partitions if tp.topic in topics and not 0 <= tp.partition < topics[tp.topic].partitions]
 
     def _is_led(self, topic: str) -> bool:
         partitions = self.partitions_of(topic)
@@ -197,7 +216,7 @@ class Consumer:
             self._doubtful.clear()
         waiting, self._after_refresh = self._after_refresh, []
         for then in waiting:
-            then(now)
+            then(now, answered)
 
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[TopicPartition]]:
         found: dict[Endpoint, list[TopicPartition]] = {}

@@ -16,6 +16,7 @@ from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.client.transactions import OnDone, State, TransactionManager
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -25,7 +26,7 @@ from kmirror.protocol.gen.produce_response import PartitionProduceResponse, Prod
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
-from kmirror.records.record import RecordData
+from kmirror.records.record import RecordData, check_records
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -146,7 +147,11 @@ class Producer:
         self.transactions.init(now, on_done)
 
     def send(self, now: Instant, tp: TopicPartition, records: Sequence[RecordData], on_delivery: OnDelivery) -> None:
-        """Send a batch and call `on_delivery` once; raise UsageError without a producer id or an open transaction."""
+        """Send a batch and call `on_delivery` once.
+
+        UsageError without a producer id or an open transaction, or for records that no producer sends.
+        """
+        self.checked(tp, records)
         if self.is_idempotent and self.transactions.producer_id < 0:
             raise UsageError("an idempotent producer needs an id before it sends")
         if self.configs.transactional_id is not None and self.transactions.state is not State.IN_TRANSACTION:
@@ -165,6 +170,24 @@ class Producer:
                 self._send_all(later)
 
         self.transactions.add_partitions(now, [tp], on_added)
+
+    def checked(self, tp: TopicPartition, records: Sequence[RecordData]) -> Sequence[RecordData]:
+        """Return `records`; raise UsageError for the first that cannot be sent to `tp`, and where there is none.
+
+        Broken records are found here, and not when a leader is known and a batch is made of them. As for Kafka's
+        producer no timestamp is below 0.
+        """
+        where = arguments.partition(tp)
+        try:
+            check_records(records)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        if not records:
+            raise UsageError(f"{where}: a batch without records cannot be sent")
+        for number, row in enumerate(records):
+            if row[3] is not None and row[3] < 0:
+                raise UsageError(f"{where}: record {number}: a timestamp is never negative, as {row[3]} is")
+        return records
 
     def _drop(self, now: Instant, tp: TopicPartition, error: ErrorCode) -> None:
         """End the waiting batches of a partition that were never sent, with `error`."""

@@ -24,6 +24,7 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import Compared, Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster
+from kmirror.sim.facts import BrokerFenced, NodeKilled, NodeStarted, Seen
 from kmirror.sim.faults import FaultPlan
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
@@ -163,11 +164,12 @@ class Demo:
         self._began = self.simulation.world.now
         self.a = Cluster(self.simulation, "a", logs=logs, configs=CONFIGS)
         self.b = Cluster(self.simulation, "b", configs=CONFIGS)
+        self._line = self.simulation.line(self.a, self.b)
         self._killers = {
             cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)
         }
         self._cuts: list[tuple[str, LogCut]] = []
-        self.simulation.world.on_fact.append(self._on_fact)
+        self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
         self.topics: list[str] = []
         self.partitions: list[TopicPartition] = []
 
@@ -176,6 +178,7 @@ class Demo:
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
+        self._tell_of_nodes()
         self.topics = self.a.topics()
         everything = self.a.partitions(self.topics)
         self.partitions = [tp for tp in everything if tp in self._logs.partitions]
@@ -192,9 +195,18 @@ class Demo:
         self.report.events = world.events
         return self.report
 
-    def _on_fact(self, process: str, fact: object) -> None:
-        if isinstance(fact, LogCut):
-            self._cuts.append((process, fact))
+    def _tell_of_nodes(self) -> None:
+        """Say of each node when it dies, is fenced and is back: until it is fenced others wait for it."""
+
+        def say(seen: Seen[object], text: str) -> None:
+            self.observer.say(f"{seen.at_ms / 1000:.3f} s: {text}")
+
+        simulation = self.simulation
+        simulation.on(NodeKilled, lambda seen: say(seen, f"{seen.node} is killed"))
+        simulation.on(NodeStarted, lambda seen: say(seen, f"{seen.node} is started"))
+        simulation.on(
+            BrokerFenced, lambda seen: say(seen, f"{seen.cluster}-{seen.fact.broker_id} is fenced: {seen.fact.why}")
+        )
 
     def _begin(self, title: str) -> None:
         self.report.stages.append(Stage(self.simulation.world.elapsed_us // MILLISECOND, title))
@@ -219,7 +231,7 @@ class Demo:
         self._write_while_mirroring()
         mirror.catch_up(within_s=PATIENCE_SECONDS)
         self._begin("Failing over: the line is down, and a has records that b does not have")
-        self.simulation.line(self.a, self.b).take_down()
+        self._line.take_down()
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
@@ -249,7 +261,7 @@ class Demo:
         before = {tp: list(self._leader(self.a, tp).any_batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
-        self.simulation.line(self.a, self.b).bring_up()
+        self._line.bring_up()
         mirror = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         mirror.create()
         mirror.add_topics(self.topics)
@@ -411,9 +423,7 @@ class Demo:
         if not self._faults:
             return
         cluster = self._rng.choice(clusters)
-        victim = self._killers[cluster.name].strike()
-        if victim is not None:
-            self.observer.say(f"broker {victim} of cluster {cluster.name} is going to be killed and restarted")
+        self._killers[cluster.name].strike()
 
 
 def first_lost(before: Sequence[AnyBatch], after: PartitionLog, end: int) -> int:

@@ -77,8 +77,7 @@ class Experiment:
             "min.insync.replicas": "1" if options.brokers < 3 else "2",
         }
         self.a, self.b = (
-            Cluster(self.simulation, name, brokers=options.brokers, replication_factor=3, configs=configs)
-            for name in ("a", "b")
+            Cluster(self.simulation, name, brokers=options.brokers, configs=configs) for name in ("a", "b")
         )
         self.figures = Figures()
         self.broken: list[str] = []
@@ -363,5 +362,11 @@ class Experiment:
 
 
 def run(options: ExperimentOptions) -> Outcome:
-    """Return the outcome of the run that `options` name; the same options give the same digest."""
+    """Return the outcome of the run that `options` name; the same options give the same digest.
+
+    UsageError for options of which no run can be made.
+    """
+    problem = options.problem()
+    if problem is not None:
+        raise UsageError(problem)
     return Experiment(options).run()

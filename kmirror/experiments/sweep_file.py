@@ -35,6 +35,7 @@ from typing import Any
 from kmirror import __version__
 from kmirror.errors import UsageError
 from kmirror.experiments.failover_options import OPTION_NAMES, ExperimentOptions
+from kmirror.kernel.arguments import shown
 from kmirror.kernel.rng import Rng
 
 KEYS = ("name", "seeds", "draws", "fixed", "grid", "random")
@@ -74,7 +75,9 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:
-    """Return the runs of a sweep file's content."""
+    """Return the runs of a sweep file's content; `UsageError` for what is none."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"a sweep is a table of keys, such as [grid], not {shown(table)}")
     for key in table:
         if key not in KEYS:
             raise UsageError(f"unknown key {key!r}{_hint(key, KEYS)}")

@@ -92,9 +92,14 @@ def partition(value: object) -> TopicPartition:
 
 def partitions(values: object) -> list[TopicPartition]:
     """Return some TopicPartitions as a list; one alone is not taken for many."""
-    if isinstance(values, TopicPartition | str | bytes) or not isinstance(values, Iterable):
-        raise UsageError(f"partitions are a list of TopicPartition, not {shown(values)}")
-    return [partition(each) for each in values]
+    return [partition(each) for each in items("partitions", values, "TopicPartition")]
+
+
+def items(name: str, values: object, what: str) -> list[Any]:
+    """Return several things as a list; text, bytes and named tuples are one thing, though they can be iterated."""
+    if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
+        raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
+    return list(values)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

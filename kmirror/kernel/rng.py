@@ -11,6 +11,8 @@ from collections.abc import MutableSequence, Sequence
 from typing import TypeVar
 
 _MASK = (1 << 64) - 1
+SEED_MAX = _MASK
+"""Numbers begin with 64 bits, so that no two seeds from 0 to this one name the same run."""
 T = TypeVar("T")
 
 

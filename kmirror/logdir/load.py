@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.errors import UsageError
+from kmirror.kernel.arguments import callback, shown, whole_number
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.uuid import Uuid
@@ -107,8 +108,12 @@ def read_log_dirs(
     `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
     for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
-    folder = Path(path)
+    folder = _checked_path(path)
     picked = None if topics is None else as_names(topics)
+    if progress is not None:
+        callback("progress", progress)
+    if memory_limit is not None:
+        whole_number("memory_limit", memory_limit, 0)
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
@@ -136,6 +141,13 @@ def read_sample(topics: Collection[str] | None = None) -> LogDirs:
     """
     with resources.as_file(resources.files("kmirror.logdir") / "sample") as folder:
         return read_log_dirs(folder, topics=topics)
+
+
+def _checked_path(path: object) -> Path:
+    """Return the path; raises `UsageError` for what is none, such as an empty text, which would be the folder `.`."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise UsageError(f"a folder is named by a path, not by {shown(path)}; {_ADVICE}")
+    return Path(path)
 
 
 def _list_folder(folder: Path) -> list[str]:

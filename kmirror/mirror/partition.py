@@ -40,6 +40,15 @@ class StateEntered:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducersReset:
+    """A leader wrote a MIRROR_PID_RESET at the end of a stop: from here on no producer is known."""
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReasonChanged:
     """A leader waits for something else than before in its present state, or with an empty reason for nothing (D38)."""
 

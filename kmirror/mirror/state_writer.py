@@ -73,12 +73,18 @@ class StateWriter:
         listed = still_uncut(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
+        writing = f"the mirror's coordinator has to take state {state.name}"
+        if state is not MirrorState.FAILED:  # There the reason of the failure stands.
+            mp.reason = writing
+            self._context.note_reason(mp)
         write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_present(mp):
                 return
             mp.busy = False
+            if mp.reason == writing:
+                mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
                 mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
             if error:

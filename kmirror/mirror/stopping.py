@@ -25,7 +25,7 @@ from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
 from kmirror.mirror.epoch_bumps import bump
 from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.log_cuts import cut
-from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.partition import MirrorPartition, ProducersReset
 from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
@@ -211,8 +211,11 @@ class Stopping:
         except LogAppendError as error:  # For instance a max.message.bytes below the size of this batch.
             self._context.retry_later(now, mp, f"producer reset: {error}")
             return
-        self._context.note(mp, f"producer reset at offset {info.first_offset}, leader epoch {partition.leader_epoch}")
+        fact = ProducersReset(mp.tp, info.first_offset, partition.leader_epoch)
+        self._context.note(mp, f"producer reset at offset {fact.offset}, leader epoch {fact.leader_epoch}", fact)
         mp.busy = True
+        mp.reason = f"not every member of the ISR has the producer reset at {fact.offset}"
+        self._context.note_reason(mp)
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_current(mp, MirrorState.STOPPING):

@@ -6,13 +6,15 @@ Positions in time are milliseconds, and `end` is the last one of the page; a lan
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 
-from kmirror.report.recorder import StateChange
+from kmirror.kernel.ids import TopicPartition
 
 WIDTH = 1000
 HALF = 19
+STRIP = 4
 GAP = 3
 LANE = 2 * HALF + GAP + 4
 AXIS = 34
@@ -41,9 +43,20 @@ svg { width: 100%; height: auto; display: block; } svg text { font: 11px system-
 .ink { fill: CanvasText; } .grid { stroke: CanvasText; stroke-opacity: .18; } .stage { stroke: CanvasText;
 stroke-opacity: .45; stroke-dasharray: 3 3; } .idle { fill: CanvasText; fill-opacity: .13; }
 .gone { fill: #d1495b; fill-opacity: .28; } .in { fill: #fff; } .loss { fill: #d1495b; font-weight: 600; }
+.key { line-height: 1.9; }
 .key span { padding: .1rem .5rem; margin-right: .4rem; color: #fff; border-radius: 4px; font-size: .8rem;
-white-space: nowrap; } ol { padding-left: 1.6rem; } #trace pre { max-height: 34rem; overflow: auto; }
+white-space: nowrap; } ol { padding-left: 1.6rem; } #facts pre { max-height: 34rem; overflow: auto; }
 """
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """A partition of a cluster came to a state."""
+
+    cluster: str
+    tp: TopicPartition
+    at_ms: int
+    state: str
 
 
 def key_of(states: Container[str]) -> str:
@@ -102,6 +115,15 @@ def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
+    )
+
+
+def strip(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
+    """Return a strip along the lower edge of where a bar stands: something that goes on besides."""
+    left, width = x_of(start, end), max(x_of(until - start, end), 1)
+    return (
+        f'<rect x="{left:.1f}" y="{y + HALF - STRIP}" width="{width:.1f}" height="{STRIP}" {look}>'
+        f"<title>{escape(title)}</title></rect>"
     )
 
 

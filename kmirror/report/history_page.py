@@ -16,6 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
+    StateChange,
     axis,
     bar,
     in_bar,
@@ -28,7 +29,6 @@ from kmirror.report.drawing import (
     y_of,
 )
 from kmirror.report.page import page, table
-from kmirror.report.recorder import StateChange
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.shrink import first_anomaly

@@ -14,6 +14,8 @@ from kmirror.client.admin import Admin
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.errors import KafkaError
+from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     Effect,
@@ -153,11 +155,15 @@ class Client:
         return box[0]
 
     def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
-        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer."""
+        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer.
+
+        KafkaError, with REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, if there is none; UsageError for what is no order.
+        """
         return self.begin_order(endpoints, body).result()
 
     def begin_order(self, endpoints: Sequence[Endpoint], body: Message) -> Pending[Message]:
         """Give an order to a cluster, and go on."""
+        instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
     def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Script[Message]:
@@ -178,5 +184,6 @@ class Client:
         answer: Message | ErrorCode = yield ask
         self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):
-            raise self._world.failure(f"{body.NAME} was not answered: {answer.name}")
+            text = f"{body.NAME} was not carried out: {answer.name}: {answer.text}"
+            raise KafkaError(answer, f"{text} ({self._world.moment})")
         return answer

@@ -7,6 +7,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -18,6 +19,7 @@ from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
@@ -37,8 +39,11 @@ from kmirror.sim.files import ClusterFiles, files_of
 from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
+from kmirror.sim.target import unknown_partition
 from kmirror.sim.world import START
+from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import FEATURES, MIRROR_VERSION
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import IsolationLevel
 
@@ -46,6 +51,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 CONTROLLER_ID = 100
+REPLICATION_FACTOR = 3
+"""If a cluster has as many brokers, and nothing else was asked for."""
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+MIRROR_VERSIONS = next((row.minimum, row.maximum) for row in FEATURES if row.name == MIRROR_VERSION)
 STOP_WITHIN_S = 310
 
 
@@ -53,7 +62,8 @@ class Cluster:
     """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
-    is -1) unless `configs` says otherwise.
+    is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
+    unless `replication_factor` says how many. UsageError for arguments of which no cluster can be made.
     """
 
     def __init__(
@@ -62,20 +72,33 @@ class Cluster:
         name: str,
         *,
         brokers: int = 3,
-        replication_factor: int = 3,
+        replication_factor: int | None = None,
         logs: Logs | None = None,
         configs: Mapping[str, str] | None = None,
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
+        arguments.instance("simulation", simulation, Simulation)
+        arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
+        if replication_factor is None:
+            replication_factor = min(REPLICATION_FACTOR, brokers)
+        arguments.whole_number("mirror_version", mirror_version, *MIRROR_VERSIONS)
+        arguments.member("on_failure", on_failure, OnFailure)
+        if not hasattr(authorizer, "authorize"):
+            raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
+        if logs is not None and not hasattr(logs, "partitions"):
+            raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
         self.simulation = simulation
-        self.name = name
-        self.replication_factor = min(replication_factor, brokers)
+        self.name = checked_name(name)
+        self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
         self.broker_ids = tuple(range(1, brokers + 1))
+        self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {CONTROLLER_ID: f"{name}-controller"}
+        self._check_free(f"{name}-client")
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
         kept = {} if logs is None else {"log.retention.ms": "-1"}
-        self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **(configs or {})}
+        set_here = {} if configs is None else checked_configs(configs)
+        self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
@@ -95,7 +118,7 @@ class Cluster:
         world = simulation.world
         for node_id in nodes:
             world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id))
-        self.client = Client(world, f"{name}-client", name)
+        self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
 
     def __repr__(self) -> str:
@@ -115,8 +138,27 @@ class Cluster:
     # -- nodes --------------------------------------------------------------------------------
 
     def process(self, node_id: int) -> str:
-        """Return the name of a node's process."""
-        return f"{self.name}-controller" if node_id == CONTROLLER_ID else f"{self.name}-{node_id}"
+        """Return the name of a node's process; UsageError if the cluster has no such node."""
+        try:
+            return self._processes[node_id]
+        except (KeyError, TypeError):
+            brokers = f"brokers {_listed(self.broker_ids)} and controller {CONTROLLER_ID}"
+            raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
+
+    def _check_free(self, client: str) -> None:
+        """Refuse a name under which something in this simulation would be two things."""
+        taken = {*self.simulation.cluster_names, *self.simulation.world.processes}
+        for name in (self.name, *self._processes.values(), client):
+            if name in taken:
+                text = f"there is a {name!r} in this simulation already: give cluster {self.name!r} another name"
+                raise UsageError(text)
+
+    @property
+    def client(self) -> Client:
+        """Return the client through which scripts speak to the cluster; UsageError before the first `start`."""
+        if not self._starts:
+            raise UsageError(f"cluster {self.name} was not started: use it in a `with` block, or call start()")
+        return self._client
 
     def endpoint(self, node_id: int) -> Endpoint:
         return Endpoint(self.process(node_id), 9093 if node_id == CONTROLLER_ID else 9092)
@@ -155,8 +197,15 @@ class Cluster:
         return records
 
     def start(self) -> None:
-        """Start every node and wait until each partition has a leader and a full ISR."""
+        """Start every node and wait until each partition has a leader and a full ISR.
+
+        UsageError if one runs already: `stop` and the end of a `with` block end all, `restart` starts one.
+        """
         world = self.simulation.world
+        running = [node_id for node_id in self._processes if self.runs(node_id)]
+        if running:
+            text = f"cluster {self.name} was started already, and of its nodes run {_listed(running)}"
+            raise UsageError(f"{text}: restart(node_id) starts one that ended, stop() ends them all")
         world.start(self.process(CONTROLLER_ID))
         for broker_id in self.broker_ids:
             world.start(self.process(broker_id))
@@ -165,8 +214,11 @@ class Cluster:
     def stop(self, node_id: int | None = None) -> None:
         """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
 
-        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them.
+        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them. UsageError if the
+        node that is named does not run.
         """
+        if node_id is not None:
+            self._check_runs(node_id)
         nodes = (*self.broker_ids, CONTROLLER_ID) if node_id is None else (node_id,)
         for each in nodes:
             if self.runs(each) or each == node_id:
@@ -179,7 +231,11 @@ class Cluster:
                 )
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
-        """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""
+        """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`.
+
+        UsageError if it does not run.
+        """
+        self._check_runs(node_id)
         self.simulation.world.kill(self.process(node_id))
         if power_cut:
             rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
@@ -187,15 +243,30 @@ class Cluster:
             self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
 
     def restart(self, node_id: int) -> None:
+        """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
+        if self.runs(node_id):
+            raise UsageError(f"{self.process(node_id)} runs already: kill({node_id}) or stop({node_id}) comes first")
+        if node_id not in self._starts:
+            raise UsageError(f"cluster {self.name} was not started: start() starts all of its nodes")
         self.simulation.world.start(self.process(node_id))
+
+    def _check_runs(self, node_id: int) -> None:
+        if not self.runs(node_id):
+            what = f"restart({node_id}) starts it" if node_id in self._starts else "start() starts the cluster"
+            raise UsageError(f"{self.process(node_id)} does not run: {what}")
 
     def runs(self, node_id: int) -> bool:
         return self.simulation.world.runs(self.process(node_id))
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
-        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused."""
-        tp = TopicPartition(topic, partition)
-        return Producer(self).send({tp: [RecordData(value=value) for value in values]})[tp]
+        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused.
+
+        A value of None is a null; keys and headers go with `Producer.send`.
+        """
+        tp = TopicPartition(arguments.text("topic", topic), partition)
+        return Producer(self).send(
+            {tp: [RecordData(value=value) for value in arguments.items("values", values, "bytes")]}
+        )[tp]
 
     def read(
         self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
@@ -204,20 +275,24 @@ class Cluster:
         return read(self, tp, isolation)
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic and wait until each partition has a leader; KafkaError if refused."""
+        """Create a topic and wait until each partition has a leader; KafkaError if refused.
+
+        -1 partitions are as many as `num.partitions` says.
+        """
         self.begin_create_topic(topic, partitions, configs=configs).result()
 
     def begin_create_topic(
         self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
     ) -> Pending[None]:
         """Have a topic created, and go on; it is done when each partition has a leader."""
+        set_here = {} if configs is None else arguments.texts("configs", configs)
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
                     name=topic,
                     num_partitions=partitions,
                     replication_factor=self.replication_factor,
-                    configs=[CreatableTopicConfig(name=n, value=v) for n, v in (configs or {}).items()],
+                    configs=[CreatableTopicConfig(name=n, value=v) for n, v in set_here.items()],
                 )
             ]
         )
@@ -241,7 +316,11 @@ class Cluster:
         )
 
     def order(self, request: Message) -> Message:
-        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
+        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says.
+
+        KafkaError with REQUEST_TIMED_OUT if nobody can, as while the controller is down; UsageError for a request
+        that the controller does not decide: `client.call` sends any other to one broker.
+        """
         return self.client.order(self._servers(), request)
 
     def begin_order(self, request: Message) -> Pending[Message]:
@@ -269,8 +348,10 @@ class Cluster:
 
     @property
     def controller(self) -> Controller:
+        """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
+        self._check_runs(CONTROLLER_ID)
         node = self.simulation.world.processes[self.process(CONTROLLER_ID)].node
-        assert isinstance(node, Controller), "the controller does not run"
+        assert isinstance(node, Controller), node
         return node
 
     @property
@@ -283,8 +364,12 @@ class Cluster:
         return self._image if newest is None or not newest.is_open else newest.image
 
     def broker(self, broker_id: int) -> Broker:
+        """Return a broker's node; UsageError while it is down."""
+        if broker_id == CONTROLLER_ID:
+            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+        self._check_runs(broker_id)
         node = self.simulation.world.processes[self.process(broker_id)].node
-        assert isinstance(node, Broker), f"broker {broker_id} of {self.name} does not run"
+        assert isinstance(node, Broker), node
         return node
 
     def session_ends_s(self, broker_id: int) -> float | None:
@@ -298,13 +383,23 @@ class Cluster:
         return None if ends_at is None else (ends_at - START) / SECOND
 
     def awaited_sessions(self) -> list[str]:
-        """Say of each broker that does not run, and counts as alive still, when its session ends."""
-        ends = {b: self.session_ends_s(b) for b in self.broker_ids if not self.runs(b)}
-        return [
-            f"broker {broker_id} of {self.name} does not run, and its session ends at {end:.3f} s"
-            for broker_id, end in ends.items()
-            if end is not None
-        ]
+        """Say when the session ends of each broker that counts as alive and does not run, or is not heard from.
+
+        A broker that was killed and started again is not heard from until its former session has ended.
+        """
+        found = []
+        for broker_id in self.broker_ids:
+            end = self.session_ends_s(broker_id)
+            if end is None:
+                continue
+            configs = self.controller.context.configs
+            session_ms = configs.integer("broker.session.timeout.ms")
+            silent_s = self.simulation.elapsed_s - (end - session_ms / 1000)
+            is_silent = silent_s > 2 * configs.integer("broker.heartbeat.interval.ms") / 1000
+            if is_silent or not self.runs(broker_id):
+                how = "is not heard from" if self.runs(broker_id) else "does not run"
+                found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
+        return found
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""
@@ -315,18 +410,23 @@ class Cluster:
         return [self.endpoint(b) for b in self.living()]
 
     def leader(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition at its leader, or None while it has none that knows of it."""
-        image = self.image.partition(tp)
+        """Return the partition at its leader, or None while it has none that knows of it.
+
+        None too while there is no such topic, so that a script can wait for one that a mirror makes.
+        """
+        image = self.image.partition(arguments.partition(tp))
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
         partition = self.broker(image.leader).parts.replicas.led(tp)
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
-        """Return the partition at every living replica."""
+        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
         found = {}
-        image = self.image.partition(tp)
-        for broker_id in () if image is None else image.replicas:
+        image = self.image.partition(arguments.partition(tp))
+        if image is None:
+            raise unknown_partition(self, tp)
+        for broker_id in image.replicas:
             if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
                 found[broker_id] = p
         return found
@@ -357,6 +457,28 @@ class Cluster:
                 if leader is None or leader.log.high_watermark != leader.log.log_end_offset:
                     return False
         return True
+
+
+def checked_name(name: object) -> str:
+    """Return a cluster's name; UsageError for one that cannot be part of its brokers' addresses."""
+    if not NAME.fullmatch(arguments.text("name", name)):
+        raise UsageError(f"a cluster's name is part of its brokers' addresses: letters, digits, ., _, -; not {name!r}")
+    return str(name)
+
+
+def checked_configs(configs: object) -> dict[str, str]:
+    """Return the static configs of every node; UsageError, in Kafka's words, for a key or a value it does not take."""
+    values = arguments.texts("configs", configs)
+    for name, value in values.items():
+        problem = problem_with(Scope.BROKER, name, value)
+        if problem is None:
+            continue
+        row = known(Scope.TOPIC).get(name)
+        hint = arguments.nearest(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
+        if row is not None and row.broker_key not in (None, name):
+            hint = f": it is a topic's config, and what holds for all topics is {row.broker_key}"
+        raise UsageError(f"{problem}{hint}")
+    return values
 
 
 def _listed(ids: Sequence[int]) -> str:

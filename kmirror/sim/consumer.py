@@ -14,13 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from kmirror.client import consumer as client
 from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, FetchedRecords, OnRound, Position, Round
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.target import Target
+from kmirror.sim.target import Target, check_target
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 PAUSE: Duration = 100 * MILLISECOND
 READ_TIMEOUT_MS = 60_000
+RESETS = (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
+OFFSET_MAX = (1 << 63) - 1
 
 
 class Consumer:
@@ -34,6 +37,16 @@ class Consumer:
         auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST,
         consumer_timeout_ms: int = 1_000,
     ) -> None:
+        """Raise UsageError for topics that are no texts, and for settings that are none."""
+        check_target(cluster)
+        for topic in topics:
+            arguments.text("a topic", topic)
+        arguments.member("isolation", isolation, IsolationLevel)
+        if auto_offset_reset not in RESETS:
+            raise UsageError(
+                f"auto_offset_reset is OffsetSpec.EARLIEST or OffsetSpec.LATEST, not {auto_offset_reset!r}"
+            )
+        arguments.whole_number("consumer_timeout_ms", consumer_timeout_ms, 0)
         self._cluster = cluster
         self._topics = topics
         self._isolation = isolation
@@ -52,7 +65,7 @@ class Consumer:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions and no others; each from where it was read before, or where the reset says."""
-        self._assigned = tuple(partitions)
+        self._assigned = tuple(arguments.partitions(partitions))
         self._topics = ()
         for tp in [tp for tp in self._positions if tp not in self._assigned]:
             del self._positions[tp]
@@ -69,20 +82,23 @@ class Consumer:
         return self._assigned
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Read on from `offset`; out of range there, the reset decides. UsageError if `tp` is not read."""
+        """Read on from `offset`, 0 or more; out of range there, the reset decides. UsageError if `tp` is not read."""
         self._check(tp)
-        self._positions[tp] = Position(offset)
+        self._positions[tp] = Position(arguments.whole_number("offset", offset, 0, OFFSET_MAX))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read these partitions, or all, from the log start offset on."""
+        """Read these partitions, or all, from the log start offset on; UsageError for one that is not read."""
         self._seek_to(partitions or self.assignment(), OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read these partitions, or all, from the end that this isolation level sees now."""
+        """Read these partitions, or all, from the end that this isolation level sees now; UsageError as above."""
         self._seek_to(partitions or self.assignment(), OffsetSpec.LATEST)
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> None:
-        for tp, offset in self._offsets_of(partitions, spec).items():
+        wanted = list(partitions)
+        for tp in wanted:
+            self._check(tp)
+        for tp, offset in self._offsets_of(wanted, spec).items():
             self.seek(tp, offset)
 
     def position(self, tp: TopicPartition) -> int:
@@ -97,11 +113,11 @@ class Consumer:
         return self._offsets_of(partitions, OffsetSpec.LATEST)
 
     def _check(self, tp: TopicPartition) -> None:
-        if tp not in self.assignment():
+        if arguments.partition(tp) not in self.assignment():
             raise UsageError(f"{tp} is not read by this consumer: name its topic, or assign it")
 
     def _offsets_of(self, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> dict[TopicPartition, int]:
-        wanted = list(partitions)
+        wanted = arguments.partitions(partitions)
         found: dict[TopicPartition, int] = {}
 
         def start(now: Instant, done: OnRound) -> None:
@@ -117,7 +133,13 @@ class Consumer:
     # -- records ------------------------------------------------------------------------------
 
     def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Return what there is, at most `max_records`; waits for it up to `timeout_ms` of virtual time."""
+        """Return what there is, at most `max_records`; waits for it up to `timeout_ms` of virtual time.
+
+        KafkaError for a partition that does not exist; UsageError without a topic or an assignment.
+        """
+        arguments.whole_number("timeout_ms", timeout_ms, 0)
+        if max_records is not None:
+            arguments.whole_number("max_records", max_records, 1)
         found: dict[TopicPartition, list[ConsumerRecord]] = {}
         left = max_records
         for tp, fetched in self._fetch_within(timeout_ms).items():
@@ -158,6 +180,8 @@ class Consumer:
         world = self._cluster.simulation.world
         deadline = world.now + timeout_ms * MILLISECOND
         partitions = self.assignment()
+        if not partitions:
+            raise UsageError("this consumer reads nothing: name a topic when it is made, or assign partitions")
         while True:
             fetched = self._round(lambda now, done: self._client.poll(now, partitions, done, max_wait_ms=0)).fetched
             if any(part.records for part in fetched.values()) or world.now >= deadline:
@@ -192,7 +216,10 @@ class Consumer:
 
 
 def read(cluster: Target, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
-    """Return all records of a partition up to where it ends now; SimulationFailure if that takes over a minute."""
+    """Return all records of a partition up to where it ends now.
+
+    KafkaError if the cluster has no such partition; SimulationFailure if that takes over a minute.
+    """
     world = cluster.simulation.world
     consumer = Consumer(cluster, isolation=isolation)
     consumer.assign([tp])

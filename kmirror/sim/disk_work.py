@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kmirror.errors import KmirrorError
+from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import DiskDone, DiskWork
 from kmirror.kernel.rng import Rng
@@ -21,6 +22,10 @@ class DiskOptions:
 
     job_min_us: Duration = 0
     job_max_us: Duration = 0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a time that is no whole number, below 0, or the wrong way round."""
+        whole_number("job_max_us", self.job_max_us, whole_number("job_min_us", self.job_min_us, 0))
 
 
 class DiskWorkers:

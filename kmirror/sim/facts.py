@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced, LeaderElected
-from kmirror.mirror.partition import LogCut, ReasonChanged, StateEntered
+from kmirror.mirror.partition import LogCut, ProducersReset, ReasonChanged, StateEntered
 from kmirror.protocol.message import Message
 from kmirror.sim.network import LineSettings
 from kmirror.sim.watching import Seen
@@ -31,6 +31,7 @@ __all__ = [
     "NodeStopped",
     "OrderAnswered",
     "OrderSent",
+    "ProducersReset",
     "ReasonChanged",
     "Seen",
     "StateEntered",

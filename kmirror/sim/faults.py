@@ -15,10 +15,10 @@ class FaultPlan:
         self._rng = rng
         self.busy = False
 
-    def strike(self) -> int | None:
-        """Plan a kill and return the id of the broker, or None if one is down already."""
+    def strike(self) -> None:
+        """Plan a kill, unless one is planned or a broker is down already."""
         if self.busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
-            return None
+            return
         self.busy = True
         victim = self._rng.choice(self._cluster.living())
         world = self._cluster.simulation.world
@@ -31,4 +31,3 @@ class FaultPlan:
 
         world.at(down, lambda: self._cluster.kill(victim))
         world.at(up, restart)
-        return victim

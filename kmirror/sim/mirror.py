@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
@@ -62,6 +63,15 @@ class Mirror:
     """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
+        """Raise UsageError for two clusters that are the same, or of two simulations: no line lies between those."""
+        arguments.text("name", name)
+        for which, cluster in (("source", source), ("destination", destination)):
+            arguments.instance(which, cluster, Cluster)
+        if source is destination:
+            raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
+        if source.simulation is not destination.simulation:
+            text = f"{source.name} and {destination.name} are clusters of two simulations"
+            raise UsageError(f"{text}: make both with the same Simulation")
         self.name = name
         self.source = source
         self.destination = destination
@@ -75,7 +85,8 @@ class Mirror:
 
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
         """Have the mirror created, and go on."""
-        values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        values = {"bootstrap.servers": self.source.bootstrap_servers, **set_here}
         request = CreateMirrorRequest(
             mirror_name=self.name,
             config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
@@ -256,8 +267,12 @@ class Mirror:
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
         UsageError if there are no partitions to wait for.
         """
+        arguments.member("state", state, MirrorState)
+        arguments.seconds("within_s", within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
         rows: list[MirrorRow] = []
-        if not (wanted := tuple(dict.fromkeys(partitions))):
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
         goal = Goal(state, wanted, caught_up=caught_up)
         what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"

@@ -21,6 +21,7 @@ from collections import deque
 from dataclasses import dataclass, field, fields
 
 from kmirror.errors import UsageError
+from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
@@ -55,6 +56,14 @@ class NetworkOptions:
     loss_ppm: int = 0
     reorder_ppm: int = 0
     reorder_max_us: Duration = 50 * MILLISECOND
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a number that is none, below 0, or no chance; and for delays the wrong way round."""
+        for each in fields(self):
+            most = MILLION if each.name.endswith("_ppm") else None
+            whole_number(each.name, getattr(self, each.name), 0, most)
+        whole_number("local_max_us", self.local_max_us, self.local_min_us)
+        whole_number("remote_max_us", self.remote_max_us, self.remote_min_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,14 @@ from kmirror.client import producer as client
 from kmirror.client.producer import Delivery, ProducerConfigs
 from kmirror.client.transactions import OnDone, State
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.target import Target
+from kmirror.sim.target import Target, check_target, unknown_partition
 from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -43,8 +44,13 @@ class Producer:
         transactional_id: str | None = None,
         compression: Compression = Compression.NONE,
     ) -> None:
+        check_target(cluster)
+        if transactional_id is not None:
+            arguments.text("transactional_id", transactional_id)
+        arguments.member("compression", compression, Compression)
         self._cluster = cluster
         self._transactional_id = transactional_id
+        self._is_closed = False
         configs = ProducerConfigs(
             enable_idempotence=idempotent, transactional_id=transactional_id, compression=compression
         )
@@ -77,22 +83,32 @@ class Producer:
         return self._client.transactions.epoch
 
     def close(self) -> None:
-        """Abort the transaction that is open, if there is one."""
+        """Abort the transaction that is open, if there is one; the producer is not used after that."""
         if self._client.transactions.state in OPEN:
             self.abort_transaction()
+        self._is_closed = True
 
     # -- writing ------------------------------------------------------------------------------
 
     def send(self, records: Mapping[TopicPartition, Sequence[RecordData]]) -> dict[TopicPartition, int]:
         """Write one batch to each partition with acks=all; returns base offsets.
 
-        KafkaError if one is refused; UsageError if a transactional producer has begun no transaction.
+        KafkaError if one is refused, and at once for a partition that the cluster does not have; UsageError for records
+        that no batch can hold, if a transactional producer has begun no transaction, or after `close`. Then nothing is
+        written.
         """
+        self._check_usable()
+        if not isinstance(records, Mapping):
+            raise UsageError(f"records are a mapping of TopicPartition to lists, not {arguments.shown(records)}")
+        batches = {
+            tp: self._client.checked(tp, arguments.items("records", rows, "RecordData")) for tp, rows in records.items()
+        }
+        self._check_there(batches)
         if self._transactional_id is not None:
-            self.add_partitions(records)
+            self.add_partitions(batches)
         world = self._cluster.simulation.world
         found: dict[TopicPartition, Delivery] = {}
-        for tp, rows in records.items():
+        for tp, rows in batches.items():
 
             def on_delivery(_: Instant, delivery: Delivery, tp: TopicPartition = tp) -> None:
                 found[tp] = delivery
@@ -100,18 +116,26 @@ class Producer:
             self._client.send(world.now, tp, rows, on_delivery)
         self._cluster.client.perform()
         seconds = self._client.configs.delivery_timeout_ms // 1_000 + 60
-        world.run_until(lambda: len(found) == len(records), within_us=seconds * SECOND, what="answers to a producer")
+        world.run_until(lambda: len(found) == len(batches), within_us=seconds * SECOND, what="answers to a producer")
         for tp, delivery in found.items():
             error = delivery.error
             if error is ErrorCode.REQUEST_TIMED_OUT:
-                raise self._cluster.simulation.failure(f"no broker took a batch for {tp}")
+                text = f"cannot write to {tp}: {error.name}: no broker took the batch; {self._cluster!r}"
+                raise self._cluster.simulation.refusal(error, text)
             if error:
                 reason = f"cannot write to {tp}: {error.name}: {delivery.message or error.text}"
                 raise self._cluster.simulation.refusal(error, reason)
-        return {tp: found[tp].base_offset for tp in records}
+        return {tp: found[tp].base_offset for tp in batches}
 
     def try_send(self, batches: Mapping[TopicPartition, bytes]) -> dict[TopicPartition, tuple[int, int, str | None]]:
-        """Send each batch once to its leader; returns (error code, base offset, message) of those answered."""
+        """Send each batch, in bytes, once to its leader; returns (error code, base offset, message) of those answered.
+
+        A partition without a leader gives no answer. KafkaError for one that the cluster does not have.
+        """
+        self._check_usable()
+        self._check_there([arguments.partition(tp) for tp in batches])
+        for tp, data in batches.items():
+            arguments.byte_view(f"the batch for {tp}", data)
         by_leader: dict[int, list[TopicPartition]] = {}
         for tp in batches:
             image = self._cluster.image.partition(tp)
@@ -142,6 +166,7 @@ class Producer:
 
     def begin_transaction(self) -> None:
         """Begin a transaction; nobody is asked before the first `send`. UsageError if one is open."""
+        self._check_usable()
         if self._transactional_id is None:
             raise UsageError("a producer without a transactional_id has no transactions")
         if self._client.transactions.state in OPEN:
@@ -159,19 +184,35 @@ class Producer:
     def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell the coordinator which partitions the transaction is about to write to; `send` does so by itself."""
         self._check_begun()
-        wanted = list(partitions)
+        wanted = arguments.partitions(partitions)
+        self._check_there(wanted)
         self._do("AddPartitionsToTxn", lambda now, done: self._client.add_partitions(now, wanted, done))
 
     def _end(self, *, commit: bool) -> None:
         self._check_begun()
         self._do("EndTxn", lambda now, done: self._client.end(now, done, commit=commit))
 
+    def _check_usable(self) -> None:
+        """Raise UsageError after `close`, and what a transactional producer failed with for good once more."""
+        if self._is_closed:
+            raise UsageError(f"{self!r} is closed: make another one")
+        manager = self._client.transactions
+        if manager.state is State.FATAL_ERROR:
+            text = f"{self!r} has failed for good: {manager.error.name}: {manager.error.text}"
+            raise self._cluster.simulation.refusal(manager.error, text)
+
+    def _check_there(self, partitions: Iterable[TopicPartition]) -> None:
+        for tp in partitions:
+            if self._cluster.image.partition(tp) is None:
+                raise unknown_partition(self._cluster, tp)
+
     def _check_begun(self) -> None:
+        self._check_usable()
         if self._client.transactions.state not in OPEN:
             raise UsageError(f"{self!r} is in no transaction: begin_transaction comes first")
 
     def _do(self, what: str, start: Callable[[Instant, OnDone], None]) -> None:
-        """Run the world until something is done; KafkaError if it is refused, SimulationFailure if nobody does it."""
+        """Run the world until something is done; KafkaError if it is refused, or if nobody does it in time."""
         world = self._cluster.simulation.world
         box: list[ErrorCode] = []
         start(world.now, lambda _now, error: box.append(error))
@@ -179,6 +220,7 @@ class Producer:
         seconds = 2 * self._client.configs.max_block_ms // 1_000 + 60
         world.run_until(lambda: bool(box), within_us=seconds * SECOND, what=f"an answer to {what}")
         if box[0] is ErrorCode.REQUEST_TIMED_OUT:
-            raise self._cluster.simulation.failure(f"{what} found no coordinator that would do it")
+            text = f"{what}: {box[0].name}: no coordinator did it; {self._cluster!r}"
+            raise self._cluster.simulation.refusal(box[0], text)
         if box[0]:
             raise self._cluster.simulation.refusal(box[0], f"{what}: {box[0].name}: {box[0].text}")

@@ -16,7 +16,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
+from kmirror.kernel.arguments import callback, instance, seconds, whole_number
 from kmirror.kernel.clock import SECOND, Duration
+from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
@@ -44,7 +46,12 @@ class Simulation:
     def __init__(
         self, seed: int = 0, *, network: NetworkOptions | None = None, disk: DiskOptions | None = None
     ) -> None:
-        self.seed = seed
+        """Raise UsageError for a seed that is no whole number from 0 to 2**64 - 1."""
+        if network is not None:
+            instance("network", network, NetworkOptions)
+        if disk is not None:
+            instance("disk", disk, DiskOptions)
+        self.seed = whole_number("seed", seed, 0, SEED_MAX)
         self.world = World(seed, network, disk)
         self.cluster_names: list[str] = []
 
@@ -79,11 +86,12 @@ class Simulation:
 
     def run_for(self, *, span_s: float) -> None:
         """Let `span_s` seconds of virtual time pass."""
-        self.world.run_for(span_us=round(span_s * SECOND))
+        self.world.run_for(span_us=round(seconds("span_s", span_s) * SECOND))
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 60, what: str = "a condition") -> None:
         """Run until `condition` holds; SimulationFailure after `within_s` virtual seconds."""
-        within_us: Duration = round(within_s * SECOND)
+        callback("condition", condition)
+        within_us: Duration = round(seconds("within_s", within_s) * SECOND)
         self.world.run_until(condition, within_us=within_us, what=what)
 
     # -- watching and steering ----------------------------------------------------------------

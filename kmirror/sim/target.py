@@ -5,9 +5,30 @@ from __future__ import annotations
 from typing import Protocol
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.kernel.ids import Endpoint
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.arguments import nearest, shown
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.sim.client import Client
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+
+
+def check_target(cluster: Target) -> None:
+    """Raise UsageError for what is no cluster."""
+    if not hasattr(cluster, "broker_ids"):
+        raise UsageError(f"a client speaks to a Cluster, not to {shown(cluster)}")
+
+
+def unknown_partition(cluster: Target, tp: TopicPartition) -> KafkaError:
+    """Return the error about a partition that a cluster does not have; it names those that are there."""
+    topic = cluster.image.topics.get(tp.topic)
+    if topic is not None:
+        there = f"topic {tp.topic} of cluster {cluster.name} has the partitions {', '.join(map(str, topic.partitions))}"
+    else:
+        names = sorted(cluster.image.topics)
+        there = f"cluster {cluster.name} has no topic {tp.topic!r}{nearest(tp.topic, names)}"
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return cluster.simulation.refusal(code, f"{tp}: {code.name}: {there}")
 
 
 class Target(Protocol):
@@ -16,7 +37,9 @@ class Target(Protocol):
     simulation: Simulation
     name: str
     broker_ids: tuple[int, ...]
-    client: Client
+
+    @property
+    def client(self) -> Client: ...
 
     @property
     def image(self) -> MetadataImage: ...

@@ -226,6 +226,7 @@ class World:
         while not condition():
             self._may_run()
             if not self._heap or self._heap[0][0] > deadline:
+                self.now = deadline  # Nothing that is planned could still bring it about in time.
                 told = what if isinstance(what, str) else what()
                 raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
             self.step()

@@ -28,6 +28,9 @@ from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.one_run import provenance
 from kmirror.experiments.results import Results, Row, keep_each
+from kmirror.kernel.arguments import whole_number
+from kmirror.kernel.rng import SEED_MAX
+from kmirror.sim.history.profiles import checked_profile
 from kmirror.sim.history.summary import findings
 from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
 
@@ -76,11 +79,15 @@ def run_histories(
 ) -> SweepReport:
     """Run the histories of `seeds` that are missing under `location`, and return what was done.
 
-    `location` is a path or URI that driver and executors share. Failed histories do not stop others. Raises
-    `UsageError` without a seed: of no histories all would be clean.
+    `location` is a path or URI that driver and executors share. Failed histories do not stop others. UsageError for a
+    seed or a profile that does not exist, and without a seed: of no histories all would be clean.
     """
     if not seeds:
         raise UsageError("name at least one seed")
+    if runner == RUNNER:
+        checked_profile(profile)
+    for seed in seeds:
+        whole_number("a seed", seed, 0, SEED_MAX)
     results = Results(location, SCHEMA)
     results.prepare()
     finished = results.finished()

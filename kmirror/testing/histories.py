@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kmirror.experiments.plan_file import read_plan
+from kmirror.kernel.arguments import instance, whole_number
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.shrink import shrink
@@ -30,12 +32,15 @@ def assert_history_clean(
 
     Otherwise AssertionError with the whole story, of the smallest history that `shrink_runs` further runs find (0: of
     the history itself, for a test that fails should fail soon). `outcome.digest` names the run, `outcome.accepted` has
-    the losses that the KIP accepts.
+    the losses that the KIP accepts. UsageError for a plan that cannot be run, a file that holds none, and for a seed or
+    a profile that does not exist.
     """
+    whole_number("shrink_runs", shrink_runs, 0)
     again = f"kmirror sim --seed {seed} --profile {profile}"
     if isinstance(plan, Path):
-        again, plan = f"kmirror sim --plan {plan}", Plan.from_json(plan.read_text("utf-8"))
+        again, plan = f"kmirror sim --plan {plan}", read_plan(plan)
     elif plan is not None:
+        instance("plan", plan, Plan, "Path(...) names a file with one")
         again = "run_history(plan); plan.to_json() is what `kmirror sim --plan` takes"
     outcome = run_history(plan) if plan is not None else run_history(seed=seed, profile=profile)
     if outcome.exit is Exit.CLEAN:

@@ -187,9 +187,10 @@ def test_a_refusal_can_be_written_for_every_request_of_every_api(without_mirrori
 
 @pytest.mark.decision("D1")
 def test_a_create_mirror_that_is_refused_says_why() -> None:
-    source = make(0)
+    cluster = make(0)
+    source = Cluster(cluster.simulation, "source", brokers=1)
     with pytest.raises(KafkaError, match=r"UNSUPPORTED_VERSION.*mirror.version=0") as caught:
-        Mirror("m", source=source, destination=source).create()
+        Mirror("m", source=source, destination=cluster).create()
     assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
 
 
@@ -226,7 +227,7 @@ def find(cluster: Cluster, key: str, version: int = 7, key_type: int = 3) -> Coo
 @pytest.mark.decision("D8")
 def test_the_coordinator_of_a_mirror_leads_its_partition_of_the_state_topic() -> None:
     cluster = make(1)
-    Mirror("m", source=cluster, destination=cluster).create()
+    Mirror("m", source=Cluster(cluster.simulation, "source", brokers=1), destination=cluster).create()
     cluster.simulation.run_until(cluster.is_settled, what="the state topic")
     for name in ("m", "n", "another.mirror"):
         found = find(cluster, name)

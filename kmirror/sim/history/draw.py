@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
-from kmirror.kernel.rng import Rng
+from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.sim.history.hand import Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
-from kmirror.sim.history.profiles import PROFILES, Profile
+from kmirror.sim.history.profiles import Profile, checked_profile
 
 CONVERGE_MS = 45_000
 TRIES_MAX = 1_000
 
 
 def draw(seed: int, profile: str = "full") -> Plan:
-    """Return the plan that `seed` names in `profile`; KeyError if there is no such profile."""
-    row = PROFILES[profile]
+    """Return the plan that `seed` names in `profile`; UsageError if there is no such profile, or the seed is none."""
+    row = checked_profile(profile)
+    whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
     clusters = _clusters(rng.split("clusters"), row)
     topics, lines, spare = _lines(rng.split("lines"), row, [cluster.name for cluster in clusters])

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from kmirror.errors import UsageError
+
 Value = str | int | bool
 
 
@@ -70,8 +72,16 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Return the plan that `text` holds; ValueError, KeyError or TypeError if it holds none."""
-        raw: dict[str, Any] = json.loads(text)
+        """Return the plan that `text` holds; UsageError if it holds none. Whether it can be run is not asked here."""
+        try:
+            return cls._from_raw(json.loads(text))
+        except KeyError as error:
+            raise UsageError(f"this is not a plan: it has no {error.args[0]!r}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UsageError(f"this is not a plan: {' '.join(str(error).split())}") from None
+
+    @classmethod
+    def _from_raw(cls, raw: dict[str, Any]) -> Plan:
         return cls(
             seed=raw["seed"],
             profile=raw["profile"],

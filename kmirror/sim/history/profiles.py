@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kmirror.errors import UsageError
+from kmirror.kernel.arguments import nearest, text
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -98,3 +101,11 @@ ROWS: tuple[Profile, ...] = (
 )
 # fmt: on
 PROFILES: dict[str, Profile] = {row.name: row for row in ROWS}
+
+
+def checked_profile(name: str) -> Profile:
+    """Return the profile of this name; UsageError if there is none."""
+    found = PROFILES.get(text("profile", name))
+    if found is None:
+        raise UsageError(f"there is no profile {name!r}{nearest(name, PROFILES)}; there are {', '.join(PROFILES)}")
+    return found

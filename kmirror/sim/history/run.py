@@ -12,14 +12,16 @@ from __future__ import annotations
 import traceback
 
 from kmirror.errors import UsageError
+from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.actions import Hands, problem_with
+from kmirror.sim.history.actions import Hands
 from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import Operator
 from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan_check import problem
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.settled import Owed, Rest, owed
@@ -36,7 +38,10 @@ READ_ON_MS = 1_200
 
 
 def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
-    """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers."""
+    """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers.
+
+    UsageError for a plan that cannot be carried out, and for a seed or a profile that does not exist.
+    """
     from kmirror.sim.history.checkers import judge
 
     outcome = play(draw(seed, profile) if plan is None else plan)
@@ -47,9 +52,9 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
 
 def play(plan: Plan) -> Outcome:
     """Run a plan without judging it; UsageError if it cannot be carried out."""
-    problem = problem_with(plan)
-    if problem is not None:
-        raise UsageError(problem)
+    wrong = problem(instance("a plan", plan, Plan, "Plan.from_json(text) reads one"))
+    if wrong is not None:
+        raise UsageError(wrong)
     scene = Scene(plan, Simulation(plan.seed, network=NetworkOptions(**plan.network)))
     world = scene.simulation.world
     try:

@@ -146,16 +146,16 @@ def test_the_demo_draws_a_lane_for_each_partition(tmp_path: Path) -> None:
     )
     told = json.loads(done.stdout)
     text = page.read_text("utf-8")
-    assert text.count('class="lane"') == told["mirrored"]["partitions"] == 3
+    assert text.count("data-partition=") == told["mirrored"]["partitions"] == 3
     assert told["digest"] in text
     assert "<ol><li>0.0 s: Starting clusters a and b" in text and text.count("<li>") == 5, "each stage with its time"
     for row in told["failback"]:
         assert f"a lost offsets {row['lost_first_offset']}-{row['lost_end_offset'] - 1}" in text
     for row in told["failover"]:
         assert f"MIRROR_PID_RESET at offset {row['cut_offset']}, leader epoch {row['leader_epoch']}" in text
-    assert "state MIRRORING" in text
+    assert "in mirror demo: MIRRORING" in text
     shown, complaints = browse(page, tmp_path)
-    assert complaints == [] and shown.count("<svg") == 1 + 3, "an axis, and a lane for each partition"
+    assert complaints == [] and shown.count("<svg") == text.count('class="lane') > 1 + 3
 
 
 def test_a_page_does_not_change_the_run(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
@@ -76,6 +78,23 @@ def test_a_failover_says_which_session_it_waits_for() -> None:
     [fenced] = simulation.facts(BrokerFenced)
     stopped = simulation.facts(StateEntered)[-1]
     assert ends * 1000 <= fenced.at_ms <= stopped.at_ms < simulation.elapsed_s * 1000
+
+
+def test_a_broker_that_is_not_heard_from_is_waited_for_too() -> None:
+    """Out of its controller's reach, and killed and back: it may not register before its former session has ended."""
+    _, b = mirrored()
+    simulation = b.simulation
+    line = simulation.line("b-1", "b-controller")
+    line.take_down()
+    b.kill(2)
+    b.restart(2)
+    simulation.run_for(span_s=5)
+    first, second = b.awaited_sessions()
+    assert re.fullmatch(r"broker 1 of b is not heard from, and its session ends at \d+\.\d{3} s", first)
+    assert second.startswith("broker 2 of b is not heard from")
+    line.bring_up()
+    simulation.run_until(b.is_settled)
+    assert b.awaited_sessions() == []
 
 
 def test_a_wait_that_is_in_vain_says_what_for_and_is_given_up() -> None:

@@ -42,7 +42,7 @@ def test_what_leaves_the_block_of_a_simulation_says_seed_and_time() -> None:
         simulation.run_for(span_s=1.5)
         raise AssertionError("orders-0 is short")
     assert caught.value.__notes__ == ["seed 11, after 1.500000 virtual seconds"]
-    with pytest.raises(SimulationFailure, match=r"\(seed 11, after 2\.") as failed, Simulation(11) as simulation:
+    with pytest.raises(SimulationFailure, match=r"\(seed 11, after 62\.") as failed, Simulation(11) as simulation:
         simulation.run_for(span_s=2)
         simulation.run_until(lambda: False, what="the end")
     assert not hasattr(failed.value, "__notes__"), "it says so itself"

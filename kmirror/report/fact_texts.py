@@ -1,0 +1,55 @@
+"""How is a fact of a run told in words?"""
+
+from __future__ import annotations
+
+from kmirror.report.stretches import answer_text, order_text
+from kmirror.sim.facts import (
+    BrokerFenced,
+    BrokerUnfenced,
+    LineChanged,
+    LineDown,
+    LineUp,
+    LogCut,
+    NodeKilled,
+    NodeStarted,
+    NodeStopped,
+    OrderAnswered,
+    OrderSent,
+    ProducersReset,
+    ReasonChanged,
+    StateEntered,
+)
+
+
+def told(fact: object) -> str:
+    """Return a fact in words, without its time and node; one of a kind that is not known here as it is written."""
+    match fact:
+        case NodeStarted():
+            return "started"
+        case NodeKilled():
+            return "killed"
+        case NodeStopped():
+            return "stopped"
+        case LineDown(line):
+            return f"line {line} down"
+        case LineUp(line):
+            return f"line {line} up"
+        case LineChanged(line, settings):
+            return f"line {line} set: {settings}"
+        case BrokerFenced(broker_id, why):
+            return f"broker {broker_id} fenced: {why}"
+        case BrokerUnfenced(broker_id):
+            return f"broker {broker_id} unfenced"
+        case StateEntered(tp, mirror, state, epoch):
+            return f"{tp} in mirror {mirror}: {state.name}, last mirrored epoch {epoch}"
+        case ReasonChanged(tp, reason=reason):
+            return f"{tp} waits: {reason}" if reason else f"{tp} waits no more"
+        case LogCut(tp, offset, end, why):
+            return f"{tp} cut, offsets {offset}-{end - 1}: {why}"
+        case ProducersReset(tp, offset, leader_epoch):
+            return f"{tp}: MIRROR_PID_RESET at offset {offset}, leader epoch {leader_epoch}"
+        case OrderSent(number, request):
+            return f"order {number}: {order_text(request)}"
+        case OrderAnswered(number, answer):
+            return f"order {number} answered: {answer_text(answer)}"
+    return str(fact)

@@ -1,0 +1,181 @@
+"""What lasted how long in a run? Facts that belong together, as stretches of time.
+
+Every stretch begins and ends with a typed fact of the run, or with the run itself; nothing is read from a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kmirror.client.admin import error_of
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.message import Message
+from kmirror.sim.facts import (
+    BrokerFenced,
+    BrokerUnfenced,
+    LineChanged,
+    LineDown,
+    LineUp,
+    NodeKilled,
+    NodeStarted,
+    NodeStopped,
+    OrderAnswered,
+    OrderSent,
+    ReasonChanged,
+    Seen,
+    StateEntered,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch(Generic[K]):
+    """Something that lasted from one moment to another, in milliseconds since the run began."""
+
+    of: K
+    """What it was about."""
+    begin_ms: int
+    end_ms: int
+    text: str
+    """How it began, and how it ended if it did."""
+    is_over: bool = True
+
+
+@dataclass(slots=True)
+class _Open(Generic[K]):
+    """Stretches of one kind, at most one of each thing at a time."""
+
+    done: list[Stretch[K]] = field(default_factory=list)
+    begun: dict[K, tuple[int, str]] = field(default_factory=dict)
+
+    def begin(self, of: K, at_ms: int, text: str) -> None:
+        self.begun.setdefault(of, (at_ms, text))
+
+    def end(self, of: K, at_ms: int, how: str = "") -> None:
+        begun = self.begun.pop(of, None)
+        if begun is not None:
+            self.done.append(Stretch(of, begun[0], at_ms, f"{begun[1]}{how}"))
+
+    def closed(self, end_ms: int) -> list[Stretch[K]]:
+        """Return all of them in order; those that last go on to the end of the run."""
+        last = [Stretch(of, at_ms, end_ms, text, is_over=False) for of, (at_ms, text) in self.begun.items()]
+        return sorted([*self.done, *last], key=lambda stretch: stretch.begin_ms)
+
+
+Place = tuple[str, TopicPartition]
+"""A partition of a cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """All that lasted in a run."""
+
+    down: list[Stretch[str]]
+    """Nodes that did not run."""
+    dead: list[Stretch[str]]
+    """Brokers that were killed and not fenced yet, whether they were started again or not: others wait for them."""
+    fenced: list[Stretch[str]]
+    lines_down: list[Stretch[str]]
+    lines_set: list[Stretch[str]]
+    """Lines with other properties than those that they were built with."""
+    waits: list[Stretch[Place]]
+    """Partitions whose leader had a reason to wait."""
+    orders: list[Stretch[tuple[str, int]]]
+
+
+def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
+    """Return what lasted in a run of which these are the facts, and which lasted itself to `end_ms`."""
+    down, dead, fenced = _Open[str](), _Open[str](), _Open[str]()
+    lines_down, lines_set = _Open[str](), _Open[str]()
+    waits, orders = _Open[Place](), _Open[tuple[str, int]]()
+    for seen in facts:
+        at = seen.at_ms
+        match seen.fact:
+            case NodeKilled():
+                down.begin(seen.node, at, f"{seen.node} was killed at {seconds(at)}")
+                if seen.node not in fenced.begun:
+                    dead.begin(seen.node, at, f"{seen.node}, killed at {seconds(at)}, counts as alive")
+            case NodeStopped():
+                down.begin(seen.node, at, f"{seen.node} stopped at {seconds(at)}")
+            case NodeStarted():
+                down.end(seen.node, at, f", started at {seconds(at)}")
+            case BrokerFenced(broker_id, why):
+                node = f"{seen.cluster}-{broker_id}"
+                dead.end(node, at, f" until {seconds(at)}: {why}")
+                fenced.begin(node, at, f"{node} is fenced from {seconds(at)}: {why}")
+            case BrokerUnfenced(broker_id):
+                node = f"{seen.cluster}-{broker_id}"
+                dead.end(node, at, f" until {seconds(at)}, when it is back")
+                fenced.end(node, at, f"; unfenced at {seconds(at)}")
+            case LineDown(line):
+                lines_down.begin(line, at, f"line {line} is down from {seconds(at)}")
+            case LineUp(line):
+                lines_down.end(line, at, f" to {seconds(at)}")
+            case LineChanged(line, settings):
+                lines_set.end(line, at, f" until {seconds(at)}")
+                if settings.given():
+                    lines_set.begin(line, at, f"{settings} from {seconds(at)}")
+            case StateEntered(tp):
+                waits.end((seen.cluster, tp), at)
+            case ReasonChanged(tp, reason=reason):
+                waits.end((seen.cluster, tp), at)
+                if reason:
+                    waits.begin((seen.cluster, tp), at, reason)
+            case OrderSent(number, request):
+                orders.begin((seen.node, number), at, order_text(request))
+            case OrderAnswered(number, answer):
+                orders.end((seen.node, number), at, f": {answer_text(answer)}")
+    return Stretches(
+        down.closed(end_ms),
+        dead.closed(end_ms),
+        fenced.closed(end_ms),
+        lines_down.closed(end_ms),
+        lines_set.closed(end_ms),
+        waits.closed(end_ms),
+        orders.closed(end_ms),
+    )
+
+
+def seconds(at_ms: int) -> str:
+    """Return a moment of the run as text."""
+    return f"{at_ms / 1000:.3f} s"
+
+
+def order_text(request: Message) -> str:
+    """Return which order it is, for which mirror and topics."""
+    name = request.NAME.removesuffix("Request")
+    match request:
+        case CreateMirrorRequest():
+            return f"{name} {request.mirror_name}"
+        case AddTopicsToMirrorRequest() | RemoveTopicsFromMirrorRequest():
+            return f"{name} {request.mirror_name}: {_listed(row.topic_name for row in request.topics)}"
+        case CreateTopicsRequest():
+            return f"{name} {_listed(row.name for row in request.topics)}"
+    return name
+
+
+def answer_text(answer: Message | ErrorCode) -> str:
+    """Return the name of the error in an answer, or of the one that came in its place; `NONE` if there is none."""
+    return (answer if isinstance(answer, ErrorCode) else error_of(answer)).name
+
+
+NAMES_MAX = 6
+
+
+def _listed(names: Iterable[str | None]) -> str:
+    found = [str(name) for name in names]
+    more = f" and {len(found) - NAMES_MAX} more" if len(found) > NAMES_MAX else ""
+    return ", ".join(found[:NAMES_MAX]) + more
+
+
+def overlapping(rows: Iterable[Stretch[K]], begin_ms: int, end_ms: int, where: Callable[[K], bool]) -> list[Stretch[K]]:
+    """Return the stretches that share time with [begin_ms, end_ms), of those things that are wanted."""
+    return [row for row in rows if row.begin_ms < end_ms and begin_ms < row.end_ms and where(row.of)]

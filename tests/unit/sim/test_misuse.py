@@ -1,0 +1,227 @@
+"""Wrong use of simulations and clusters ends at once, in words that say what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kmirror import Cluster, Consumer, Mirror, Producer, Simulation
+from kmirror.errors import SimulationFailure
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol import CreateTopicsRequest, CreateTopicsResponse, FetchRequest, Message
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.disk_work import DiskOptions
+from kmirror.sim.network import NetworkOptions
+from tests.unit.sim.misuse import ANY, T0, Misuse, Stage, check_told
+
+
+def cluster(**options: Any) -> Misuse:
+    return lambda s: Cluster(s.simulation, options.pop("name", "c"), **options)
+
+
+ROWS: dict[str, tuple[Misuse, str]] = {
+    # simulations
+    "a seed in quotes": (
+        lambda s: Simulation(ANY or "7"),
+        "seed is a whole number from 0 to 18446744073709551615, not '7'",
+    ),
+    "half a seed": (lambda s: Simulation(ANY or 1.5), "seed is a whole number .*, not 1.5"),
+    "a seed below 0": (lambda s: Simulation(-1), "seed is a whole number .*, not -1"),
+    "a seed above 64 bits": (lambda s: Simulation(1 << 64), "seed is a whole number"),
+    "a network as a dict": (lambda s: Simulation(network=ANY or {"loss_ppm": 1}), "network is a NetworkOptions, not {"),
+    "a disk as a number": (lambda s: Simulation(disk=ANY or 3), "disk is a DiskOptions, not 3"),
+    "delays the wrong way": (
+        lambda s: NetworkOptions(local_min_us=9, local_max_us=1),
+        "local_max_us is a whole number from 9 on, not 1",
+    ),
+    "a loss below 0": (lambda s: NetworkOptions(loss_ppm=-1), "loss_ppm is a whole number from 0 to 1000000, not -1"),
+    "more than everything lost": (lambda s: NetworkOptions(loss_ppm=2_000_000), "loss_ppm is a whole number"),
+    "a delay in quotes": (lambda s: NetworkOptions(remote_max_us=ANY or "5"), "remote_max_us is a whole number"),
+    "jobs the wrong way": (lambda s: DiskOptions(9, 1), "job_max_us is a whole number from 9 on, not 1"),
+    "time back": (lambda s: s.simulation.run_for(span_s=-1), "span_s is a number of seconds, 0 or more, not -1"),
+    "time in quotes": (lambda s: s.simulation.run_for(span_s=ANY or "1"), "span_s is a number of seconds"),
+    "no time": (lambda s: s.simulation.run_for(span_s=float("nan")), "span_s is a number of seconds"),
+    "for ever": (lambda s: s.simulation.run_for(span_s=float("inf")), "span_s is a number of seconds"),
+    "no condition": (lambda s: s.simulation.run_until(ANY or False), "condition is a function to call, not False"),
+    "until before now": (lambda s: s.simulation.run_until(lambda: False, within_s=-5), "within_s is a number of sec"),
+    # clusters to be
+    "no simulation": (lambda s: Cluster(ANY or 1, "c"), "simulation is a Simulation, not 1"),
+    "a name twice": (cluster(name="a"), "there is a 'a' in this simulation already: give cluster 'a' another name"),
+    "the name of a node": (cluster(name="a-1"), "there is a 'a-1' in this simulation already"),
+    "an empty name": (cluster(name=""), "letters, digits, ., _, -; not ''"),
+    "a name with a comma": (cluster(name="b,c:9"), "letters, digits, ., _, -; not 'b,c:9'"),
+    "a number for a name": (cluster(name=3), "name is a text, not 3"),
+    "no brokers": (cluster(brokers=0), "brokers is a whole number from 1 to 99, not 0"),
+    "a hundred brokers": (cluster(brokers=100), "brokers is a whole number from 1 to 99, not 100"),
+    "brokers in quotes": (cluster(brokers="3"), "brokers is a whole number from 1 to 99, not '3'"),
+    "no replicas": (cluster(replication_factor=0), "replication_factor is a whole number from 1 to 3, not 0"),
+    "more replicas than brokers": (
+        cluster(brokers=2, replication_factor=3),
+        "replication_factor is .* from 1 to 2, not 3",
+    ),
+    "a path for logs": (cluster(logs="/var/lib/kafka"), "read_log_dirs.*not '/var/lib/kafka'"),
+    "an unknown config": (cluster(configs={"nope": "1"}), "Unknown broker config name: nope$"),
+    "a mistyped config": (
+        cluster(configs={"log.segment.byte": "1"}),
+        r"log\.segment\.byte: did you mean 'log\.segment\.bytes'\?",
+    ),
+    "a topic's config": (
+        cluster(configs={"segment.bytes": "1048576"}),
+        r"segment\.bytes: it is a topic's.*is log\.segment\.bytes",
+    ),
+    "a config's number": (
+        cluster(configs={"log.segment.bytes": 1 << 20}),
+        r"configs\['log\.segment\.bytes'\] is a text, not 1048576",
+    ),
+    "a config's wrong value": (
+        cluster(configs={"log.segment.bytes": "lots"}),
+        "Invalid value lots for configuration log.segment.bytes: Not a",
+    ),
+    "a config out of bounds": (cluster(configs={"log.segment.bytes": "-1"}), "Value must be at least 1048576"),
+    "configs as a list": (cluster(configs=["a"]), "configs is a mapping of names to texts, not"),
+    "a version of mirroring": (cluster(mirror_version=9), "mirror_version is a whole number from 0 to 1, not 9"),
+    "a policy in quotes": (cluster(on_failure="raise"), r"on_failure is one of OnFailure\.RAISE, .* not 'raise'"),
+    "no authorizer": (cluster(authorizer=None), "authorizer has the methods of Authorizer, and None has not"),
+    # clusters that were not started
+    **{
+        f"{what} before the start": (misuse, r"cluster c was not started: (use it in a `with` block|.*start\(\))")
+        for what, misuse in {
+            "create_topic": lambda s: s.unstarted().create_topic("t"),
+            "produce": lambda s: s.unstarted().produce("t", 0, [b"x"]),
+            "read": lambda s: s.unstarted().read(T0),
+            "order": lambda s: s.unstarted().order(CreateTopicsRequest()),
+            "a producer": lambda s: Producer(s.unstarted()),
+            "a consumer": lambda s: Consumer(s.unstarted(), "t"),
+            "restart": lambda s: s.unstarted().restart(1),
+            "a mirror": lambda s: Mirror("m", source=s.a, destination=s.unstarted()).create(),
+        }.items()
+    },
+    "kill before the start": (lambda s: s.unstarted().kill(1), r"c-1 does not run: start\(\) starts the cluster"),
+    "the controller before the start": (lambda s: s.unstarted().controller, r"c-controller does not run: start\(\)"),
+    # nodes
+    "start twice": (
+        lambda s: s.a.start(),
+        r"cluster a was started already, and of its nodes run 1, 100: restart\(node_id\)",
+    ),
+    "with after start": (lambda s: s.a.__enter__(), "cluster a was started already"),
+    "kill twice": (
+        lambda s: s.after(lambda: s.a.kill(1), lambda: s.a.kill(1)),
+        r"a-1 does not run: restart\(1\) starts it",
+    ),
+    "stop what is down": (lambda s: s.after(lambda: s.a.kill(1), lambda: s.a.stop(1)), "a-1 does not run"),
+    "restart what runs": (lambda s: s.a.restart(1), r"a-1 runs already: kill\(1\) or stop\(1\) comes first"),
+    "kill nobody": (lambda s: s.a.kill(7), "cluster a has no node 7: it has brokers 1 and controller 100"),
+    "kill by name": (lambda s: s.a.kill(ANY or "a-1"), "cluster a has no node 'a-1'"),
+    "kill several": (lambda s: s.a.kill(ANY or [1]), r"cluster a has no node \[1\]"),
+    "restart nobody": (lambda s: s.a.restart(9), "cluster a has no node 9"),
+    "stop nobody": (lambda s: s.a.stop(9), "cluster a has no node 9"),
+    "ask after nobody": (lambda s: s.a.runs(9), "cluster a has no node 9"),
+    "the address of nobody": (lambda s: s.a.endpoint(9), "cluster a has no node 9"),
+    "look at nobody": (lambda s: s.a.broker(9), "cluster a has no node 9"),
+    "the controller as a broker": (
+        lambda s: s.a.broker(CONTROLLER_ID),
+        "100 is the controller of cluster a: `controller` re",
+    ),
+    "look at a dead broker": (lambda s: (s.a.kill(1), s.a.broker(1)), r"a-1 does not run: restart\(1\) starts it"),
+    "look at a dead controller": (
+        lambda s: (s.a.kill(100), s.a.controller),
+        r"a-controller does not run: restart\(100\)",
+    ),
+    # topics and orders
+    "text for values": (lambda s: s.a.produce("t", 0, ANY or "xyz"), "values are a list of bytes, not 'xyz'"),
+    "bytes for values": (lambda s: s.a.produce("t", 0, ANY or b"xyz"), "values are a list of bytes, not b'xyz'"),
+    "text for a value": (
+        lambda s: s.a.produce("t", 0, ANY or ["x"]),
+        r"t-0: record 0: the value is bytes or None, not 'x'; \.enc",
+    ),
+    "nothing to write": (lambda s: s.a.produce("t", 0, []), "t-0: a batch without records cannot be sent"),
+    "bytes for a topic": (lambda s: s.a.produce(ANY or b"t", 0, [b"x"]), "topic is a text, not b't'; 't' is text"),
+    "a partition in quotes": (
+        lambda s: s.a.produce("t", ANY or "0", [b"x"]),
+        r"text and a whole number, not \('t', '0'\)",
+    ),
+    "read a topic": (lambda s: s.a.read(ANY or "t"), r"partitions? (is|are) a .*TopicPartition.*not 't'"),
+    "the leader of a topic": (lambda s: s.a.leader(ANY or "t"), r"such as TopicPartition\('orders', 0\), not 't'"),
+    "replicas of a tuple": (
+        lambda s: s.a.replicas(ANY or ("t", 0)),
+        r"a partition is a TopicPartition, .*not \('t', 0\)",
+    ),
+    "an isolation in quotes": (
+        lambda s: s.a.read(T0, isolation=ANY or "read_committed"),
+        r"isolation is one of IsolationLevel\.READ",
+    ),
+    "partitions in quotes": (
+        lambda s: s.a.create_topic("u", ANY or "3"),
+        r"field topics\[0\]\.num_partitions: '3' is no int32",
+    ),
+    "too many partitions": (lambda s: s.a.create_topic("u", 1 << 40), r"num_partitions: 1099511627776 is no int32"),
+    "a number for a topic": (lambda s: s.a.create_topic(ANY or 3), r"field topics\[0\]\.name"),
+    "a topic config's number": (
+        lambda s: s.a.create_topic("u", configs={"retention.ms": ANY or 5}),
+        r"configs\['retention\.ms'\] is a text, not 5",
+    ),
+    "topic configs as a list": (lambda s: s.a.create_topic("u", configs=ANY or ["x"]), "configs is a mapping"),
+    "no order": (lambda s: s.a.order(ANY), "an order is a Message, not None; such as CreateTopicsRequest"),
+    "an order that is a fetch": (
+        lambda s: s.a.order(FetchRequest()),
+        "no order is carried out with FetchRequest.*; there are AddTop",
+    ),
+    "an answer for an order": (
+        lambda s: s.a.order(CreateTopicsResponse()),
+        "no order is carried out with CreateTopicsResponse",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_misuse_is_told(row: str) -> None:
+    check_told(*ROWS[row])
+
+
+def test_what_a_dead_controller_decided_can_be_looked_at_and_brokers_go_on() -> None:
+    a = Stage().a
+    image = a.image
+    a.kill(CONTROLLER_ID)
+    assert a.image is image and a.topics() == ["t"]
+    assert a.produce("t", 0, [b"x"]) == 0
+    assert [record.value for record in a.read(T0)] == [b"x"]
+    a.restart(CONTROLLER_ID)
+    assert a.topics() == ["t"], "also while it still reads its log"
+    a.simulation.run_until(a.is_settled)
+    a.create_topic("u")
+    assert a.topics() == ["t", "u"]
+
+
+def test_a_cluster_that_ended_starts_again() -> None:
+    a = Stage().a
+    a.stop()
+    a.stop()
+    with a:
+        assert a.produce("t", 0, [b"x"]) == 0
+
+
+def test_waiting_in_vain_takes_the_time_it_says() -> None:
+    simulation = Simulation(3)
+    with pytest.raises(SimulationFailure, match=r"waited 5 virtual seconds for: the moon \(seed 3, after 5\.0"):
+        simulation.run_until(lambda: False, within_s=5, what="the moon")
+    assert simulation.now_ms == Simulation(3).now_ms + 5_000
+
+
+def test_a_broker_may_have_three_replicas_or_as_many_as_there_are_brokers() -> None:
+    simulation = Simulation()
+    factors = [Cluster(simulation, name, brokers=n).replication_factor for n, name in enumerate("abcd", 1)]
+    assert factors == [1, 2, 3, 3]
+
+
+def test_every_order_that_a_cluster_takes_is_one() -> None:
+    stage = Stage()
+    request: Message = CreateTopicsRequest(topics=[])
+    assert isinstance(stage.a.order(request), CreateTopicsResponse)
+
+
+def test_a_script_can_wait_for_a_topic_to_be_led() -> None:
+    a = Stage().a
+    assert a.leader(TopicPartition("later", 0)) is None
+    a.create_topic("later")
+    assert a.leader(TopicPartition("later", 0)) is not None
