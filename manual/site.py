@@ -107,7 +107,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "aggregates",
         "histories",
     ),
-    "kmirror.report": ("notebook",),
+    "kmirror.report": ("notebook", "timeline"),
     "kmirror.testing.strategies": ("arbitrary",),
     "kmirror.testing": ("histories",),
     "kmirror": ("errors",),
