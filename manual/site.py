@@ -54,6 +54,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "partition_log",
         "results",
         "errors",
+        "store",
         "memory_store",
         "committed",
         "compare",
@@ -149,9 +150,20 @@ def missing(shown: Collection[str], modules: Iterable[str] = PUBLIC_MODULES) -> 
 
 def public_names(source: str) -> Iterator[str]:
     """Yield the classes and functions of a module, and the methods of the classes, without those that begin with _."""
+    return (name for name, _ in _definitions(source))
+
+
+def undocumented(source: str) -> Iterator[str]:
+    """Yield those of the public names that have no docstring; a protocol's member, which is `...`, needs none."""
+    for name, node in _definitions(source):
+        if ast.get_docstring(node) is None and ast.unparse(node.body[0]) != "...":
+            yield name
+
+
+def _definitions(source: str) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef]]:
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-            yield node.name
+            yield node.name, node
             for member in node.body if isinstance(node, ast.ClassDef) else []:
                 if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-                    yield f"{node.name}.{member.name}"
+                    yield f"{node.name}.{member.name}", member
