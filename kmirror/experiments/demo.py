@@ -85,6 +85,8 @@ class Stage(NamedTuple):
 
 @dataclass(slots=True)
 class DemoReport:
+    """What a run of the demo came to."""
+
     seed: int
     stages: list[Stage] = field(default_factory=list)
     digest: str = ""

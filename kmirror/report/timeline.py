@@ -71,6 +71,7 @@ class Picture:
     """Sign, time and text."""
 
     def mark(self, place: Place, sign: str, at_ms: int, text: str) -> None:
+        """Put a sign on a place at an instant; `text` is shown when it is pointed at."""
         self.marks.setdefault(place, []).append((sign, at_ms, text))
 
 
