@@ -24,7 +24,7 @@ from kmirror.spark.archive import build_archive
 from kmirror.spark.sweep import run_sweep
 from tests.spark.consumed import ROOT
 
-QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1}
+QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1, "refresh_ms": 100}
 FILE = """
 seeds = 2
 [fixed]
