@@ -16,11 +16,12 @@ SITE = ROOT / "build/manual"
 # What users import from. Messages have a page of their own, for there are hundreds; so have error codes and configs.
 PUBLIC_MODULES = (
     "kmirror.sim.simulation", "kmirror.sim.cluster", "kmirror.sim.mirror", "kmirror.sim.producer",
-    "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
+    "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.facts", "kmirror.sim.watching",
+    "kmirror.sim.pending", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
     "kmirror.sim.history.run", "kmirror.sim.history.plan", "kmirror.sim.history.verdict",
     "kmirror.sim.history.story", "kmirror.sim.history.shrink",
     "kmirror.kernel.ids", "kmirror.kernel.uuid",
-    "kmirror.mirror.states",
+    "kmirror.mirror.states", "kmirror.mirror.facts", "kmirror.cluster.controller.facts",
     "kmirror.client.producer", "kmirror.client.consumer", "kmirror.client.admin", "kmirror.client.transactions",
     "kmirror.client.requester",
     "kmirror.log.config", "kmirror.log.partition_log", "kmirror.log.results", "kmirror.log.errors",
@@ -36,7 +37,7 @@ PUBLIC_MODULES = (
     "kmirror.experiments.estimates", "kmirror.experiments.demo",
     "kmirror.spark.sessions", "kmirror.spark.source", "kmirror.spark.options",
     "kmirror.spark.verification", "kmirror.spark.sweep", "kmirror.spark.aggregates", "kmirror.spark.histories",
-    "kmirror.report.notebook",
+    "kmirror.report.notebook", "kmirror.report.timeline",
     "kmirror.testing.strategies.arbitrary", "kmirror.testing.histories",
     "kmirror.errors", "kmirror.spec.wire_values",
 )  # fmt: skip

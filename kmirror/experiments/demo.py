@@ -15,7 +15,7 @@ from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression

@@ -14,7 +14,7 @@ from kmirror.experiments.demo import DemoReport, Failback, Failover
 from kmirror.kernel.ids import TopicPartition
 from kmirror.report.drawing import axis, bar, in_bar, lane, y_of
 from kmirror.report.page import page, table
-from kmirror.report.timeline import (
+from kmirror.report.picture import (
     KEY,
     STYLE,
     Picture,
