@@ -7,7 +7,6 @@ never meets a value of another type.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -109,12 +108,6 @@ def items(name: str, values: object, what: str) -> list[Any]:
     if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
         raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
     return list(values)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return, for the end of an error's text, the nearest known name as a question; "" if none is near."""
-    near = get_close_matches(word, list(known), 1)
-    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def shown(value: Any) -> str:

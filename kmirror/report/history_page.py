@@ -12,6 +12,7 @@ from html import escape
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
@@ -60,7 +61,8 @@ def history_page(outcome: Outcome, again: str) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p><span class="{look}">{escape(told[0])}</span> {escape(told[2])}</p>',
-        f"<p>{len(plan.steps)} steps, {len(outcome.account.acks)} records acknowledged, {outcome.events} events in "
+        f"<p>{counted(len(plan.steps), 'step')}, {counted(len(outcome.account.acks), 'record')} acknowledged, "
+        f"{counted(outcome.events, 'event')} in "
         f"{outcome.virtual_seconds:.1f} virtual seconds, digest <code>{escape(outcome.digest)}</code>. Again: "
         f"<code>{escape(again)}</code></p>",
         f"<ul>{''.join(f'<li>{escape(row.strip())}</li>' for row in rows)}</ul>",

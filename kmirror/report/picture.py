@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
@@ -188,6 +189,6 @@ def facts_list(picture: Picture) -> str:
     ]
     more = f"\n... and {len(lines) - FACTS_MAX} more" if len(lines) > FACTS_MAX else ""
     return (
-        f'<h2>Facts</h2><details id="facts"><summary>{len(lines)} facts</summary>'
+        f'<h2>Facts</h2><details id="facts"><summary>{counted(len(lines), "fact")}</summary>'
         f"<pre>{escape(chr(10).join(lines[:FACTS_MAX]))}{more}</pre></details>"
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis
 from kmirror.report.page import page, write_page
 from kmirror.report.picture import (
@@ -33,7 +34,7 @@ def timeline_page(simulation: Simulation) -> str:
     orders = [(row.begin_ms, row.text) for row in picture.stretches.orders]
     body = (
         f"<h1>{escape(title)}</h1><p>Clusters {escape(', '.join(simulation.cluster_names)) or 'none'}; "
-        f"{simulation.world.events} events in {simulation.elapsed_s:.1f} virtual seconds, digest "
+        f"{counted(simulation.world.events, 'event')} in {simulation.elapsed_s:.1f} virtual seconds, digest "
         f"<code>{simulation.digest}</code>.</p><h2>Timeline</h2><p>{KEY}</p>"
         f"<p class=key>{state_key(picture)}</p>{axis('virtual time', 'circles: orders', orders, picture.end_ms)}"
         f"{''.join(world_lanes(picture))}{''.join(partition_lanes(picture))}{waits_table(picture)}"

@@ -18,7 +18,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.errors import UsageError
+from kmirror.errors import UsageError, did_you_mean
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
@@ -484,10 +484,10 @@ def checked_configs(configs: object) -> dict[str, str]:
         if problem is None:
             continue
         row = known(Scope.TOPIC).get(name)
-        hint = arguments.nearest(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
+        hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
         if row is not None and row.broker_key not in (None, name):
-            hint = f": it is a topic's config, and what holds for all topics is {row.broker_key}"
-        raise UsageError(f"{problem}{hint}")
+            hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
+        raise UsageError(f"{problem}{hint and f': {hint}'}")
     return values
 
 

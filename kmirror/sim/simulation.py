@@ -141,8 +141,11 @@ class Simulation:
         """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
 
         A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
-        nothing bears the name.
+        nothing in this simulation bears the name.
         """
+        for place in (one, other):
+            if not isinstance(place, str) and getattr(place, "simulation", None) is not self:
+                raise UsageError(f"a line ends at a cluster of this simulation or at a node's name, not at {place!r}")
         ends = [place if isinstance(place, str) else place.name for place in (one, other)]
         known = self.world.network.places()
         for place in ends:
