@@ -58,6 +58,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "memory_store",
         "committed",
         "compare",
+        "parting",
         "cleaner",
     ),
     "kmirror.logdir": (
@@ -69,7 +70,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "faults",
     ),
     "kmirror.logdir.verify": ("partition",),
-    "kmirror.logdir.compare": ("partitions",),
+    "kmirror.logdir.compare": ("pairs", "partitions", "results"),
     "kmirror.records": (
         "batch",
         "build",

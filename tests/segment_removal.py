@@ -1,7 +1,7 @@
 """What do `verify` and loading say of a log folder that lost a segment?
 
-Each segment of each partition is taken away in turn, from a copy, once alone and once with all files that bear its base
-offset, if there is a byte in it. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
+Each segment of each partition is taken away in turn, from a copy: once alone and, if there is a byte in it, once with
+all files that bear its base offset. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
 named, "silent" that the folder passes as if nothing had happened.
 """
 

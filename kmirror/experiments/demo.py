@@ -14,6 +14,7 @@ from kmirror.assembly import Logs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut
 from kmirror.mirror.states import MirrorState
@@ -217,7 +218,7 @@ class Demo:
     # -- stages -------------------------------------------------------------------------------
 
     def _mirror(self) -> None:
-        self._begin(f"Mirroring {len(self.topics)} topics from a to b")
+        self._begin(f"Mirroring {counted(len(self.topics), 'topic')} from a to b")
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         mirror.create()
         mirror.add_topics(self.topics)
@@ -307,7 +308,8 @@ class Demo:
         if difference is not None:
             raise NotEqual(when, difference, self.simulation)
         self.observer.say(
-            f"{compared.batches} batches, {compared.bytes} bytes in {compared.partitions} partitions: "
+            f"{counted(compared.batches, 'batch')}, {counted(compared.bytes, 'byte')} "
+            f"in {counted(compared.partitions, 'partition')}: "
             f"equal byte for byte on every replica of {destination.name}"
         )
         return compared

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.protocol.gen.registry import APIS, MODULES, RETIRED
+from kmirror.protocol.gen.registry import ADDITIONS, APIS, KAFKA_RELEASE, MODULES, RETIRED
 from kmirror.protocol.message import Message
 
 
@@ -77,6 +77,19 @@ def by_name(name: str) -> type[Message]:
         raise UsageError(f"no message is named {name!r}" + (f"; {hint}" if hint else ""))
     found: type[Message] = getattr(importlib.import_module(f"kmirror.protocol.gen.{module}"), name)
     return found
+
+
+def released_versions(message: type[Message], release: str = KAFKA_RELEASE) -> range:
+    """Return the versions that a release of Apache Kafka speaks without `unstable.api.versions.enable`; it may be none.
+
+    Raises `UsageError` for a release that is not the one whose schemas these are.
+    """
+    if release != KAFKA_RELEASE:
+        raise UsageError(f"the messages of Apache Kafka {release!r} are not known here, only those of {KAFKA_RELEASE}")
+    last = ADDITIONS.get(message.NAME, message.MAX_VERSION)
+    if last is not None and message.TYPE in ("request", "response") and by_key(key_of(message)).latest_version_unstable:
+        last -= 1
+    return range(message.MIN_VERSION, message.MIN_VERSION if last is None else last + 1)
 
 
 def key_of(message: type[Message]) -> int:

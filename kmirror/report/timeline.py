@@ -15,6 +15,7 @@ from html import escape
 from pathlib import Path
 
 from kmirror.errors import UsageError
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
@@ -101,7 +102,7 @@ def timeline_page(simulation: Simulation) -> str:
     orders = [(row.begin_ms, row.text) for row in picture.stretches.orders]
     body = (
         f"<h1>{escape(title)}</h1><p>Clusters {escape(', '.join(simulation.cluster_names)) or 'none'}; "
-        f"{simulation.world.events} events in {simulation.elapsed_s:.1f} virtual seconds, digest "
+        f"{counted(simulation.world.events, 'event')} in {simulation.elapsed_s:.1f} virtual seconds, digest "
         f"<code>{simulation.digest}</code>.</p><h2>Timeline</h2><p>{KEY}</p>"
         f"<p class=key>{state_key(picture)}</p>{axis('virtual time', 'circles: orders', orders, picture.end_ms)}"
         f"{''.join(world_lanes(picture))}{''.join(_partition_lanes(picture))}{waits_table(picture)}"
@@ -223,6 +224,6 @@ def facts_list(picture: Picture) -> str:
     ]
     more = f"\n... and {len(lines) - FACTS_MAX} more" if len(lines) > FACTS_MAX else ""
     return (
-        f'<h2>Facts</h2><details id="facts"><summary>{len(lines)} facts</summary>'
+        f'<h2>Facts</h2><details id="facts"><summary>{counted(len(lines), "fact")}</summary>'
         f"<pre>{escape(chr(10).join(lines[:FACTS_MAX]))}{more}</pre></details>"
     )

@@ -321,11 +321,7 @@ def pair(
     )
     made = Pair(simulation, a, b)
 
-    def on_fact(process: str, fact: object) -> None:
-        if isinstance(fact, LogCut):
-            made.cuts.append((process, fact))
-
-    simulation.world.on_fact.append(on_fact)
+    simulation.on(LogCut, lambda seen: made.cuts.append((seen.node, seen.fact)))
     simulation.world.after_event.append(lambda now: check_epochs(a, b))
     if start:
         a.start()
