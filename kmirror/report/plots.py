@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -19,6 +20,14 @@ STATE_COLORS = {
     "PAUSED": "#6a4c93", "FAILED": "#000000", "UNKNOWN": "#999999",
 }  # fmt: skip
 DRAWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
+DRAWN_OF_TRANSACTIONS = (
+    "rpo_records",
+    "rpo_ms",
+    "rto_ms",
+    "failback_cut_records",
+    "lost_transactions",
+    "torn_transactions",
+)
 LINES_MAX = 8
 TICKS_MAX = 9
 POINTS_MAX = 30
@@ -50,10 +59,10 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     panels = figure.subplots(2, 3).flatten()
     points = sorted({row[axis] for row in results.good})
     lines = sorted({row[hue] for row in results.good}) if hue else [None]
-    # Names stand side by side; numbers stand where they are.
-    places = {point: point if isinstance(point, int) else index for index, point in enumerate(points)}
+    places = _places(points)
     span = max(places.values()) - min(places.values()) or 1
-    for panel, name in zip(panels, DRAWN, strict=True):
+    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.good) else DRAWN
+    for panel, name in zip(panels, drawn, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
             rows = [row for row in results.good if hue is None or row[hue] == value]
             color = COLORS[number % len(COLORS)]
@@ -79,6 +88,15 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
         figure.legend(handles, labels, title=AXES[hue], loc="outside lower center", ncols=len(labels), fontsize=LABEL)
     figure.suptitle(title, fontsize=TITLE + 1)
     return _png(figure)
+
+
+def _places(points: Sequence[Any]) -> dict[Any, int]:
+    """Return where points stand on an axis: numbers where they are, names, and numbers too close for that, in a row."""
+    if all(isinstance(point, int) for point in points):
+        gaps = [after - before for before, after in pairwise(points)]
+        if len(points) > TICKS_MAX or not gaps or min(gaps) * 25 >= points[-1] - points[0]:
+            return {point: point for point in points}
+    return {point: index for index, point in enumerate(points)}
 
 
 def _dress(panel: Any, label: FigureLabel, axis: str) -> None:

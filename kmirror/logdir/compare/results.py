@@ -91,7 +91,7 @@ def in_words(extent: Extent) -> str:
     """Return how much it is, such as `3 batches (12 offsets) and 1 record`."""
     parts = []
     if extent.batches or not extent.records:
-        parts.append(f"{counted(extent.batches, 'batch', 'batches')} ({counted(extent.offsets, 'offset')})")
+        parts.append(f"{counted(extent.batches, 'batch')} ({counted(extent.offsets, 'offset')})")
     if extent.records:
         parts.append(counted(extent.records, "record"))
     return " and ".join(parts)
