@@ -172,6 +172,7 @@ class Results:
             self._fs.move(fresh, f"{self._runs}/{name}.parquet")
 
     def files(self) -> list[str]:
+        """Return the paths of the result files, sorted."""
         with _reading(self._runs):
             found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
         names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))

@@ -162,10 +162,12 @@ class Cluster:
         return self._client
 
     def endpoint(self, node_id: int) -> Endpoint:
+        """Return where a node listens: brokers on port 9092, the controller on 9093."""
         return Endpoint(self.process(node_id), 9093 if node_id == CONTROLLER_ID else 9092)
 
     @property
     def bootstrap_servers(self) -> str:
+        """Return the brokers as host:port pairs joined by commas, whether they run or not."""
         return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
 
     def _node_rng(self, node_id: int) -> Rng:
@@ -266,6 +268,7 @@ class Cluster:
             raise UsageError(f"{self.process(node_id)} does not run: {what}")
 
     def runs(self, node_id: int) -> bool:
+        """Return whether a node's process runs."""
         return self.simulation.world.runs(self.process(node_id))
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:

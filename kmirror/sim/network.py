@@ -144,6 +144,8 @@ class _Quality:
 
 @dataclass(slots=True)
 class Link:
+    """What one node opened to another; frames on it arrive in order."""
+
     key: LinkKey
     number: int
     """Counts the links of the world; a link that is opened again is another one."""

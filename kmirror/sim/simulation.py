@@ -74,6 +74,7 @@ class Simulation:
 
     @property
     def now_ms(self) -> int:
+        """Return the milliseconds since 1970 on the simulated clock, which begins at the start of 2027."""
         return self.world.now // 1000
 
     def failure(self, message: str) -> SimulationFailure:

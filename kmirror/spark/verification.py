@@ -86,6 +86,7 @@ class Verification:
 
     @property
     def bytes(self) -> int:
+        """Return the bytes that are equal, over all replicas."""
         return sum(replica.bytes for replica in self.replicas)
 
     @property

@@ -210,7 +210,7 @@ def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -
     assert len(rows) == len({row["run_id"] for row in rows}) == 80
     assert {row["status"] for row in rows} == {"ok"}
     assert [row for row in rows if kept.get(row["run_id"], row) != row] == [], "nothing that was finished ran again"
-    assert "80 run now (80 ok)" in (tmp_path / "log").read_text("utf-8")
+    assert "80 made now (80 ok)" in (tmp_path / "log").read_text("utf-8")
 
 
 def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) -> None:
