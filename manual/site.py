@@ -59,6 +59,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "memory_store",
         "committed",
         "compare",
+        "parting",
         "cleaner",
         "parting",
     ),
