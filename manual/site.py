@@ -15,7 +15,7 @@ SITE = ROOT / "build/manual"
 
 # What users import from. Messages have a page of their own, for there are hundreds; so have error codes and configs.
 PUBLIC_MODULES = (
-    "kmirror.sim.simulation", "kmirror.sim.cluster", "kmirror.sim.mirror", "kmirror.sim.producer",
+    "kmirror.sim.simulation", "kmirror.sim.cluster", "kmirror.sim.files", "kmirror.sim.mirror", "kmirror.sim.producer",
     "kmirror.sim.consumer", "kmirror.sim.lines", "kmirror.sim.network", "kmirror.sim.disk_work", "kmirror.sim.checkers",
     "kmirror.sim.history.run", "kmirror.sim.history.plan", "kmirror.sim.history.verdict",
     "kmirror.sim.history.story", "kmirror.sim.history.shrink",
@@ -25,8 +25,9 @@ PUBLIC_MODULES = (
     "kmirror.client.requester",
     "kmirror.log.config", "kmirror.log.partition_log", "kmirror.log.results", "kmirror.log.errors",
     "kmirror.log.memory_store", "kmirror.log.committed", "kmirror.log.compare", "kmirror.log.cleaner",
-    "kmirror.logdir.load", "kmirror.logdir.store", "kmirror.logdir.partition", "kmirror.logdir.consume",
-    "kmirror.logdir.verify.partition", "kmirror.logdir.compare.partitions", "kmirror.logdir.faults",
+    "kmirror.logdir.load", "kmirror.logdir.write", "kmirror.logdir.store", "kmirror.logdir.partition",
+    "kmirror.logdir.consume", "kmirror.logdir.verify.partition", "kmirror.logdir.compare.partitions",
+    "kmirror.logdir.faults",
     "kmirror.records.batch", "kmirror.records.build", "kmirror.records.codecs", "kmirror.records.columns",
     "kmirror.records.control", "kmirror.records.record", "kmirror.records.legacy", "kmirror.records.layout",
     "kmirror.protocol.message", "kmirror.protocol.structs", "kmirror.protocol.registry", "kmirror.protocol.frames",
@@ -37,7 +38,8 @@ PUBLIC_MODULES = (
     "kmirror.spark.sessions", "kmirror.spark.source", "kmirror.spark.options",
     "kmirror.spark.verification", "kmirror.spark.sweep", "kmirror.spark.aggregates", "kmirror.spark.histories",
     "kmirror.report.notebook",
-    "kmirror.testing.strategies.arbitrary", "kmirror.testing.histories",
+    "kmirror.testing.strategies.arbitrary", "kmirror.testing.strategies.plausible",
+    "kmirror.testing.strategies.batches", "kmirror.testing.strategies.logs", "kmirror.testing.histories",
     "kmirror.errors", "kmirror.spec.wire_values",
 )  # fmt: skip
 
