@@ -41,7 +41,8 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "ids",
         "uuid",
     ),
-    "kmirror.mirror": ("states",),
+    "kmirror.mirror": ("states", "facts"),
+    "kmirror.cluster.controller": ("facts",),
     "kmirror.client": (
         "producer",
         "consumer",
@@ -60,6 +61,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "compare",
         "parting",
         "cleaner",
+        "parting",
     ),
     "kmirror.logdir": (
         "load",

@@ -34,7 +34,7 @@ from kmirror.experiments.failover_rules import (
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut, StateEntered
+from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.codecs import Compression
 from kmirror.sim.checkers import mirror_agrees

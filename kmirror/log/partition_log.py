@@ -4,8 +4,8 @@
 
 Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As follower: the
 leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the leader of a destination cluster
-(D12). A cut removes whole batches (D47). It takes epochs and producers' state with it, and the high watermark if
-it was above: in a mirror the cut may well go below what was once committed here.
+(D12). A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
+if it was above: in a mirror the cut may well go below what was once committed here.
 """
 
 from __future__ import annotations

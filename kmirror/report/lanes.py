@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis, bar, in_bar, lane, y_of
 from kmirror.report.page import page, table
-from kmirror.report.timeline import (
+from kmirror.report.picture import (
     KEY,
     STYLE,
     Picture,

@@ -14,7 +14,8 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOTHING, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState

@@ -16,7 +16,7 @@ SAMPLE = str(ROOT / "kmirror/logdir/sample")
 def spark_verify(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kmirror", "spark-verify", SAMPLE, SAMPLE, "--topic", "txn", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_jvm_s_own_words_are_kept_away() -> None:

@@ -13,7 +13,8 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
+from kmirror.mirror.facts import LogCut, StateEntered
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.values import ValueReader

@@ -217,7 +217,7 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
     place = partition(tmp_path, "t-0", {})
     with (place / f"{0:020d}.log").open("wb") as stream:
         stream.truncate(1 << 40)  # A hole, not a terabyte.
-    with pytest.raises(UsageError, match=r"1\.0 TiB of segments in 1 partitions .* 7\.0 TiB .* \(7 copies\)"):
+    with pytest.raises(UsageError, match=r"1\.0 TiB of segments in 1 partition .* 7\.0 TiB .* \(7 copies\)"):
         read_log_dirs(tmp_path)
     with pytest.raises(UsageError, match=r"6\.9 KiB are allowed"):
         read_log_dirs(sample(tmp_path, "idem-0"), memory_limit=7 * 1010)

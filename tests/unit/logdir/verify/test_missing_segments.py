@@ -29,6 +29,7 @@ from kmirror.records import RecordData, build_batch, layout
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from tests.builders import batch
+from tests.recorded import recorded_runs
 from tests.segment_removal import is_told, judge, remove_each, table
 from tests.unit.logdir.folders import SAMPLE, checkpoint, messages, partition
 
@@ -88,6 +89,17 @@ def test_no_segment_above_the_first_is_missing_in_silence(
             print(f"\n{top}\n{table(removals)}")
     wrong = [one for one in removals if not is_told(one)]
     assert wrong == [], table(removals)
+
+
+def test_the_manual_has_the_table_of_the_recorded_brokers(tmp_path: Path) -> None:
+    runs = recorded_runs()
+    folders = sorted(
+        path.parent for path in [*runs.rglob("meta.properties"), *runs.glob("epochs-4.3/before/*/epochs-0")]
+    )
+    tops = [path for path in folders if path != runs / "crash-4.3" / "before"]
+    removals = [one for top in tops for one in remove_each(top, tmp_path / "copy")]
+    assert {one.place for one in removals if one.verified == "silent"} <= {"first"}
+    assert table(removals) in (DATA.parents[1] / "docs" / "logs.md").read_text("utf-8"), table(removals)
 
 
 @pytest.mark.parametrize("top", FOLDERS[1:4], ids=lambda path: str(path.relative_to(path.parents[2])))
