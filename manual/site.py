@@ -112,7 +112,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "histories",
     ),
     "kmirror.report": ("notebook", "timeline"),
-    "kmirror.testing.strategies": ("arbitrary",),
+    "kmirror.testing.strategies": ("arbitrary", "plausible", "batches", "logs"),
     "kmirror.testing": ("histories",),
     "kmirror": ("errors",),
     "kmirror.spec": ("wire_values",),

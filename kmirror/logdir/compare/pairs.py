@@ -32,6 +32,7 @@ class Pairs:
 
     @property
     def size(self) -> int:
+        """Return the bytes of all segments on the left that are compared."""
         return sum(left.size for left, _ in self.both)
 
 

@@ -121,6 +121,7 @@ class ComparisonResult:
 
     @property
     def bytes(self) -> int:
+        """Return the bytes that are equal, over all partitions."""
         return sum(each.bytes for each in self.partitions)
 
     @property
