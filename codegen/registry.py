@@ -59,6 +59,13 @@ def generate_registry(schemas: Schemas, release: str) -> str:
                 f"{listeners}, {request.latest_version_unstable}, {released.high if released else None}),"
             )
     out.lines("}", "")
+    out.comment("Messages that KIP-1279 adds or extends: the last version of the release, None where it has none.")
+    with out.block("ADDITIONS: dict[str, int | None] = {"):
+        for message in schemas.live():
+            released = schemas.released.get(message.name)
+            if released is None or released.high != message.valid.high:
+                out.line(f'"{message.name}": {released.high if released else None},')
+    out.lines("}", "")
     out.comment("Keys that stay taken although no version is left.")
     with out.block("RETIRED: dict[int, str] = {"):
         for request in _requests(schemas):

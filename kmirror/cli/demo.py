@@ -25,7 +25,7 @@ from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
-from kmirror.report.timeline import write_page
+from kmirror.report.page import write_page
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16

@@ -16,7 +16,7 @@ from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
@@ -85,6 +85,8 @@ class Stage(NamedTuple):
 
 @dataclass(slots=True)
 class DemoReport:
+    """What a run of the demo came to."""
+
     seed: int
     stages: list[Stage] = field(default_factory=list)
     digest: str = ""

@@ -27,8 +27,17 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
 
 def seconds(name: str, value: object) -> float:
     """Return a number of seconds, 0 or more, that is not infinite."""
+    return _span(name, value, "seconds")
+
+
+def milliseconds(name: str, value: object) -> float:
+    """Return a number of milliseconds, 0 or more, that is not infinite."""
+    return _span(name, value, "milliseconds")
+
+
+def _span(name: str, value: object, unit: str) -> float:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise UsageError(f"{name} is a number of seconds, 0 or more, not {shown(value)}")
+        raise UsageError(f"{name} is a number of {unit}, 0 or more, not {shown(value)}")
     return value
 
 

@@ -182,10 +182,12 @@ class PartitionLog:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of all segments."""
         return self.segments.size_in_bytes
 
     @property
     def segment_base_offsets(self) -> list[int]:
+        """Return the base offsets of all segments, ascending."""
         return self.segments.base_offsets
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:

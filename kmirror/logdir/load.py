@@ -71,6 +71,7 @@ class PartitionFiles:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of all segments."""
         return sum(len(data) for data in self.segments.values())
 
 

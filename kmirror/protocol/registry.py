@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.protocol.gen.registry import APIS, MODULES, RETIRED
+from kmirror.protocol.gen.registry import ADDITIONS, APIS, KAFKA_RELEASE, MODULES, RETIRED
 from kmirror.protocol.message import Message
 
 
@@ -38,16 +38,20 @@ class Api:
 
     @property
     def request(self) -> type[Message]:
+        """Return the class of its request."""
         return by_name(f"{self.name}Request")
 
     @property
     def response(self) -> type[Message]:
+        """Return the class of its response."""
         return by_name(f"{self.name}Response")
 
     def is_flexible(self, version: int) -> bool:
+        """Return whether this version has tagged fields and compact lengths."""
         return self.flexible_from is not None and version >= self.flexible_from
 
     def request_header_version(self, version: int) -> int:
+        """Return the version of the header before a request of `version`: 1, or 2 with tags."""
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
@@ -73,6 +77,19 @@ def by_name(name: str) -> type[Message]:
         raise UsageError(f"no message is named {name!r}" + (f"; {hint}" if hint else ""))
     found: type[Message] = getattr(importlib.import_module(f"kmirror.protocol.gen.{module}"), name)
     return found
+
+
+def released_versions(message: type[Message], release: str = KAFKA_RELEASE) -> range:
+    """Return the versions that a release of Apache Kafka speaks without `unstable.api.versions.enable`; it may be none.
+
+    Raises `UsageError` for a release that is not the one whose schemas these are.
+    """
+    if release != KAFKA_RELEASE:
+        raise UsageError(f"the messages of Apache Kafka {release!r} are not known here, only those of {KAFKA_RELEASE}")
+    last = ADDITIONS.get(message.NAME, message.MAX_VERSION)
+    if last is not None and message.TYPE in ("request", "response") and by_key(key_of(message)).latest_version_unstable:
+        last -= 1
+    return range(message.MIN_VERSION, message.MIN_VERSION if last is None else last + 1)
 
 
 def key_of(message: type[Message]) -> int:

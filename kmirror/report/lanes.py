@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis, bar, in_bar, lane, y_of
 from kmirror.report.page import page, table
-from kmirror.report.timeline import (
+from kmirror.report.picture import (
     KEY,
     STYLE,
     Picture,
@@ -80,7 +80,7 @@ def _source(picture: Picture, tp: TopicPartition, back: Failback | None) -> Iter
             continue
         source_until = min(source_until, row.begin_ms)
         up = min(row.end_ms, until)
-        title = row.text if lost is None else f"a lost offsets {lost}: written while {row.text}"
+        title = row.text if lost is None else f"a lost offsets {lost}, written meanwhile; {row.text}"
         yield bar(row.begin_ms, up, y, end, f'class="{"idle" if lost is None else "gone"}"', title)
         text = "line down" if lost is None else f"line down; lost {lost}"
         yield in_bar(text, row.begin_ms, up, y, end, "ink" if lost is None else "loss")

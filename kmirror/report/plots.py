@@ -20,6 +20,14 @@ STATE_COLORS = {
     "PAUSED": "#6a4c93", "FAILED": "#000000", "UNKNOWN": "#999999",
 }  # fmt: skip
 DRAWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
+DRAWN_OF_TRANSACTIONS = (
+    "rpo_records",
+    "rpo_ms",
+    "rto_ms",
+    "failback_cut_records",
+    "lost_transactions",
+    "torn_transactions",
+)
 LINES_MAX = 8
 PANEL_CHARACTERS = 42
 """How many characters of a tick label stand side by side below one of six panels."""
@@ -56,7 +64,8 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     lines = sorted({row[hue] for row in results.good}) if hue else [None]
     places = places_of(points, PANEL_CHARACTERS)
     axis_name = f"{AXES[axis]}, logarithmic" if places.is_log else AXES[axis]
-    for panel, name in zip(panels, DRAWN, strict=True):
+    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.good) else DRAWN
+    for panel, name in zip(panels, drawn, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
             rows = [row for row in results.good if hue is None or row[hue] == value]
             color = COLORS[number % len(COLORS)]

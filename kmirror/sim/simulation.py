@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
-from kmirror.kernel.arguments import callback, instance, seconds, whole_number
+from kmirror.kernel.arguments import callback, instance, seconds, shown, whole_number
 from kmirror.kernel.clock import SECOND, Duration
 from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.disk_work import DiskOptions
@@ -74,6 +74,7 @@ class Simulation:
 
     @property
     def now_ms(self) -> int:
+        """Return the milliseconds since 1970 on the simulated clock, which begins at the start of 2027."""
         return self.world.now // 1000
 
     def failure(self, message: str) -> SimulationFailure:
@@ -108,7 +109,8 @@ class Simulation:
         orders, kills nodes, takes lines down. What it raises, an AssertionError for instance, ends the call that runs
         the world.
         """
-        instance("a kind of facts", kind, type, "kmirror.sim.facts has the kinds")
+        if not isinstance(kind, type):
+            raise UsageError(f"kind is a class of kmirror.sim.facts, or object for all of them, not {shown(kind)}")
         callback("call", call)
         return self.world.watchers.on(kind, call)
 

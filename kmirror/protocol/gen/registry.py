@@ -416,6 +416,47 @@ APIS: dict[int, tuple[str, int, int, int | None, tuple[str, ...], bool, int | No
     105: ("BumpLeaderEpochs", 0, 0, 0, ("broker", "controller"), False, None),
 }
 
+# Messages that KIP-1279 adds or extends: the last version of the release, None where it has none.
+ADDITIONS: dict[str, int | None] = {
+    "AddTopicsToMirrorRequest": None,
+    "AddTopicsToMirrorResponse": None,
+    "BumpLeaderEpochsRequest": None,
+    "BumpLeaderEpochsResponse": None,
+    "CreateMirrorRequest": None,
+    "CreateMirrorResponse": None,
+    "CreateTopicsRequest": 7,
+    "CreateTopicsResponse": 7,
+    "DeleteMirrorRequest": None,
+    "DeleteMirrorResponse": None,
+    "DescribeConfigsRequest": 4,
+    "DescribeConfigsResponse": 4,
+    "DescribeMirrorsRequest": None,
+    "DescribeMirrorsResponse": None,
+    "FetchRequest": 18,
+    "FetchResponse": 18,
+    "FindCoordinatorRequest": 6,
+    "FindCoordinatorResponse": 6,
+    "IncrementalAlterConfigsRequest": 1,
+    "IncrementalAlterConfigsResponse": 1,
+    "LastMirrorEpochsKey": None,
+    "LastMirrorEpochsValue": None,
+    "ListMirrorsRequest": None,
+    "ListMirrorsResponse": None,
+    "MirrorPartitionStateKey": None,
+    "MirrorPartitionStateValue": None,
+    "MirrorPidResetRecord": None,
+    "PauseMirrorTopicsRequest": None,
+    "PauseMirrorTopicsResponse": None,
+    "ReadMirrorStatesRequest": None,
+    "ReadMirrorStatesResponse": None,
+    "RemoveTopicsFromMirrorRequest": None,
+    "RemoveTopicsFromMirrorResponse": None,
+    "ResumeMirrorTopicsRequest": None,
+    "ResumeMirrorTopicsResponse": None,
+    "WriteMirrorStatesRequest": None,
+    "WriteMirrorStatesResponse": None,
+}
+
 # Keys that stay taken although no version is left.
 RETIRED: dict[int, str] = {
     4: "LeaderAndIsr",

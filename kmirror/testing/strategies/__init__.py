@@ -5,9 +5,12 @@
     @given(messages(FetchRequest, 17))
     def test_one_version(request): ...
 
-    @given(versioned(FetchRequest))
-    def test_any_version(pair):
+    @given(versioned(FetchRequest, release="4.3.1"))
+    def test_any_version_of_a_release(pair):
         request, version = pair
+
+    @given(partition_logs(gaps=True))
+    def test_a_log_that_a_broker_closed(store): ...
 
 `st.from_type(FetchRequest)` works without an import of this module: Hypothesis finds it by its entry point.
 It gives messages of the newest version.
@@ -19,19 +22,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kmirror.testing.strategies.arbitrary import any_message, messages, structs, uuids, versioned, versions
+    from kmirror.testing.strategies.arbitrary import any_message, classes, messages, structs, uuids, versioned, versions
+    from kmirror.testing.strategies.batches import message_sets, record_batches, records
+    from kmirror.testing.strategies.logs import log_batches, partition_logs, segments
+    from kmirror.testing.strategies.plausible import (
+        Setting,
+        any_plausible_message,
+        plausible_messages,
+        settings_of_messages,
+    )
 
 # A name is imported when it is first used: Hypothesis loads this module wherever kmirror is installed.
 _HOME = {
     "any_message": "arbitrary",
+    "classes": "arbitrary",
     "messages": "arbitrary",
     "structs": "arbitrary",
     "uuids": "arbitrary",
     "versioned": "arbitrary",
     "versions": "arbitrary",
+    "message_sets": "batches",
+    "record_batches": "batches",
+    "records": "batches",
+    "log_batches": "logs",
+    "partition_logs": "logs",
+    "segments": "logs",
+    "any_plausible_message": "plausible",
+    "plausible_messages": "plausible",
+    "settings_of_messages": "plausible",
+    "Setting": "plausible",
 }
 
-__all__ = ["any_message", "messages", "structs", "uuids", "versioned", "versions"]
+__all__ = [
+    "any_message",
+    "classes",
+    "messages",
+    "structs",
+    "uuids",
+    "versioned",
+    "versions",
+    "message_sets",
+    "record_batches",
+    "records",
+    "log_batches",
+    "partition_logs",
+    "segments",
+    "any_plausible_message",
+    "plausible_messages",
+    "settings_of_messages",
+    "Setting",
+]
 
 
 def __getattr__(name: str) -> object:

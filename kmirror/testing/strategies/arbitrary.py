@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from kmirror.errors import UsageError
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_name, names
+from kmirror.protocol.registry import by_name, names, released_versions
 from kmirror.protocol.structs import Field, Struct, check_version, fresh_default
 from kmirror.protocol.wire import UnknownTag
 
@@ -86,23 +87,33 @@ def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = T
     return found
 
 
-def versions(cls: type[Message]) -> st.SearchStrategy[int]:
-    """Return a strategy for the versions that the message has."""
-    return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
+def versions(cls: type[Message], *, release: str | None = None) -> st.SearchStrategy[int]:
+    """The versions that the message has, or that this release of Apache Kafka speaks; UsageError if it speaks none."""
+    if release is None:
+        return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
+    spoken = released_versions(cls, release)
+    if not spoken:
+        raise UsageError(f"Apache Kafka {release} speaks no version of {cls.NAME}")
+    return st.integers(spoken[0], spoken[-1])
 
 
 @st.composite
-def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True) -> tuple[M, int]:
-    """Return a strategy for messages, each with a version that can carry it."""
-    version = draw(versions(cls))
-    return draw(messages(cls, version, unknown_tags=unknown_tags)), version
+def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True, release: str | None = None) -> tuple[M, int]:
+    """Messages, each with a version that can carry it; of a `release` such as its nodes send, without unknown tags."""
+    version = draw(versions(cls, release=release))
+    return draw(messages(cls, version, unknown_tags=unknown_tags and release is None)), version
+
+
+def classes(*, release: str | None = None) -> st.SearchStrategy[type[Message]]:
+    """The classes of all messages, or of those that this release of Apache Kafka speaks in some version."""
+    spoken = [name for name in names() if release is None or released_versions(by_name(name), release)]
+    return st.sampled_from(spoken).map(by_name)
 
 
 @st.composite
-def any_message(draw: st.DrawFn, *, unknown_tags: bool = True) -> tuple[Message, int]:
-    """Messages of every class, each with a version that can carry it."""
-    cls = by_name(draw(st.sampled_from(names())))
-    return draw(versioned(cls, unknown_tags=unknown_tags))
+def any_message(draw: st.DrawFn, *, unknown_tags: bool = True, release: str | None = None) -> tuple[Message, int]:
+    """Messages of every class, each with a version that can carry it; `release` as in `versioned`."""
+    return draw(versioned(draw(classes(release=release)), unknown_tags=unknown_tags, release=release))
 
 
 def structs(cls: type[S]) -> st.SearchStrategy[S]:

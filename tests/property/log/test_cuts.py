@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -18,26 +18,12 @@ from kmirror.log.store import PartitionStore
 from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import MAGIC_AT, MAGIC_V2
-from kmirror.records.legacy import build_message_set
+from kmirror.records.legacy import build_message_set, iter_any_batches
 from kmirror.records.record import RecordData
-from tests.builders import NOW_MS, batch, idempotent, marker
+from kmirror.testing.strategies import log_batches
+from tests.builders import NOW_MS, batch
 from tests.unit.log.partitions import TP, lead, open_log
 
-STEPS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "kind": st.sampled_from(["batch", "batch", "producer", "txn", "txn", "marker", "legacy"]),
-            "pid": st.integers(1, 2),
-            "gap": st.sampled_from([0, 0, 0, 1, 5]),
-            "rise": st.sampled_from([0, 0, 1, 2]),
-            "count": st.integers(1, 4),
-            "magic": st.integers(0, 1),
-            "codec": st.sampled_from([Compression.NONE, Compression.GZIP, Compression.SNAPPY]),
-        }
-    ),
-    min_size=1,
-    max_size=14,
-)
 CONFIGS = st.fixed_dictionaries(
     {"segment_bytes": st.sampled_from([200, 400, 1 << 20]), "index_interval_bytes": st.sampled_from([0, 150, 4096])}
 )
@@ -51,32 +37,9 @@ class Written(NamedTuple):
     data: bytes
 
 
-def written(steps: list[dict[str, Any]]) -> list[Written]:
-    """The batches of a log in which offsets may be missing between batches, as after compaction at its source."""
-    end, epoch, found = 0, 0, list[Written]()
-    sequences, opened = dict[int, int](), dict[int, bool]()
-    for step in steps:
-        kind, pid, count = step["kind"], step["pid"], step["count"]
-        first, epoch = end + step["gap"], epoch + step["rise"]
-        if kind == "marker" and opened.pop(pid, False):
-            found.append(Written(first, first, marker(commit=count % 2 == 0, pid=pid, offset=first, epoch=epoch)))
-        elif kind in ("producer", "txn"):
-            is_txn = opened[pid] = opened.get(pid, False) or kind == "txn"
-            sequence = sequences.get(pid, 0)
-            sequences[pid] = sequence + count
-            data = idempotent(sequence, count, pid=pid, txn=is_txn, offset=first, epoch=epoch)
-            found.append(Written(first, first + count - 1, data))
-        elif kind == "legacy":
-            codec = step["codec"]
-            for at in range(first, first + count) if codec is Compression.NONE else (first,):
-                size = 1 if codec is Compression.NONE else count
-                records = [RecordData(b"k", b"v", (), NOW_MS)] * size
-                data = build_message_set(records, magic=step["magic"], base_offset=at, compression=codec)
-                found.append(Written(at, at + size - 1, data))
-        else:
-            found.append(Written(first, first + count - 1, batch(count, offset=first, epoch=epoch)))
-        end = found[-1].last + 1
-    return found
+def written(drawn: list[bytes]) -> list[Written]:
+    parts = [one for data in drawn for one in iter_any_batches(data)]
+    return [Written(one.base_offset, one.last_offset, bytes(one.view)) for one in parts]
 
 
 def filled(store: PartitionStore, batches: list[Written], config: dict[str, int]) -> PartitionLog:
@@ -104,9 +67,9 @@ def assert_sound(folder: Path) -> None:
     assert ended.exit_code == 0, ended.output
 
 
-@given(STEPS, CONFIGS, st.data())
-def test_one_story_of_where_it_ends(steps: list[dict[str, Any]], config: dict[str, int], data: st.DataObject) -> None:
-    batches = written(steps)
+@given(log_batches(legacy=True, gaps=True), CONFIGS, st.data())
+def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], data: st.DataObject) -> None:
+    batches = written(drawn)
     end = batches[-1].last + 1
     start = data.draw(st.sampled_from([0, 0, 0, data.draw(st.integers(0, end), label="start")]))
     cuts = data.draw(st.lists(st.integers(0, end + 1), min_size=1, max_size=2), label="cuts")

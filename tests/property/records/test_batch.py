@@ -21,12 +21,12 @@ from kmirror.records import (
 )
 from kmirror.records.layout import ATTRIBUTES_AT, CRC_AT, add_to_sequence
 from kmirror.records.record import RecordContext, decode_records
-from tests.property.records.strategies import RECORDS, SOME_BYTES, batches, options
+from kmirror.testing.strategies.batches import CONTENTS, batch_options, record_batches, records
 
-LISTS = st.lists(RECORDS, min_size=1, max_size=8)
+LISTS = st.lists(records(), min_size=1, max_size=8)
 
 
-@given(records=LISTS, kept=options())
+@given(records=LISTS, kept=batch_options())
 def test_a_batch_gives_back_what_was_put_in(records: list[RecordData], kept: dict[str, Any]) -> None:
     batch = Batch(build_batch(records, **kept))
     batch.verify_crc()
@@ -47,7 +47,7 @@ def test_a_batch_gives_back_what_was_put_in(records: list[RecordData], kept: dic
         assert record.sequence == (-1 if first < 0 else add_to_sequence(first, index))
 
 
-@given(data=batches(), flip=st.data())
+@given(data=record_batches(), flip=st.data())
 def test_any_flipped_bit_under_the_checksum_is_caught(data: bytes, flip: st.DataObject) -> None:
     at = flip.draw(st.integers(min_value=CRC_AT, max_value=len(data) - 1))
     bit = flip.draw(st.integers(min_value=0, max_value=7))
@@ -57,7 +57,7 @@ def test_any_flipped_bit_under_the_checksum_is_caught(data: bytes, flip: st.Data
         Batch(broken).verify_crc()
 
 
-@given(data=batches(max_size=3))
+@given(data=record_batches(max_size=3))
 def test_a_batch_cut_anywhere_is_torn(data: bytes) -> None:
     for end in range(1, len(data)):
         with pytest.raises(TornBatch) as caught:
@@ -66,7 +66,7 @@ def test_a_batch_cut_anywhere_is_torn(data: bytes) -> None:
         assert caught.value.needed > end
 
 
-@given(first=batches(), second=batches(), cut=st.data())
+@given(first=record_batches(), second=record_batches(), cut=st.data())
 def test_whole_batches_before_a_torn_one_are_given(first: bytes, second: bytes, cut: st.DataObject) -> None:
     end = cut.draw(st.integers(min_value=1, max_value=len(second) - 1))
     batches_seen = iter_batches(first + second[:end], check_crc=True)
@@ -76,7 +76,7 @@ def test_whole_batches_before_a_torn_one_are_given(first: bytes, second: bytes, 
     assert caught.value.position == len(first)
 
 
-@given(data=batches(), offset=st.integers(0, 2**62), epoch=st.integers(-1, 2**31 - 1), lead=st.integers(0, 9))
+@given(data=record_batches(), offset=st.integers(0, 2**62), epoch=st.integers(-1, 2**31 - 1), lead=st.integers(0, 9))
 def test_offset_and_epoch_are_set_without_a_new_checksum(data: bytes, offset: int, epoch: int, lead: int) -> None:
     buffer = bytearray(lead) + bytearray(data)
     set_base_offset_and_epoch(buffer, offset, epoch, position=lead)
@@ -89,7 +89,7 @@ def test_offset_and_epoch_are_set_without_a_new_checksum(data: bytes, offset: in
 @given(
     gaps=st.lists(st.integers(1, 1000), min_size=1, max_size=6),
     codec=st.sampled_from(list(Compression)),
-    value=SOME_BYTES,
+    value=CONTENTS,
 )
 def test_offsets_that_are_not_consecutive_are_kept(gaps: list[int], codec: Compression, value: bytes | None) -> None:
     offsets = [100 + sum(gaps[: index + 1]) for index in range(len(gaps))]

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from kmirror.errors import LocalProtocolError
 from kmirror.records import Batch, BatchBuilder, Compression, RecordData, build_batch
-from tests.property.records.strategies import RECORDS, options
+from kmirror.testing.strategies.batches import batch_options, records
 
-LISTS = st.lists(RECORDS, min_size=1, max_size=12)
+LISTS = st.lists(records(), min_size=1, max_size=12)
 
 
 def add(builder: BatchBuilder, record: RecordData) -> bool:
     return builder.append(key=record.key, value=record.value, headers=record.headers, timestamp=record.timestamp)
 
 
-@given(records=LISTS, kept=options())
+@given(records=LISTS, kept=batch_options())
 def test_a_builder_gives_what_build_batch_gives(records: list[RecordData], kept: dict[str, Any]) -> None:
     builder = BatchBuilder(**kept)
     assert all(add(builder, record) for record in records)

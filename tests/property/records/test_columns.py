@@ -10,7 +10,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.records import Batch, Record, RecordData, build_batch, iter_batches
 from kmirror.records.framing import check_framing
 from kmirror.records.views import iter_views
-from tests.property.records.strategies import batches
+from kmirror.testing.strategies.batches import record_batches
 from tests.property.records.test_batch import sealed
 
 numpy = pytest.importorskip("numpy")
@@ -37,7 +37,7 @@ def as_row(record: Record) -> Row:
     return (record.offset, record.timestamp, record.key, record.value, len(record.headers))
 
 
-@given(parts=st.lists(batches(), max_size=4))
+@given(parts=st.lists(record_batches(), max_size=4))
 def test_columns_are_the_objects_turned(parts: list[bytes]) -> None:
     found = list(iter_batches(b"".join(parts)))
     columns = read_columns(found)
@@ -45,7 +45,7 @@ def test_columns_are_the_objects_turned(parts: list[bytes]) -> None:
     assert columns.batch.tolist() == [index for index, batch in enumerate(found) for _ in range(batch.record_count)]
 
 
-@given(parts=st.lists(batches(), min_size=1, max_size=3))
+@given(parts=st.lists(record_batches(), min_size=1, max_size=3))
 def test_arrow_shows_the_same(parts: list[bytes]) -> None:
     pytest.importorskip("pyarrow")
     found = list(iter_batches(b"".join(parts)))
@@ -102,7 +102,7 @@ def test_a_record_with_more_headers_than_are_read_together() -> None:
     assert rows(read_columns([batch])) == [as_row(record) for record in batch.records()]
 
 
-@given(data=batches())
+@given(data=record_batches())
 def test_views_are_decoded_on_demand(data: bytes) -> None:
     batch = Batch(data)
     batch.check_framing()

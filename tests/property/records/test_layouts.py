@@ -20,8 +20,10 @@ from kmirror.logdir.dissect.core import VARINT, VARLONG, plain
 from kmirror.records import Batch, Compression, RecordData, build_batch
 from kmirror.records.legacy import LegacyBatch, build_message
 from kmirror.records.varint import encode_varint, read_varint, read_varlong
-from tests.property.records.strategies import INT64, SOME_BYTES, TIMESTAMPS, batches
+from kmirror.testing.strategies.batches import CONTENTS, TIMESTAMPS_MS, record_batches
 from tests.property.records.test_batch import sealed
+
+INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 
 HEADER_FIELDS = [
     "base_offset",
@@ -77,7 +79,7 @@ def in_their_terms(fields: dict[str, Any], batch: Batch) -> dict[str, Any]:
     }
 
 
-@given(data=batches())
+@given(data=record_batches())
 def test_a_batch_is_read_and_written_alike(data: bytes) -> None:
     batch = Batch(data)
     parsed = plain(layouts.BATCH.parse(data))
@@ -136,10 +138,10 @@ def test_any_bytes_are_the_same_number_to_both(data: bytes) -> None:
 
 @given(
     magic=st.sampled_from([0, 1]),
-    key=SOME_BYTES,
-    value=SOME_BYTES,
+    key=CONTENTS,
+    value=CONTENTS,
     offset=st.integers(0, 2**62),
-    stamp=TIMESTAMPS,
+    stamp=TIMESTAMPS_MS,
     attributes=st.sampled_from([0, 8]),
 )
 def test_a_message_is_read_and_written_alike(

@@ -10,14 +10,14 @@ from kmirror.errors import CorruptBatch
 from kmirror.records import Compression, RecordData
 from kmirror.records.layout import CRC_AT, MAGIC_AT
 from kmirror.records.legacy import build_message_set, iter_any_batches
-from tests.property.records.strategies import SOME_BYTES, TIMESTAMPS
+from kmirror.testing.strategies.batches import CONTENTS, TIMESTAMPS_MS
 
 RECORDS = st.lists(
     st.builds(
         RecordData,
-        key=SOME_BYTES,
-        value=SOME_BYTES,
-        timestamp=TIMESTAMPS,
+        key=CONTENTS,
+        value=CONTENTS,
+        timestamp=TIMESTAMPS_MS,
         headers=st.just(()),
         offset=st.none(),
     ),
@@ -33,7 +33,7 @@ CODECS = st.sampled_from([codec for codec in Compression if codec is not Compres
     magic=MAGICS,
     codec=CODECS,
     base=st.integers(0, 2**62),
-    append_time=st.none() | TIMESTAMPS,
+    append_time=st.none() | TIMESTAMPS_MS,
 )
 def test_a_set_gives_back_what_was_put_in(
     records: list[RecordData], magic: int, codec: Compression, base: int, append_time: int | None

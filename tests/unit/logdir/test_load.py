@@ -183,6 +183,10 @@ def test_topics_are_picked_by_name(tmp_path: Path) -> None:
     assert read_log_dirs(folder, topics=["txn"]).topics == {"txn": [0, 1]}
     with pytest.raises(UsageError, match=r"no topic 'nope' to mirror: it has idem, txn"):
         read_log_dirs(folder, topics=["txn", "nope"])
+    with pytest.raises(UsageError, match="topics takes a list of names"):
+        read_log_dirs(folder, topics="txn")
+    with pytest.raises(UsageError, match="picks nothing"):
+        read_log_dirs(folder, topics=[])
 
 
 def test_a_fault_in_a_topic_that_was_not_picked_does_no_harm(tmp_path: Path) -> None:
