@@ -61,7 +61,6 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "compare",
         "parting",
         "cleaner",
-        "parting",
     ),
     "kmirror.logdir": (
         "load",

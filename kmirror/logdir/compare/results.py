@@ -121,7 +121,7 @@ class ComparisonResult:
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that are equal, over all partitions."""
+        """Return how many bytes the equal batches have."""
         return sum(each.bytes for each in self.partitions)
 
     @property
