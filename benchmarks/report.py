@@ -13,6 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from benchmarks.harness import Row
+from kmirror.kernel.names import counted
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"
@@ -145,5 +146,5 @@ def comparison(then: Iterable[Row], now: Iterable[Row]) -> tuple[list[str], int]
         if row.machine != old.machine:
             text += "  (another machine)"
         lines.append(text)
-    lines.append(f"{seen} rows compared, {fallen} fallen, {new} new, {len(before) - seen} not measured now")
+    lines.append(f"{counted(seen, 'row')} compared, {fallen} fallen, {new} new, {len(before) - seen} not measured now")
     return lines, fallen

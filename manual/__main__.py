@@ -9,7 +9,6 @@ from pathlib import Path
 
 from manual.run import ROOT, ExampleFailed, run_page
 from manual.site import build
-from manual.tables import renewed
 
 USAGE = "usage: python -m manual [--check | run PAGE... | build]"
 
@@ -21,6 +20,9 @@ def pages() -> list[Path]:
 
 def tables(*, writes: bool) -> int:
     """Write the pages whose tables differ from the code, or name them; return an exit code."""
+    # Their columns are Spark's, and to build the pages no Spark is needed.
+    from manual.tables import renewed
+
     stale = 0
     for page in pages():
         text = page.read_text("utf-8")

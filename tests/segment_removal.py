@@ -1,7 +1,7 @@
 """What do `verify` and loading say of a log folder that lost a segment?
 
-Each segment of each partition is taken away in turn, from a copy, once alone and once with all files that bear its base
-offset, if there is a byte in it. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
+Each segment of each partition is taken away in turn, from a copy: once alone and, if there is a byte in it, once with
+all files that bear its base offset. `table` counts the verdicts: "found" is a fault, "gap" means that the offsets are
 named, "silent" that the folder passes as if nothing had happened.
 """
 
@@ -95,11 +95,11 @@ def is_told(one: Removal) -> bool:
 
 
 def table(removals: Iterable[Removal]) -> str:
-    """Return the verdicts of `verify` in numbers, a line for each kind of removal."""
+    """Return the verdicts of `verify` in numbers as a Markdown table, a row for each kind of removal."""
     counts = Counter((one.place, one.with_files, one.verified) for one in removals)
-    lines = [f"{'segment':8} {'taken':16} {'found':>6} {'gap':>6} {'silent':>6}"]
+    lines = [f"| segment | taken | {' | '.join(VERDICTS)} |", "|---|---|---|---|---|"]
     for place in ("first", "middle", "last"):
         for with_files in (False, True):
-            told = " ".join(f"{counts[place, with_files, verdict]:6}" for verdict in VERDICTS)
-            lines.append(f"{place:8} {'with its files' if with_files else 'alone':16} {told}")
+            told = " | ".join(str(counts[place, with_files, verdict]) for verdict in VERDICTS)
+            lines.append(f"| {place} | {'with its files' if with_files else 'alone'} | {told} |")
     return "\n".join(lines)

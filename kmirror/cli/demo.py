@@ -16,21 +16,22 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table, that_fits
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
+from kmirror.kernel.names import counted
 from kmirror.kernel.rng import SEED_MAX
 from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
-from kmirror.report.timeline import write_page
+from kmirror.report.page import write_page
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16
 REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"
 FINAL_ROWS_MAX = 100
 STAGES = 5
-PIPED_WIDTH = 140
 
 
 class Screen(Observer):
@@ -60,7 +61,11 @@ class Screen(Observer):
         self._live.stop()
 
     def _render(self) -> RenderableType:
-        return Group(mirror_table(self._rows, LIVE_ROWS_MAX), self._progress) if self._rows else self._progress
+        return (
+            Group(mirror_table(self._rows, LIVE_ROWS_MAX, self._console.width), self._progress)
+            if self._rows
+            else self._progress
+        )
 
     def reading(self, done: int, total: int) -> None:
         """Show how far the log folder has been read: `done` of `total` bytes."""
@@ -84,39 +89,35 @@ class Screen(Observer):
 
     def failover(self, rows: Sequence[Failover]) -> None:
         self._flush()
-        self._console.print(failover_table(rows))
+        self._console.print(failover_table(rows, self._console.width))
 
     def failback(self, rows: Sequence[Failback]) -> None:
         self._flush()
-        self._console.print(failback_table(rows))
+        self._console.print(failback_table(rows, self._console.width))
 
     def _flush(self) -> None:
         if self._rows:
-            self._console.print(mirror_table(self._rows, FINAL_ROWS_MAX))
+            self._console.print(mirror_table(self._rows, FINAL_ROWS_MAX, self._console.width))
         self._rows = ()
 
 
-def mirror_table(rows: Sequence[MirrorRow], most: int) -> RenderableType:
+def mirror_table(rows: Sequence[MirrorRow], most: int, width: int) -> RenderableType:
     """Return the table of `kafka-mirrors.sh --describe`; one longer than `most` shows what lags first."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("MIRROR", "TOPIC"):
-        table.add_column(name)
-    for name in ("PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG"):
-        table.add_column(name, justify="right")
-    table.add_column("STATE")
     shown = rows
     if len(rows) > most:
         shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:most]
-    for row in shown:
-        table.add_row(
-            "demo",
-            row.tp.topic,
-            str(row.tp.partition),
-            _known(row.source_offset),
-            _known(row.destination_offset),
-            _known(row.lag),
-            row.state.name,
-        )
+
+    def make(is_narrow: bool) -> Table:
+        table = plain_table(is_narrow=is_narrow)
+        add_names(table, "MIRROR", "TOPIC")
+        add_numbers(table, "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", is_narrow=is_narrow)
+        table.add_column("STATE", no_wrap=True)
+        for row in shown:
+            offsets = (_known(number) for number in (row.source_offset, row.destination_offset, row.lag))
+            table.add_row("demo", row.tp.topic, str(row.tp.partition), *offsets, row.state.name)
+        return table
+
+    table = that_fits(make, width)
     left = len(rows) - len(shown)
     if not left:
         return table
@@ -124,39 +125,39 @@ def mirror_table(rows: Sequence[MirrorRow], most: int) -> RenderableType:
     return Group(table, f"… and {left} more" + (f", lag {sum(known)} in all" if len(known) == len(rows) else ""))
 
 
-def failover_table(rows: Sequence[Failover]) -> Table:
+def failover_table(rows: Sequence[Failover], width: int) -> Table:
     """Return where each log was cut and what came after the cut."""
-    table = Table(title="Failover on b", title_justify="left", box=None, pad_edge=False)
-    table.add_column("TOPIC")
-    for name in ("PARTITION", "LOG-END-OFFSET", "CUT-OFFSET", "LAST-MIRRORED-EPOCH", "LEADER-EPOCH", "PID-RESET"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(
-            row.tp.topic,
-            str(row.tp.partition),
-            str(row.log_end_offset),
-            str(row.cut_offset),
-            _known(row.last_mirrored_epoch),
-            str(row.leader_epoch),
-            str(row.reset_offset),
-        )
-    return table
+    headings = ("PARTITION", "LOG-END-OFFSET", "CUT-OFFSET", "LAST-MIRRORED-EPOCH", "LEADER-EPOCH", "PID-RESET")
+
+    def make(is_narrow: bool) -> Table:
+        table = plain_table("Failover on b", is_narrow=is_narrow)
+        add_names(table, "TOPIC")
+        add_numbers(table, *headings, is_narrow=is_narrow)
+        for row in rows:
+            cells = (row.tp.partition, row.log_end_offset, row.cut_offset, _known(row.last_mirrored_epoch))
+            table.add_row(row.tp.topic, *map(str, (*cells, row.leader_epoch, row.reset_offset)))
+        return table
+
+    return that_fits(make, width)
 
 
-def failback_table(rows: Sequence[Failback]) -> Table:
+def failback_table(rows: Sequence[Failback], width: int) -> Table:
     """Return which offsets of a were lost, and by which rule they were cut."""
-    table = Table(title="Failback on a", title_justify="left", box=None, pad_edge=False)
-    table.add_column("TOPIC")
-    for name in ("PARTITION", "CUT-OFFSET", "LOST-OFFSETS"):
-        table.add_column(name, justify="right")
-    table.add_column("CUT BY")
-    for row in rows:
-        lost = "none"
-        if row.lost_first_offset < row.lost_end_offset:
-            lost = f"{row.lost_first_offset}-{row.lost_end_offset - 1}"
-        why = ", ".join(f"{cut.why} at {cut.offset}" for cut in row.cuts)
-        table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to cut")
-    return table
+
+    def make(is_narrow: bool) -> Table:
+        table = plain_table("Failback on a", is_narrow=is_narrow)
+        add_names(table, "TOPIC")
+        add_numbers(table, "PARTITION", "CUT-OFFSET", "LOST-OFFSETS", is_narrow=is_narrow)
+        add_names(table, "CUT BY")
+        for row in rows:
+            lost = "none"
+            if row.lost_first_offset < row.lost_end_offset:
+                lost = f"{row.lost_first_offset}-{row.lost_end_offset - 1}"
+            why = ", ".join(f"{cut.why} at {cut.offset}" for cut in row.cuts)
+            table.add_row(row.tp.topic, str(row.tp.partition), str(row.cut_offset), lost, why or "nothing to cut")
+        return table
+
+    return that_fits(make, width)
 
 
 def _known(number: int) -> str:
@@ -168,10 +169,11 @@ def summary(report: DemoReport) -> str:
     lost = sum(row.lost_end_offset - row.lost_first_offset for row in report.failback)
     cut = sum(row.log_end_offset - row.cut_offset for row in report.failover)
     return (
-        f"mirrored {report.topics} topics, {report.mirrored.partitions} partitions, "
-        f"{report.mirrored.batches} batches, {report.mirrored.bytes} bytes: equal; {cut} undecided offsets cut at "
-        f"failover; {lost} offsets lost at failback; {report.final.batches} batches equal again\n"
-        f"seed {report.seed}, {report.events} events in {report.virtual_seconds:.1f} virtual seconds, "
+        f"mirrored {counted(report.topics, 'topic')}, {counted(report.mirrored.partitions, 'partition')}, "
+        f"{counted(report.mirrored.batches, 'batch')}, {counted(report.mirrored.bytes, 'byte')}: equal; "
+        f"{counted(cut, 'undecided offset')} cut at failover; {counted(lost, 'offset')} lost at failback; "
+        f"{counted(report.final.batches, 'batch')} equal again\n"
+        f"seed {report.seed}, {counted(report.events, 'event')} in {report.virtual_seconds:.1f} virtual seconds, "
         f"digest {report.digest}"
     )
 
@@ -206,9 +208,8 @@ def command(
     Two clusters of a controller and three brokers run in virtual time. Without --data the source holds an
     embedded sample that Apache Kafka brokers wrote.
     """
-    console = Console(stderr=output == "json")
+    console = make_console(stderr=output == "json")
     if not console.is_terminal:
-        console.width = PIPED_WIDTH
         console.quiet = output == "json"  # A program that reads the JSON wants nothing else on stderr.
     with Screen(console) as screen:
         logs = read(data, topics, screen)

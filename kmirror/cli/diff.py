@@ -137,7 +137,7 @@ def summary_json(result: ComparisonResult) -> dict[str, Any]:
 def summary(result: ComparisonResult) -> str:
     """Return the last lines for people."""
     found = "equal" if result.is_equal else counted(len(result.differences), "difference")
-    parts = [counted(len(result.partitions), "partition"), counted(result.batches, "equal batch", "equal batches")]
+    parts = [counted(len(result.partitions), "partition"), counted(result.batches, "equal batch")]
     if result.records:
         parts.append(f"{counted(result.records, 'equal record')} in other batches")
     parts.append(in_words(result.bytes))

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kmirror.kernel.names import counted
 from kmirror.sim.explorer.model import Model
 from kmirror.sim.explorer.rules import NAMED, WITHOUT, rules_named
 from kmirror.sim.explorer.scopes import SCOPES, Scope, scope_named
@@ -143,13 +144,14 @@ def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep
         click.echo(f"\n{outcome.anomaly}\n")
     told_end = {
         Ending.EXHAUSTED: "exhausted: every history within these bounds was looked at, none breaks an invariant",
-        Ending.FOUND: f"counter-example: {len(story)} steps, none is shorter",
+        Ending.FOUND: f"counter-example: {counted(len(story), 'step')}, none is shorter",
         Ending.BOUND: f"no answer: a bound was reached at depth {outcome.depth}, and nothing was found so far",
     }
     click.echo(told_end[outcome.ending])
     click.echo(f"scope {scope.name}: {_bounds(scope)}")
     click.echo(
-        f"{outcome.states} states, {outcome.transitions} steps between them, depth {outcome.depth}, {seconds:.1f} s, "
+        f"{counted(outcome.states, 'state')}, "
+        f"{counted(outcome.transitions, 'step')} between them, depth {outcome.depth}, {seconds:.1f} s, "
         f"{_per_second(outcome, seconds)} states a second"
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kmirror.errors import UsageError
+from kmirror.kernel.names import counted
 
 
 @click.command("report")
@@ -47,7 +48,7 @@ def _show(results: Path, output: str) -> int:
     for name, png in drawn.items():
         (folder / f"{name}.png").write_bytes(png)
     file.write_text(text, "utf-8")
-    click.echo(f"{file}: {len(found.rows)} runs, {len(drawn)} plots (also in {folder})")
+    click.echo(f"{file}: {counted(len(found.rows), 'run')}, {counted(len(drawn), 'plot')} (also in {folder})")
     return 0
 
 

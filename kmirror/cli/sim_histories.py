@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from kmirror.cli.main import EXIT_INTERRUPTED
 from kmirror.cli.output import complain
+from kmirror.cli.screen import make_console
 from kmirror.cli.sim_pool import rows as rows_of
 from kmirror.cli.sim_tally import HistoryTally
 from kmirror.errors import UsageError
+from kmirror.kernel.names import counted
 from kmirror.report.history_page import history_page
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.run import run_history
@@ -94,7 +95,7 @@ def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcom
         bar.update(task, total=options.shrink_runs)
 
         def on_progress(runs: int, plan: Plan) -> None:
-            left = f"{len(plan.steps)} steps, {len(plan.clients)} clients left"
+            left = f"{counted(len(plan.steps), 'step')}, {counted(len(plan.clients), 'client')} left"
             bar.update(task, completed=runs, description=f"shrinking: {left}")
 
         shrinker = Shrinker(outcome, run, runs_max=options.shrink_runs, on_progress=on_progress)
@@ -116,7 +117,7 @@ def write(file: Path, text: str) -> None:
 @contextmanager
 def progress(what: str) -> Iterator[tuple[Progress, Any]]:
     """Show a bar on stderr while people look at it; it leaves nothing behind."""
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
     )  # fmt: skip

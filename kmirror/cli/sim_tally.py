@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kmirror.kernel.names import counted
 from kmirror.sim.history.summary import findings, worst
 from kmirror.sim.history.verdict import Exit
 
@@ -64,12 +65,12 @@ class HistoryTally:
     def lines(self, seconds: float, *, skipped: int = 0) -> list[str]:
         """Return the table; `seconds` is how long it all took, `skipped` how many were there from before."""
         last = self.first_seed + self.wanted - 1
-        lines = [f"{self.done} histories of profile {self.profile}, seeds {self.first_seed} to {last}"]
+        lines = [f"{counted(self.done, 'history')} of profile {self.profile}, seeds {self.first_seed} to {last}"]
         if self.done < self.wanted:
             lines[0] += f": interrupted, {self.wanted - self.done} not run"
         rate = (self.done - skipped) / seconds if seconds > 0 else 0.0
         lines.append(f"{self.clean} clean, {self.done - self.clean} failed; {self._before(skipped)}{rate:.2f} a second")
-        lines.append(f"{self.events} events in {self.virtual_seconds:.0f} virtual seconds")
+        lines.append(f"{counted(self.events, 'event')} in {self.virtual_seconds:.0f} virtual seconds")
         if self.found:
             lines += ["", _row("FINDING", "HISTORIES", "FIRST SEED")]
             lines += [_row(name, *counts) for name, counts in sorted(self.found.items(), key=_most_first)]

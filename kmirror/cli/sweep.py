@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from kmirror.cli.screen import make_console, tables_that_fit
 from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
 from kmirror.experiments.one_run import OK, execute
 from kmirror.experiments.sweep_file import Sweep, read_sweep
+from kmirror.kernel.names import counted
 
 if TYPE_CHECKING:
     from kmirror.spark.sweep import SweepReport
 
-PIPED_WIDTH = 160
 GOES_ON = "the same command goes on from there"
 
 
@@ -59,19 +60,17 @@ def command(
         return _without_spark(sweep, only)
     location = output or str(file.with_suffix(".results").resolve())
     prepare(location, sweep)
-    console, configs = Console(stderr=True), parse_confs(confs)
+    console, configs = make_console(stderr=True), parse_confs(confs)
+    out = make_console()
     try:
         with spark_session(f"kmirror sweep {sweep.name}", master=master, remote=remote, configs=configs) as spark:
             report = _run(spark, sweep, location, tasks, console)
-            table = _aggregates(spark, sweep, location)
+            tables = _aggregates(spark, sweep, location, out.width)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"what is finished is kept in {location}, the same command goes on from there"
         ) from None
-    out = Console()
-    if not out.is_terminal:
-        out.width = PIPED_WIDTH
-    if table is not None:
+    for table in tables:
         out.print(table)
     out.print(_told(report, location), highlight=False, soft_wrap=True)
     return 1 if report.bad else 0
@@ -124,29 +123,28 @@ def _ui(spark: Any) -> str | None:
         return None  # Spark Connect: the UI is the server's.
 
 
-def _aggregates(spark: Any, sweep: Sweep, location: str) -> Table | None:
+def _aggregates(spark: Any, sweep: Sweep, location: str, width: int) -> list[Table]:
     from kmirror.spark.aggregates import SHOWN, aggregate
 
     axes = sweep.axes if len(sweep.runs) > 1 else ()
     rows = aggregate(spark, location, axes).collect()
     if not rows or len(rows) > 200:
-        return None  # Random points have no groups; the report draws them.
-    table = Table(box=None, pad_edge=False, title="mean ± 95 % confidence", title_justify="left")
-    for name in (*axes, "runs", *SHOWN):
-        table.add_column(name, justify="right")
+        return []  # Random points have no groups; the report draws them.
+    told = []
     for row in rows:
         cells = [str(row[axis]) for axis in axes] + [str(row["runs"])]
         for name in SHOWN:
             half = row[f"{name}_ci95"]
             cells.append(f"{row[name]:.1f}" + ("" if half is None else f" ± {half:.1f}"))
-        table.add_row(*cells)
-    return table
+        told.append(cells)
+    return list(tables_that_fit((*axes, "runs"), SHOWN, told, width, "mean ± 95 % confidence"))
 
 
 def _told(report: SweepReport, location: str) -> str:
     done = sum(report.statuses.values())
     counts = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
-    text = f"{report.total} runs: {report.skipped} were there, {done} run now{f' ({counts})' if counts else ''}"
+    text = f"{counted(report.total, 'run')}: {report.skipped} there before, {done} made now"
+    text += f" ({counts})" if counts else ""
     if report.bad:
         text += f"\nfailed or broken, --only RUN repeats one: {', '.join(report.bad[:10])}"
     return f"{text}\nresults in {location}; kmirror report {location} -o report.html shows them"

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
+from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
 from kmirror.logdir.faults import FileFault, Gap, Tally, gaps_in_words
 from kmirror.logdir.verify.partition import open_job, verify
@@ -89,8 +90,10 @@ def summary(tally: Tally, elapsed_ns: int) -> str:
     lines += gaps_in_words(tally.gaps)
     found = "no fault" if not tally.faults else f"{tally.faults} fault{'s' if tally.faults > 1 else ''}"
     lines.append(
-        f"{found} in {tally.partitions} partitions, {tally.segments} segments, {tally.batches} batches, "
-        f"{in_words(tally.bytes)}; {tally.index_entries} index entries and {tally.snapshots} snapshots looked at; "
+        f"{found} in {counted(tally.partitions, 'partition')}, {counted(tally.segments, 'segment')}, "
+        f"{counted(tally.batches, 'batch')}, "
+        f"{in_words(tally.bytes)}; {counted(tally.index_entries, 'index entry')} "
+        f"and {counted(tally.snapshots, 'snapshot')} looked at; "
         f"{elapsed_ns // 1_000_000} ms, {rate}/s"
     )
     return "\n".join(lines)

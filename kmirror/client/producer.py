@@ -241,6 +241,8 @@ class Producer:
         """Return when to look at a partition again if no answer comes before."""
         if partition.paused_until > now:
             return partition.paused_until
+        if not self._may_send(now, tp, partition):
+            return partition.waiting[0].until  # The answer that it waits for wakes it.
         if self._leader(tp, partition) is None and not self.cluster.refreshing:
             return max(self._refresh_at, now + 1)
         return partition.waiting[0].until

@@ -14,8 +14,9 @@ from kmirror.assembly import Logs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
@@ -84,6 +85,8 @@ class Stage(NamedTuple):
 
 @dataclass(slots=True)
 class DemoReport:
+    """What a run of the demo came to."""
+
     seed: int
     stages: list[Stage] = field(default_factory=list)
     digest: str = ""
@@ -215,7 +218,7 @@ class Demo:
     # -- stages -------------------------------------------------------------------------------
 
     def _mirror(self) -> None:
-        self._begin(f"Mirroring {len(self.topics)} topics from a to b")
+        self._begin(f"Mirroring {counted(len(self.topics), 'topic')} from a to b")
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         mirror.create()
         mirror.add_topics(self.topics)
@@ -305,7 +308,8 @@ class Demo:
         if difference is not None:
             raise NotEqual(when, difference, self.simulation)
         self.observer.say(
-            f"{compared.batches} batches, {compared.bytes} bytes in {compared.partitions} partitions: "
+            f"{counted(compared.batches, 'batch')}, {counted(compared.bytes, 'byte')} "
+            f"in {counted(compared.partitions, 'partition')}: "
             f"equal byte for byte on every replica of {destination.name}"
         )
         return compared

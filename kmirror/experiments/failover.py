@@ -34,13 +34,12 @@ from kmirror.experiments.failover_rules import (
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut, StateEntered
+from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.codecs import Compression
 from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
-from kmirror.sim.network import NetworkOptions
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.workload import Load, LoadOptions
 
@@ -60,15 +59,7 @@ class Experiment:
         if problem is not None:
             raise UsageError(problem)
         self.options = options
-        low = max(options.latency_ms - options.jitter_ms, 0) * MILLISECOND
-        network = NetworkOptions(
-            remote_min_us=low,
-            remote_max_us=(options.latency_ms + options.jitter_ms) * MILLISECOND,
-            bytes_per_second=options.bandwidth_kbps * 125,
-            loss_ppm=options.loss_ppm,
-            reorder_ppm=options.reorder_ppm,
-        )
-        self.simulation = Simulation(options.seed, network=network)
+        self.simulation = Simulation(options.seed)
         configs = {
             "mirror.num.replica.fetchers": str(options.fetchers),
             "mirror.metadata.refresh.interval.ms": str(options.refresh_ms),
@@ -79,6 +70,14 @@ class Experiment:
         self.a, self.b = (
             Cluster(self.simulation, name, brokers=options.brokers, configs=configs) for name in ("a", "b")
         )
+        self._line = self.simulation.line(self.a, self.b)
+        self._line.set(
+            latency_ms=options.latency_ms,
+            jitter_ms=options.jitter_ms,
+            bandwidth_kbps=options.bandwidth_kbps,
+            loss_ppm=options.loss_ppm,
+            reorder_ppm=options.reorder_ppm,
+        )
         self.figures = Figures()
         self.broken: list[str] = []
         self._rng = self.simulation.world.rng.split("experiment")
@@ -86,7 +85,8 @@ class Experiment:
         self._mirrored: list[TopicPartition] = []
         self._states: dict[tuple[str, TopicPartition], tuple[MirrorState, Instant]] = {}
         self.partitions = [TopicPartition(TOPIC, number) for number in range(options.partitions)]
-        self.simulation.world.on_fact.append(self._on_fact)
+        self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
+        self.simulation.on(StateEntered, lambda seen: self._follow(seen.cluster, seen.fact))
 
     def run(self) -> Outcome:
         """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
@@ -128,7 +128,7 @@ class Experiment:
         figures.open_transaction_ms = 0 if since is None else (fails_at - since) // MILLISECOND
         leaders = [leader for tp in self.partitions if (leader := self.a.leader(tp)) is not None]
         figures.undecided_at_failure = sum(p.log.high_watermark - p.log.last_stable_offset for p in leaders)
-        self.simulation.line(self.a, self.b).take_down()
+        self._line.take_down()
         if options.failure == "site":
             self._before.crash()
             for broker_id in self.a.living():
@@ -167,7 +167,7 @@ class Experiment:
         self._settle(self.a)
         load.settle(within_s=PATIENCE_SECONDS)
         ends = {tp: self._log(self.a, tp).log_end_offset for tp in self.partitions}
-        self.simulation.line(self.a, self.b).bring_up()
+        self._line.bring_up()
         self._cuts.clear()
         began = world.now
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
@@ -280,14 +280,10 @@ class Experiment:
 
         sample()
 
-    def _on_fact(self, process: str, fact: object) -> None:
-        if isinstance(fact, LogCut):
-            self._cuts.append((process, fact))
-        elif isinstance(fact, StateEntered) and fact.tp.topic == TOPIC:
-            self._follow(process.partition("-")[0], fact)
-
     def _follow(self, cluster: str, fact: StateEntered) -> None:
         """Count how long a partition was in the state that it leaves."""
+        if fact.tp.topic != TOPIC:
+            return
         now = self.simulation.world.now
         before = self._states.get((cluster, fact.tp))
         if before is not None:

@@ -58,7 +58,7 @@ class Figures:
     acked_records: int = 0
     """Acknowledged by a and b together, over the whole run."""
     refused_produces: int = 0
-    """Produce requests that b answered with an error, and asked-for retries."""
+    """Batches that b answered with an error."""
     state_ms: dict[str, int] = field(default_factory=dict)
     """How long a partition spent in a state, summed over partitions and both mirrors."""
     virtual_ms: int = 0

@@ -36,7 +36,6 @@ T = TypeVar("T")
 Row = dict[str, Any]
 RUNS = "runs"
 _REASON_MAX = 200
-SCHEMA_VERSION = 1
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
 _ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
@@ -66,7 +65,7 @@ SCHEMA = pa.schema(
         pa.field("wall_ms", pa.int64()),
         pa.field("options_json", pa.string()),
     ],
-    metadata={"kmirror.schema": str(SCHEMA_VERSION), "kmirror.version": __version__},
+    metadata={"kmirror.version": __version__},
 )
 
 
@@ -117,12 +116,16 @@ class Results:
         self._runs = str(PurePosixPath(path) / RUNS)
 
     def prepare(self) -> None:
-        """Make the folder; raises `Unreadable` where it, or a file in it, cannot be written."""
+        """Make the folder, or see that what it holds can be added to.
+
+        Raises `Unreadable` where it, or a file in it, cannot be written, and `UsageError` as `check` does.
+        """
         with _writing(self._runs):
             self._fs.create_dir(self._runs, recursive=True)
             probe = f"{self._runs}/.{uuid4().hex}"
             self._fs.open_output_stream(probe).close()
             self._fs.delete_file(probe)
+        self.check()
 
     def prepare_for(self, run_ids: Collection[str]) -> None:
         """Make the folder if it lacks one of these runs; raises as `prepare`, and `ProtocolError` for damaged results.
@@ -131,6 +134,32 @@ class Results:
         """
         if not self.finished().issuperset(run_ids):
             self.prepare()
+
+    def check(self) -> None:
+        """Raise `UsageError` if a file here has other columns than this version writes: it would be misread."""
+        for path in self.files():
+            self._check(path, self._schema_of(path))
+
+    def holds(self, column: str) -> bool:
+        """Return whether a file here has such a column."""
+        return any(column in self._schema_of(path).names for path in self.files())
+
+    def _schema_of(self, path: str) -> Any:
+        with _reading(path), self._fs.open_input_file(path) as stream:
+            return pq.read_schema(stream)
+
+    def _check(self, path: str, found: Any) -> None:
+        if found.equals(self._schema):
+            return
+        theirs, ours = set(found.names), set(self._schema.names)
+        kinds = {name for name in ours & theirs if found.field(name).type != self._schema.field(name).type}
+        parts = (("lacks", ours - theirs), ("also has", theirs - ours), ("has as another type", kinds))
+        differences = [f"{what} {', '.join(sorted(names))}" for what, names in parts if names]
+        if differences:
+            raise UsageError(
+                f"{path} was not written by this version of kmirror, and its figures may mean something else: it "
+                f"{'; it '.join(differences)}. Read it with the version that wrote it, or sweep into another folder"
+            )
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
         """Write rows as one file, which appears in the folder whole or not at all; raises `Unreadable`."""
@@ -143,6 +172,7 @@ class Results:
             self._fs.move(fresh, f"{self._runs}/{name}.parquet")
 
     def files(self) -> list[str]:
+        """Return the paths of the result files, sorted."""
         with _reading(self._runs):
             found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
         names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))
@@ -175,7 +205,9 @@ class Results:
         tables = []
         for path in self.files():
             with _reading(path), self._fs.open_input_file(path) as stream:
-                tables.append(pq.read_table(stream))
+                table = pq.read_table(stream)
+            self._check(path, table.schema)
+            tables.append(table)
         if not tables:
             return self._schema.empty_table()
         table = pa.concat_tables(tables, promote_options="default")
@@ -200,9 +232,10 @@ class Results:
 
 def read_rows(location: str) -> list[Row]:
     """Return the rows of a sweep's results in the order of their ids; `UsageError` if there are none."""
-    table = Results(location).read()
-    if "options_json" not in table.column_names:
+    results = Results(location)
+    if results.holds("verdict"):
         raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
+    table = results.read()
     if not len(table):
         raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
     rows: list[Row] = table.sort_by("run_id").to_pylist()

@@ -7,7 +7,6 @@ never meets a value of another type.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -28,8 +27,17 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
 
 def seconds(name: str, value: object) -> float:
     """Return a number of seconds, 0 or more, that is not infinite."""
+    return _span(name, value, "seconds")
+
+
+def milliseconds(name: str, value: object) -> float:
+    """Return a number of milliseconds, 0 or more, that is not infinite."""
+    return _span(name, value, "milliseconds")
+
+
+def _span(name: str, value: object, unit: str) -> float:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise UsageError(f"{name} is a number of seconds, 0 or more, not {shown(value)}")
+        raise UsageError(f"{name} is a number of {unit}, 0 or more, not {shown(value)}")
     return value
 
 
@@ -100,12 +108,6 @@ def items(name: str, values: object, what: str) -> list[Any]:
     if isinstance(values, str | bytes) or hasattr(values, "_fields") or not isinstance(values, Iterable):
         raise UsageError(f"{name} are a list of {what}, not {shown(values)}")
     return list(values)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return, for the end of an error's text, the nearest known name as a question; "" if none is near."""
-    near = get_close_matches(word, list(known), 1)
-    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def shown(value: Any) -> str:

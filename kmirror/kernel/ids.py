@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
+    """A topic's name and a partition's number; as text `orders-0`."""
+
     topic: str
     partition: int
 

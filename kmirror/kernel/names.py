@@ -35,6 +35,10 @@ def few(names: Sequence[object], what: str) -> str:
     return ", ".join(map(str, names[:_SHOWN_MAX])) + more
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun: `1 batch`, `2 batches`; `many` is `one` with an s unless given."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 batch`, `2 batches`, `0 histories`."""
+    if number == 1:
+        return f"{number} {noun}"
+    if noun.endswith("y"):  # No noun here has a vowel before it.
+        return f"{number} {noun[:-1]}ies"
+    return f"{number} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"

@@ -45,10 +45,12 @@ class Uuid(bytes):
 
     @property
     def high(self) -> int:
+        """Return the upper 64 bits, signed, as Java's getMostSignificantBits."""
         return int.from_bytes(self[:8], "big", signed=True)
 
     @property
     def low(self) -> int:
+        """Return the lower 64 bits, signed, as Java's getLeastSignificantBits."""
         return int.from_bytes(self[8:], "big", signed=True)
 
     def __str__(self) -> str:

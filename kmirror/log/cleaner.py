@@ -47,6 +47,8 @@ KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
 
 class CompactionResult(NamedTuple):
+    """What a run of the cleaner over a log came to."""
+
     end_offset: int  # Where the next run begins.
     bytes_before: int
     bytes_after: int
@@ -66,6 +68,7 @@ class Sealed:
 
     @classmethod
     def of(cls, segment: Segment) -> Sealed:
+        """Return a segment as it is now; it must not change as long as this is used."""
         rows, time_rows = len(segment.offsets), len(segment.times)
         return cls(segment.base_offset, segment.view(), rows, time_rows, segment.modified_ms)
 

@@ -111,12 +111,14 @@ class Extent:
     records: int = 0
 
     def add(self, other: Extent) -> None:
+        """Add what `other` counted."""
         self.batches += other.batches
         self.offsets += other.offsets
         self.records += other.records
 
     @property
     def is_empty(self) -> bool:
+        """Return whether nothing was counted."""
         return not (self.batches or self.records)
 
 
@@ -133,6 +135,7 @@ class Shares:
     only_found: Extent = field(default_factory=Extent)
 
     def add(self, other: Shares) -> None:
+        """Add what `other` counted."""
         self.common.add(other.common)
         self.differing.add(other.differing)
         self.only_expected.add(other.only_expected)

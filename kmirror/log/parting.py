@@ -83,24 +83,21 @@ def part(expected: AnyBatch, found: AnyBatch) -> Parting:
     """Say in what two batches differ that are not equal byte for byte."""
     offset = min(header_offset(expected), header_offset(found))
     if expected.magic != found.magic:
-        at = layout.MAGIC_AT
-        return Parting(offset, "message format", expected.magic, found.magic, _place(expected, found, at))
+        return Parting(offset, "message format", expected.magic, found.magic, _of_field("magic", expected, found))
     if isinstance(expected, LegacyBatch) or isinstance(found, LegacyBatch):
         if expected.last_offset != found.last_offset:
-            return Parting(offset, "offset", expected.last_offset, found.last_offset, _place(expected, found, 0))
+            place = _of_field("base_offset", expected, found)
+            return Parting(offset, "offset", expected.last_offset, found.last_offset, place)
         return _of_content(expected, found, offset)
     for name, words in _FIELDS.items():
         here, there = getattr(expected, name), getattr(found, name)
         if here != there:
-            at = getattr(layout, _POSITIONS.get(name, f"{name.upper()}_AT"))
-            return Parting(offset, words, here, there, _place(expected, found, at))
+            place = _of_field("last_offset_delta" if name == "last_offset" else name, expected, found)
+            return Parting(offset, words, here, there, place)
     if (expected.attributes ^ found.attributes) & 0xFF:  # The upper byte means nothing.
-        at = layout.ATTRIBUTES_AT
-        return Parting(offset, "attributes", _attributes(expected), _attributes(found), _place(expected, found, at))
+        place = _of_field("attributes", expected, found)
+        return Parting(offset, "attributes", _attributes(expected), _attributes(found), place)
     return _of_content(expected, found, offset)
-
-
-_POSITIONS: Final = {"last_offset": "LAST_OFFSET_DELTA_AT", "partition_leader_epoch": "LEADER_EPOCH_AT"}
 
 
 def part_bytes(expected: AnyBatch, found: Buffer) -> Parting:
@@ -128,12 +125,12 @@ def _of_content(expected: AnyBatch, found: AnyBatch, offset: int) -> Parting:
     if of_record is not None:
         return of_record
     if expected.crc != found.crc:
-        at = layout.CRC_AT if expected.magic >= MAGIC_V2 else layout.LOG_OVERHEAD
-        return Parting(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", _place(expected, found, at))
+        # In formats 0 and 1 it is the four bytes in front of the magic.
+        place = _of_field("crc" if expected.magic >= MAGIC_V2 else "partition_leader_epoch", expected, found)
+        return Parting(offset, "CRC", f"{expected.crc:#010x}", f"{found.crc:#010x}", place)
     if expected.size_in_bytes != found.size_in_bytes:
-        at = layout.BATCH_LENGTH_AT
         sizes = expected.size_in_bytes, found.size_in_bytes
-        return Parting(offset, "size in bytes", *sizes, _place(expected, found, at))
+        return Parting(offset, "size in bytes", *sizes, _of_field("batch_length", expected, found))
     return _of_bytes(expected.view, found.view, offset)
 
 
@@ -162,8 +159,10 @@ def _in_records(expected: AnyBatch, found: AnyBatch) -> Place | None:
     """Return where the bytes of plain records part, None in compressed ones."""
     if expected.compression is not Compression.NONE or found.compression is not Compression.NONE:
         return None
-    start = layout.RECORDS_AT if expected.magic >= MAGIC_V2 else layout.ATTRIBUTES_AT
-    return _place(expected, found, start)
+    # In formats 0 and 1 the checksum in front of the magic differs too, and says nothing.
+    start = layout.RECORDS_AT if expected.magic >= MAGIC_V2 else layout.MAGIC_AT
+    at = first_byte(expected.view, found.view, start)
+    return None if at is None else place_in("batch", expected.view, found.view, at)
 
 
 def part_records(expected: Record, found: Record, *, is_offset_compared: bool = False) -> Parting | None:
@@ -204,16 +203,17 @@ def first_byte(expected: Buffer, found: Buffer, start: int = 0) -> int | None:
     return None
 
 
-def place_in(within: str, expected: Buffer, found: Buffer, byte: int) -> Place:
-    """Return the place at a byte, with what stands from there on."""
-    digits = (bytes(data[byte : byte + _PLACE_BYTES]).hex() for data in (expected, found))
+def place_in(within: str, expected: Buffer, found: Buffer, byte: int, size: int = _PLACE_BYTES) -> Place:
+    """Return the place at a byte, with the `size` bytes that stand from there on."""
+    digits = (bytes(data[byte : byte + size]).hex() for data in (expected, found))
     return Place(within, byte, *digits)
 
 
-def _place(expected: AnyBatch, found: AnyBatch, start: int) -> Place | None:
-    """Return the first byte of two batches that differs from position `start` on."""
-    at = first_byte(expected.view, found.view, start)
-    return None if at is None else place_in("batch", expected.view, found.view, at)
+def _of_field(name: str, expected: AnyBatch, found: AnyBatch) -> Place | None:
+    """Return the first byte that differs of a header's field, with the bytes of the field from there on."""
+    start, size = layout.field_range(name)
+    at = first_byte(expected.view[: start + size], found.view[: start + size], start)
+    return None if at is None else place_in("batch", expected.view, found.view, at, start + size - at)
 
 
 def _place_of_value(within: str, expected: bytes | None, found: bytes | None) -> Place | None:

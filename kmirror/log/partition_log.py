@@ -2,11 +2,9 @@
 
     log start <= last stable offset <= high watermark <= log end
 
-Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
-follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
-leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
-
-A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
+Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As follower: the
+leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the leader of a destination cluster
+(D12). A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
 """
 
@@ -182,10 +180,12 @@ class PartitionLog:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of all segments."""
         return self.segments.size_in_bytes
 
     @property
     def segment_base_offsets(self) -> list[int]:
+        """Return the base offsets of all segments, ascending."""
         return self.segments.base_offsets
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:

@@ -27,6 +27,8 @@ CLEANER_OFFSET = "cleaner-offset"
 
 
 class PartitionStore(Protocol):
+    """Where the files of one partition are kept: segments by their base offsets, other files by their names."""
+
     def segments(self) -> list[int]:
         """Return the base offsets of all segments, ascending."""
         ...

@@ -49,17 +49,19 @@ class Unreadable(KmirrorError):
 class Gap(NamedTuple):
     """Offsets that lie in no segment of the partition in `folder`, and what may have taken them without any fault.
 
-    Both offsets are inclusive.
+    Both offsets are inclusive; the last is None where nobody knows how far the log went.
     """
 
     folder: Path
     first_offset: int
-    last_offset: int
+    last_offset: int | None
     reason: str
 
 
-def offsets_in_words(first_offset: int, last_offset: int) -> str:
-    """Return how to call the offsets from the first to the last, both inclusive."""
+def offsets_in_words(first_offset: int, last_offset: int | None) -> str:
+    """Return how to call the offsets from the first to the last, both inclusive, or all from the first on."""
+    if last_offset is None:
+        return f"offset {first_offset} and above"
     return f"offset {first_offset}" if first_offset == last_offset else f"offsets {first_offset} to {last_offset}"
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kmirror.errors import UsageError
 from kmirror.kernel.arguments import callback, shown, whole_number
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.names import as_names, few
+from kmirror.kernel.names import as_names, counted, few
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
 from kmirror.logdir.available_memory import allowed_bytes, in_words
@@ -71,6 +71,7 @@ class PartitionFiles:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of all segments."""
         return sum(len(data) for data in self.segments.values())
 
 
@@ -207,7 +208,7 @@ def _refuse_too_large(folder: Path, found: list[PartitionFolder], memory_limit: 
     allowed = allowed_bytes() if memory_limit is None else memory_limit
     if allowed is not None and total * COPIES > allowed:
         raise UsageError(
-            f"{folder}: mirroring {in_words(total)} of segments in {len(found)} partitions takes up to "
+            f"{folder}: mirroring {in_words(total)} of segments in {counted(len(found), 'partition')} takes up to "
             f"{in_words(total * COPIES)} of memory ({COPIES} copies), and {in_words(allowed)} are allowed; "
             "choose fewer topics"
         )

@@ -15,11 +15,11 @@ from typing import NamedTuple, NoReturn
 from kmirror.errors import CorruptBatch
 from kmirror.log.index import TIME_ROW
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
-from kmirror.logdir.faults import FileFault, Gap, Tally, reading
+from kmirror.logdir.faults import FileFault, Gap, Tally
 from kmirror.logdir.mapped import Mapped, WholeFile
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile, read_segment, segment_fault
-from kmirror.logdir.verify.indexes import NEVER
+from kmirror.logdir.verify.indexes import NEVER, last_row
 from kmirror.logdir.verify.log_walk import LogWalk
 
 
@@ -83,18 +83,24 @@ class _Load(LogWalk):
             _check_time_index(segment, self._next_offset, position, end=end)
 
     def _on_end(self) -> None:
-        """Raise if the log ends elsewhere than the broker recorded when it last flushed it."""
+        """Raise if the log ends elsewhere than the broker recorded when it last flushed it.
+
+        After a kill it may have lost what lay below its high watermark: what a broker had not flushed yet.
+        """
         ends, start, flushed_offset = self._next_offset, self._folder.log_start_offset, self._flushed_offset
         if ends < start:
             self._wrong_end(f"the log ends here, below its log start offset {start}: batches are missing")
-        if flushed_offset is None:
-            return
-        if ends < flushed_offset:
+        if flushed_offset is not None and ends < flushed_offset:
             self._wrong_end(
                 f"the log ends here, and it had been flushed up to offset {flushed_offset}: batches are missing"
             )
-        if ends > flushed_offset and self._folder.clean_shutdown:
+        if flushed_offset is not None and ends > flushed_offset and self._folder.clean_shutdown:
             self._wrong_end(f"the log ends here, and the broker had closed it at offset {flushed_offset}")
+        high_watermark = self._folder.high_watermark
+        if high_watermark is not None and ends < high_watermark:
+            if self._folder.clean_shutdown:
+                self._wrong_end(f"the log ends here, and its high watermark is {high_watermark}: batches are missing")
+            self._tally.gaps.append(Gap(self._folder.path, ends, high_watermark - 1, "the high watermark is above it"))
 
     def _wrong_end(self, reason: str) -> NoReturn:
         last = self._folder.segments[-1]
@@ -109,15 +115,9 @@ def _check_time_index(segment: SegmentFile, next_offset: int, size: int, *, end:
     That is the only witness against a closed segment that was cut between two batches. But an index can be
     rebuilt from the log, so one that cannot be true, or was never filled, says nothing.
     """
-    index = segment.beside(TIME_INDEX_SUFFIX)
-    if not index.is_file():
+    entry = last_row(segment.beside(TIME_INDEX_SUFFIX), TIME_ROW)
+    if entry is None:
         return
-    with reading(index), index.open("rb") as stream:
-        entries = index.stat().st_size // TIME_ROW.size
-        if entries == 0:
-            return
-        stream.seek((entries - 1) * TIME_ROW.size)
-        entry = stream.read(TIME_ROW.size)
     last = segment.base_offset + TIME_ROW.unpack(entry)[1]
     if any(entry) and next_offset <= last < end:
         reason = f"the segment ends here, and its time index has offset {last}: batches are missing"

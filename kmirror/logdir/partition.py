@@ -42,6 +42,7 @@ class PartitionFolder(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Return the bytes of all segments."""
         return sum(segment.size for segment in self.segments)
 
     def segments_from(self, offset: int) -> list[SegmentFile]:

@@ -123,6 +123,7 @@ class LogFolder:
         self._stores.clear()
 
     def offset(self, name: str, tp: TopicPartition) -> int | None:
+        """Return a partition's offset in the checkpoint `name` that partitions share, None if it has none there."""
         return self._offsets[name].get(tp)
 
     def set_offset(self, name: str, tp: TopicPartition, offset: int | None) -> None:

@@ -13,9 +13,10 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
+from kmirror.mirror.facts import ReasonChanged, StateEntered
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
-from kmirror.mirror.partition import MirrorPartition, ReasonChanged, StateEntered
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 

@@ -6,7 +6,8 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import cut_offset
-from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import tail_of
 
 

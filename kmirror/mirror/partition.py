@@ -19,45 +19,6 @@ from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 
 
-@dataclass(frozen=True, slots=True)
-class LogCut:
-    """A leader cut a mirrored log: [offset, end) was removed."""
-
-    tp: TopicPartition
-    offset: int
-    end: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class StateEntered:
-    """A leader entered a state, by writing it or by reading it after its election."""
-
-    tp: TopicPartition
-    mirror: str
-    state: MirrorState
-    last_mirrored_epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProducersReset:
-    """A leader wrote a MIRROR_PID_RESET at the end of a stop: from here on no producer is known."""
-
-    tp: TopicPartition
-    offset: int
-    leader_epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReasonChanged:
-    """A leader waits for something else than before in its present state, or with an empty reason for nothing (D38)."""
-
-    tp: TopicPartition
-    mirror: str
-    state: MirrorState
-    reason: str
-
-
 @dataclass(slots=True)
 class MirrorPartition:
     """What a leader knows of one mirrored partition; a new leader epoch begins with a new object."""

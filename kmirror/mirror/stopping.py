@@ -23,9 +23,10 @@ from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
 from kmirror.mirror.epoch_bumps import bump
+from kmirror.mirror.facts import ProducersReset
 from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.log_cuts import cut
-from kmirror.mirror.partition import MirrorPartition, ProducersReset
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter

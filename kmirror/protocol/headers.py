@@ -16,6 +16,8 @@ from kmirror.protocol.wire import Buffer, Chunk
 
 
 class RequestHead(NamedTuple):
+    """What the header of a request says, and where its body begins."""
+
     api_key: int
     api_version: int
     correlation_id: int
@@ -24,11 +26,15 @@ class RequestHead(NamedTuple):
 
 
 class DecodedRequest(NamedTuple):
+    """A request: header and body."""
+
     head: RequestHead
     body: Message
 
 
 class DecodedResponse(NamedTuple):
+    """A response: the correlation id of its request, and the body."""
+
     correlation_id: int
     body: Message
 

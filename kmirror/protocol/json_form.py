@@ -32,6 +32,7 @@ class Records(Enum):
 
 
 def json_name(name: str) -> str:
+    """Return a field's name as it stands in JSON: as in the schema, with a small first letter."""
     return name[0].lower() + name[1:]
 
 

@@ -38,16 +38,20 @@ class Api:
 
     @property
     def request(self) -> type[Message]:
+        """Return the class of its request."""
         return by_name(f"{self.name}Request")
 
     @property
     def response(self) -> type[Message]:
+        """Return the class of its response."""
         return by_name(f"{self.name}Response")
 
     def is_flexible(self, version: int) -> bool:
+        """Return whether this version has tagged fields and compact lengths."""
         return self.flexible_from is not None and version >= self.flexible_from
 
     def request_header_version(self, version: int) -> int:
+        """Return the version of the header before a request of `version`: 1, or 2 with tags."""
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:

@@ -117,14 +117,17 @@ class Batch:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of the batch, header included."""
         return layout.LOG_OVERHEAD + self.batch_length
 
     @property
     def last_offset(self) -> int:
+        """Return the last offset of the batch, inclusive; compaction may have taken its record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
+        """Return the offset after the batch."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
@@ -152,10 +155,12 @@ class Batch:
 
     @property
     def is_transactional(self) -> bool:
+        """Return whether it is part of a transaction, or its marker."""
         return bool(self.attributes & layout.TRANSACTIONAL_FLAG)
 
     @property
     def is_control(self) -> bool:
+        """Return whether it holds a control record, which no consumer sees."""
         return bool(self.attributes & layout.CONTROL_FLAG)
 
     @property
@@ -165,6 +170,7 @@ class Batch:
 
     @property
     def has_producer_id(self) -> bool:
+        """Return whether its producer is idempotent or transactional."""
         return self.producer_id > layout.NO_PRODUCER_ID
 
     @property

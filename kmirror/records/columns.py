@@ -64,9 +64,11 @@ class Columns:
         return len(self.offset)
 
     def key(self, row: int) -> bytes | None:
+        """Return the key of a row, None if it is null."""
         return self._slice(self.key_start[row], self.key_size[row])
 
     def value(self, row: int) -> bytes | None:
+        """Return the value of a row, None if it is null."""
         return self._slice(self.value_start[row], self.value_size[row])
 
     def _slice(self, start: np.int64, size: np.int64) -> bytes | None:

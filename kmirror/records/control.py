@@ -127,6 +127,7 @@ def _read_cluster_id(value: bytes | None) -> str:
 
 
 def control_key(kind: ControlType) -> bytes:
+    """Return the key of a control record of this type."""
     return _KEY.pack(_KEY_VERSION, kind)
 
 

@@ -46,6 +46,11 @@ def _at(name: str) -> int:
     return calcsize(">" + "".join(HEADER_FIELDS.values())[: list(HEADER_FIELDS).index(name)])
 
 
+def field_range(name: str) -> tuple[int, int]:
+    """Return where a field of the header begins and how many bytes it has."""
+    return _at(name), calcsize(">" + HEADER_FIELDS[name])
+
+
 def header_struct(*names: str, start: str = "base_offset") -> Struct:
     """Return what reads these fields, named in the order of the bytes, out of a header, and skips the others.
 

@@ -117,10 +117,12 @@ class LegacyBatch:
 
     @property
     def size_in_bytes(self) -> int:
+        """Return the size of the message, its offset and length included."""
         return layout.LOG_OVERHEAD + self.batch_length
 
     @property
     def next_offset(self) -> int:
+        """Return the offset after it."""
         return self.last_offset + 1
 
     @property
@@ -130,6 +132,7 @@ class LegacyBatch:
 
     @property
     def last_offset_delta(self) -> int:
+        """Return how far its last offset is above its first: more than 0 in a compressed wrapper."""
         return self.last_offset - self.base_offset
 
     @property
@@ -147,10 +150,12 @@ class LegacyBatch:
 
     @property
     def max_timestamp(self) -> int:
+        """Return its timestamp in ms, -1 in format 0."""
         return self.timestamp
 
     @property
     def base_timestamp(self) -> int:
+        """Return its timestamp in ms, -1 in format 0."""
         return self.timestamp
 
     @property

@@ -140,10 +140,12 @@ class Record:
 
     @property
     def timestamp_type(self) -> int:
+        """Return 0 for CreateTime, 1 for LogAppendTime, -1 in message format 0."""
         return self.context.timestamp_type
 
     @property
     def leader_epoch(self) -> int:
+        """Return the leader epoch of its batch, -1 in message formats 0 and 1."""
         return self.context.leader_epoch
 
     @property

@@ -15,6 +15,7 @@ from kmirror.sim.facts import (
     NodeStopped,
     OrderAnswered,
     OrderSent,
+    PowerLost,
     ProducersReset,
     ReasonChanged,
     StateEntered,
@@ -34,8 +35,10 @@ def told(fact: object) -> str:
             return f"line {line} down"
         case LineUp(line):
             return f"line {line} up"
-        case LineChanged(line, settings):
+        case LineChanged(line, settings=settings):
             return f"line {line} set: {settings}"
+        case PowerLost(lost_bytes):
+            return f"lost power, and {lost_bytes} bytes that were not flushed"
         case BrokerFenced(broker_id, why):
             return f"broker {broker_id} fenced: {why}"
         case BrokerUnfenced(broker_id):

@@ -7,12 +7,12 @@ was in a mirror, those of the partition in question first. The red line through 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from html import escape
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
@@ -61,7 +61,8 @@ def history_page(outcome: Outcome, again: str) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p><span class="{look}">{escape(told[0])}</span> {escape(told[2])}</p>',
-        f"<p>{len(plan.steps)} steps, {len(outcome.account.acks)} records acknowledged, {outcome.events} events in "
+        f"<p>{counted(len(plan.steps), 'step')}, {counted(len(outcome.account.acks), 'record')} acknowledged, "
+        f"{counted(outcome.events, 'event')} in "
         f"{outcome.virtual_seconds:.1f} virtual seconds, digest <code>{escape(outcome.digest)}</code>. Again: "
         f"<code>{escape(again)}</code></p>",
         f"<ul>{''.join(f'<li>{escape(row.strip())}</li>' for row in rows)}</ul>",
@@ -163,18 +164,11 @@ def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: Topi
             how = ", elected uncleanly" if row.unclean else ""
             told = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{how}"
             yield mark("▲!" if row.unclean else "▲", _ms(row.at), 0, end, told, aside=0)
-    for at, text in _cuts(outcome, cluster, tp):
-        yield mark("✂", _ms(at), 0, end, text, aside=0)
+    for cut in account.cuts:
+        if (cut.cluster, cut.tp) == (cluster, tp):
+            yield mark("✂", _ms(cut.at), 0, end, str(cut), aside=0)
     if anomaly is not None and (anomaly.cluster, anomaly.tp) == (cluster, tp):
         yield mark("✖", _ms(anomaly.at) if anomaly.at >= 0 else end, 0, end, anomaly.text, aside=0)
-
-
-def _cuts(outcome: Outcome, cluster: str, tp: TopicPartition) -> list[tuple[Instant, str]]:
-    """Return the lines of the story about a cut of this log on this cluster."""
-    node = re.compile(rf"^{re.escape(cluster)}(-\d+)? ")
-    ours = re.compile(rf"(?<![\w.-]){re.escape(str(tp))}(?!\w)")
-    cut = re.compile(r"\bcuts?\b")
-    return [(at, text) for at, text in outcome.story if all(part.search(text) for part in (node, ours, cut))]
 
 
 def _anomalies(rows: list[Anomaly]) -> str:

@@ -12,9 +12,10 @@ from html import escape
 
 from kmirror.experiments.demo import DemoReport, Failback, Failover
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import axis, bar, in_bar, lane, y_of
 from kmirror.report.page import page, table
-from kmirror.report.timeline import (
+from kmirror.report.picture import (
     KEY,
     STYLE,
     Picture,
@@ -38,8 +39,10 @@ def demo_page(report: DemoReport, simulation: Simulation) -> str:
     stages = "".join(f"<li>{stage.began_ms / 1000:.1f} s: {escape(stage.title)}</li>" for stage in report.stages)
     body = (
         f"<h1>kmirror demo, seed {report.seed}</h1>"
-        f"<p>{report.topics} topics, {report.mirrored.partitions} partitions, {report.mirrored.bytes} bytes equal "
-        f"after mirroring, {report.final.batches} batches equal after failback; {report.events} events in "
+        f"<p>{counted(report.topics, 'topic')}, {counted(report.mirrored.partitions, 'partition')}, "
+        f"{counted(report.mirrored.bytes, 'byte')} equal "
+        f"after mirroring, {counted(report.final.batches, 'batch')} equal after failback; "
+        f"{counted(report.events, 'event')} in "
         f"{report.virtual_seconds:.1f} virtual seconds, digest <code>{report.digest}</code>.</p><ol>{stages}</ol>"
         "<h2>Timeline</h2><p>Of a partition, upper half: the copy on b. Lower half: a, the source, out of reach while "
         "the line is down, then mirrored back from b; red: records that only a had, and lost.</p>"
@@ -77,7 +80,7 @@ def _source(picture: Picture, tp: TopicPartition, back: Failback | None) -> Iter
             continue
         source_until = min(source_until, row.begin_ms)
         up = min(row.end_ms, until)
-        title = row.text if lost is None else f"a lost offsets {lost}: written while {row.text}"
+        title = row.text if lost is None else f"a lost offsets {lost}, written meanwhile; {row.text}"
         yield bar(row.begin_ms, up, y, end, f'class="{"idle" if lost is None else "gone"}"', title)
         text = "line down" if lost is None else f"line down; lost {lost}"
         yield in_bar(text, row.begin_ms, up, y, end, "ink" if lost is None else "loss")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
+
+from kmirror.errors import UsageError
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -54,3 +57,11 @@ def table(
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def write_page(file: Path, text: str) -> None:
+    """Write a page; UsageError if it cannot be written."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from None

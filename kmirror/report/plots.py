@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kmirror.experiments.estimates import percentile
+from kmirror.report.places import places_of
 from kmirror.report.results import AXES, FIGURES, FigureLabel, SweepResults
 
 WIDE = (11.5, 6.8)
@@ -19,8 +20,19 @@ STATE_COLORS = {
     "PAUSED": "#6a4c93", "FAILED": "#000000", "UNKNOWN": "#999999",
 }  # fmt: skip
 DRAWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
+DRAWN_OF_TRANSACTIONS = (
+    "rpo_records",
+    "rpo_ms",
+    "rto_ms",
+    "failback_cut_records",
+    "lost_transactions",
+    "torn_transactions",
+)
 LINES_MAX = 8
-TICKS_MAX = 9
+PANEL_CHARACTERS = 42
+"""How many characters of a tick label stand side by side below one of six panels."""
+TICKS_MAX = 5
+"""On an axis whose ticks are matplotlib's own, below one of three panels."""
 POINTS_MAX = 30
 TITLE, LABEL, SMALL = 10, 9, 8
 LOAD = "virtual time since the load began (ms)"
@@ -50,28 +62,30 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     panels = figure.subplots(2, 3).flatten()
     points = sorted({row[axis] for row in results.good})
     lines = sorted({row[hue] for row in results.good}) if hue else [None]
-    # Names stand side by side; numbers stand where they are.
-    places = {point: point if isinstance(point, int) else index for index, point in enumerate(points)}
-    span = max(places.values()) - min(places.values()) or 1
-    for panel, name in zip(panels, DRAWN, strict=True):
+    places = places_of(points, PANEL_CHARACTERS)
+    axis_name = f"{AXES[axis]}, logarithmic" if places.is_log else AXES[axis]
+    drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.good) else DRAWN
+    for panel, name in zip(panels, drawn, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
             rows = [row for row in results.good if hue is None or row[hue] == value]
             color = COLORS[number % len(COLORS)]
             label = None if hue is None else str(value)
             if len(points) > POINTS_MAX:
-                panel.plot([r[axis] for r in rows], [r[name] for r in rows], ".", ms=3, color=color, label=label)
+                at = [places.at[row[axis]] for row in rows]
+                panel.plot(at, [row[name] for row in rows], ".", ms=3, color=color, label=label)
                 continue
             groups = SweepResults(rows, results.location).groups([axis])
             found = [group.estimate(name) for group in groups]
             # Bars of neighbouring lines would hide each other.
-            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * span * 0.008
+            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
             panel.errorbar(
-                [places[group.point[0]] + aside for group in groups], [e.mean for e in found],
+                [places.at[group.point[0]] + aside for group in groups], [e.mean for e in found],
                 [e.half or 0 for e in found], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
-        _dress(panel, FIGURES[name], AXES[axis])
-        if len(points) <= TICKS_MAX:
-            panel.set_xticks(list(places.values()), [str(point) for point in points])
+        _dress(panel, FIGURES[name], axis_name)
+        panel.set_xticks([places.at[point] for point in places.labelled], [str(point) for point in places.labelled])
+        if places.is_turned:
+            panel.tick_params(axis="x", labelrotation=20)
     title = f"Mean and 95 % confidence interval over {AXES[axis]}"
     if hue is not None:
         title += f"; lines: {AXES[hue]}"
@@ -106,6 +120,7 @@ def _distribution(results: SweepResults) -> bytes:
         room = max((values[-1] - values[0]) * 0.05, 1)
         panel.set_xlim(values[0] - room, values[-1] + room)
         panel.ticklabel_format(axis="x", useOffset=False)
+        panel.locator_params(axis="x", nbins=TICKS_MAX)
         panel.grid(alpha=0.25)
     figure.supylabel("% of runs at or below", fontsize=LABEL)
     figure.suptitle("How the runs are distributed", fontsize=TITLE + 1)

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from kmirror.experiments.estimates import Estimate, estimate
@@ -24,17 +25,26 @@ class FigureLabel(NamedTuple):
 
 
 FIGURES: Mapping[str, FigureLabel] = {
-    "rpo_records": FigureLabel("RPO", "records", "records that a had acknowledged and b did not have at the failure"),
-    "rpo_ms": FigureLabel("RPO, age of the oldest lost record", "ms", "age at the failure of the oldest of these"),
+    "rpo_records": FigureLabel("RPO", "records", "acknowledged by a before the failure, and not to be read on b"),
+    "rpo_ms": FigureLabel("RPO, age of the oldest lost record", "ms", "since its acknowledgement, at the failure"),
+    "rpo_transactional_records": FigureLabel("RPO, in transactions", "records", "those that were in transactions"),
+    "lost_transactions": FigureLabel("Lost transactions", "commits", "acknowledged by a, and not whole on b"),
+    "torn_transactions": FigureLabel("Torn transactions", "commits", "those of which b shows some partitions"),
+    "open_transaction_ms": FigureLabel("Oldest open transaction", "ms", "open for so long at the failure"),
+    "undecided_at_failure": FigureLabel("Undecided on a", "records", "above a's last stable offset at the failure"),
+    "failover_cut_records": FigureLabel(
+        "Cut from b at failover", "records", "mirrored, and above b's last stable offset"
+    ),
     "rto_ms": FigureLabel("RTO", "ms", "from the failure to the first write on b, slowest partition"),
+    "stop_ms": FigureLabel("Failover itself", "ms", "from the order until every partition is STOPPED"),
     "failback_cut_records": FigureLabel("Cut from a at failback", "records", "records that the failback cut from a"),
     "failback_ms": FigureLabel("Failback", "ms", "from the order to fail back until a has all that b has"),
-    "lag_max": FigureLabel("Greatest lag before the failure", "records", "most that a had decided and b did not have"),
+    "lag_max": FigureLabel(
+        "Greatest lag before the failure", "records", "most below a's high watermark that b did not have"
+    ),
     "mirrored_bytes": FigureLabel("Mirrored", "bytes", "record batches on b that came from a"),
     "wire_bytes": FigureLabel("On the wire", "bytes", "sent between the clusters, both ways"),
-    "refused_produces": FigureLabel(
-        "Refused produces", "requests", "that b answered with an error during the failover"
-    ),
+    "refused_produces": FigureLabel("Refused produces", "batches", "that b answered with an error"),
 }
 AXES: Mapping[str, str] = {
     "seed": "seed",
@@ -48,11 +58,15 @@ AXES: Mapping[str, str] = {
     "batch_records": "records in a batch",
     "record_bytes": "bytes in a record",
     "records_per_second": "records a second",
+    "producers": "producers",
+    "transaction_ms": "transaction open for (ms, 0: none)",
+    "transactional_percent": "producers that use transactions (%)",
     "codec": "codec",
     "fetchers": "fetchers",
     "refresh_ms": "metadata refresh interval (ms)",
     "failure": "kind of failure",
     "failure_ms": "failure after (ms)",
+    "failure_spread_ms": "failure up to this much later (ms)",
     "detect_ms": "from failure to failover order (ms)",
     "after_ms": "load on b before the failback (ms)",
     "fault": "broker killed during the load",
@@ -68,7 +82,18 @@ class Group:
     rows: list[dict[str, Any]]
 
     def estimate(self, figure: str) -> Estimate:
-        return estimate([row[figure] for row in self.rows])
+        """Return what these runs say about a figure.
+
+        A seed draws the same at every point. Where runs of several points are taken together, those of one seed count
+        as one observation, and the interval is that of the seeds' means.
+        """
+        by_seed: dict[int, list[float]] = {}
+        for row in self.rows:
+            by_seed.setdefault(row["seed"], []).append(row[figure])
+        found = estimate([row[figure] for row in self.rows])
+        if len(by_seed) == len(self.rows):
+            return found
+        return replace(found, half=estimate([fmean(values) for values in by_seed.values()]).half)
 
 
 class SweepResults:

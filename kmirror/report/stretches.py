@@ -31,6 +31,7 @@ from kmirror.sim.facts import (
     Seen,
     StateEntered,
 )
+from kmirror.sim.network import LineSettings
 from kmirror.spec.error_codes import ErrorCode
 
 K = TypeVar("K", bound=Hashable)
@@ -94,7 +95,8 @@ class Stretches:
 def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
     """Return what lasted in a run of which these are the facts, and which lasted itself to `end_ms`."""
     down, dead, fenced = _Open[str](), _Open[str](), _Open[str]()
-    lines_down, lines_set = _Open[str](), _Open[str]()
+    lines_down, lines_set = _Open[tuple[str, str]](), _Open[tuple[str, str]]()
+    of_line: dict[tuple[str, str], LineSettings] = {}
     waits, orders = _Open[Place](), _Open[tuple[str, int]]()
     for seen in facts:
         at = seen.at_ms
@@ -115,14 +117,20 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
                 node = f"{seen.cluster}-{broker_id}"
                 dead.end(node, at, f" until {seconds(at)}, when it is back")
                 fenced.end(node, at, f"; unfenced at {seconds(at)}")
-            case LineDown(line):
-                lines_down.begin(line, at, f"line {line} is down from {seconds(at)}")
-            case LineUp(line):
-                lines_down.end(line, at, f" to {seconds(at)}")
-            case LineChanged(line, settings):
-                lines_set.end(line, at, f" until {seconds(at)}")
-                if settings.given():
-                    lines_set.begin(line, at, f"{settings} from {seconds(at)}")
+            case LineDown(directions=directions):
+                for ends in directions:
+                    lines_down.begin(ends, at, f"down from {seconds(at)}")
+            case LineUp(directions=directions):
+                for ends in directions:
+                    lines_down.end(ends, at, f" to {seconds(at)}")
+            case LineChanged(directions=directions, settings=settings):
+                for ends in directions:
+                    lines_set.end(ends, at, f" until {seconds(at)}")
+                    if settings.given():
+                        of_line[ends] = of_line.get(ends, LineSettings()).changed(settings)
+                        lines_set.begin(ends, at, f"{of_line[ends]} from {seconds(at)}")
+                    else:
+                        of_line.pop(ends, None)
             case StateEntered(tp):
                 waits.end((seen.cluster, tp), at)
             case ReasonChanged(tp, reason=reason):
@@ -137,11 +145,25 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
         down.closed(end_ms),
         dead.closed(end_ms),
         fenced.closed(end_ms),
-        lines_down.closed(end_ms),
-        lines_set.closed(end_ms),
+        _both_ways(lines_down.closed(end_ms)),
+        _both_ways(lines_set.closed(end_ms)),
         waits.closed(end_ms),
         orders.closed(end_ms),
     )
+
+
+def _both_ways(rows: list[Stretch[tuple[str, str]]]) -> list[Stretch[str]]:
+    """Return the stretches by the names of lines: `a|b` where both directions have the same one, else `a>b`."""
+    known = {(row.of, row.begin_ms, row.end_ms, row.text) for row in rows}
+    named = []
+    for row in rows:
+        sender, receiver = row.of
+        is_both = ((receiver, sender), row.begin_ms, row.end_ms, row.text) in known
+        if is_both and sender > receiver:
+            continue  # The other direction stands for both.
+        name = f"{sender}{'|' if is_both else '>'}{receiver}"
+        named.append(Stretch(name, row.begin_ms, row.end_ms, f"line {name}: {row.text}", row.is_over))
+    return named
 
 
 def seconds(at_ms: int) -> str:

@@ -6,6 +6,7 @@ import base64
 from html import escape
 
 from kmirror.experiments.estimates import percentile
+from kmirror.kernel.names import counted
 from kmirror.report.page import page, table
 from kmirror.report.plots import plots
 from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
@@ -35,9 +36,9 @@ def _summary(results: SweepResults) -> str:
     pythons = ", ".join(sorted({row["python_version"] for row in rows}))
     seconds = sum(row["wall_ms"] for row in rows) / 1000
     verdict = (
-        f'<span class="bad">{len(bad)} of {len(rows)} runs failed or broke a rule</span>'
+        f'<span class="bad">{len(bad)} of {counted(len(rows), "run")} failed or broke a rule</span>'
         if bad
-        else f'<span class="good">no rule was broken in {len(rows)} runs</span>'
+        else f'<span class="good">no rule was broken in {counted(len(rows), "run")}</span>'
     )
     varied = ", ".join(f"<code>{escape(axis)}</code>" for axis in results.axes) or "the seed alone"
     return (

@@ -3,94 +3,28 @@
     from kmirror.report.timeline import write_timeline
     write_timeline(simulation, Path("run.html"))
 
-Time goes from left to right, under one axis for all lanes. Whatever is drawn is a typed fact of the run
-(`kmirror.sim.facts`), told when it happened by the node or the world that it happened to; the page lists them all.
+Time goes from left to right, under one axis for all lanes. The page ends with a list of all facts of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from kmirror.errors import UsageError
-from kmirror.report.drawing import (
-    HALF,
-    LANE_STYLE,
-    StateChange,
-    axis,
-    bar,
-    in_bar,
-    key_of,
-    lane,
-    line,
-    mark,
-    spans,
-    strip,
-    ticks,
-    y_of,
+from kmirror.kernel.names import counted
+from kmirror.report.drawing import axis
+from kmirror.report.page import page, write_page
+from kmirror.report.picture import (
+    KEY,
+    STYLE,
+    facts_list,
+    partition_lanes,
+    picture_of,
+    state_key,
+    waits_table,
+    world_lanes,
 )
-from kmirror.report.fact_texts import told
-from kmirror.report.page import page, table
-from kmirror.report.stretches import Place, Stretch, Stretches, overlapping, seconds, stretches_of
-from kmirror.sim.facts import LeaderElected, LogCut, ProducersReset, Seen, StateEntered
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.topics import is_internal
-
-HEIGHT = HALF + 4
-PARTITIONS_MAX = 200
-WAITS_MAX = 30
-WAIT_MS_MIN = 100
-"""Shorter waits are drawn, and not listed."""
-FACTS_MAX = 5000
-STYLE = LANE_STYLE + (
-    ".away { fill: #d1495b; fill-opacity: .75; } .dead { fill: #000; fill-opacity: .55; } .order { fill: #1b6ca8; }"
-    " .refused { fill: #c98a1b; } .set { fill: #c98a1b; fill-opacity: .6; }"
-)
-KEY = (
-    "Red: a node that does not run, or a line that is down. A dark strip under it: until its session ends a killed "
-    "broker counts as alive, and others wait for it; pale: fenced. A dark strip under a state: its leader had a reason "
-    "to wait. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ⟲ producers were reset. Point at a mark or a bar "
-    "for what it is."
-)
-
-
-@dataclass(slots=True)
-class Picture:
-    """All that is drawn of one run."""
-
-    facts: Sequence[Seen[object]]
-    end_ms: int
-    stretches: Stretches
-    grid: list[str]
-    """The ticks, and what else goes through every lane."""
-    states: dict[Place, list[StateChange]] = field(default_factory=dict)
-    marks: dict[Place, list[tuple[str, int, str]]] = field(default_factory=dict)
-    """Sign, time and text."""
-
-    def mark(self, place: Place, sign: str, at_ms: int, text: str) -> None:
-        self.marks.setdefault(place, []).append((sign, at_ms, text))
-
-
-def picture_of(simulation: Simulation, *, stages: Iterable[int] = ()) -> Picture:
-    """Return what there is to draw of a run so far; a dashed line goes through all lanes at each of `stages`, in ms."""
-    facts = simulation.facts(object)
-    end_ms = max(simulation.world.elapsed_us // 1000, 1)
-    grid = [line("grid", at, end_ms) for at in ticks(end_ms)] + [line("stage", at, end_ms) for at in stages]
-    picture = Picture(facts, end_ms, stretches_of(facts, end_ms), grid)
-    for seen in facts:
-        match seen.fact:
-            case StateEntered(tp, state=state):
-                change = StateChange(seen.cluster, tp, seen.at_ms, state.name)
-                picture.states.setdefault((seen.cluster, tp), []).append(change)
-            case LeaderElected(tp, leader_epoch=epoch, unclean=unclean) if epoch > 0 and not is_internal(tp.topic):
-                picture.mark((seen.cluster, tp), "▲!" if unclean else "▲", seen.at_ms, told(seen.fact))
-            case LogCut(tp):
-                picture.mark((seen.cluster, tp), "✂", seen.at_ms, f"{seen.node}: {told(seen.fact)}")
-            case ProducersReset(tp):
-                picture.mark((seen.cluster, tp), "⟲", seen.at_ms, f"{seen.node}: {told(seen.fact)}")
-    return picture
 
 
 def timeline_page(simulation: Simulation) -> str:
@@ -100,10 +34,10 @@ def timeline_page(simulation: Simulation) -> str:
     orders = [(row.begin_ms, row.text) for row in picture.stretches.orders]
     body = (
         f"<h1>{escape(title)}</h1><p>Clusters {escape(', '.join(simulation.cluster_names)) or 'none'}; "
-        f"{simulation.world.events} events in {simulation.elapsed_s:.1f} virtual seconds, digest "
+        f"{counted(simulation.world.events, 'event')} in {simulation.elapsed_s:.1f} virtual seconds, digest "
         f"<code>{simulation.digest}</code>.</p><h2>Timeline</h2><p>{KEY}</p>"
         f"<p class=key>{state_key(picture)}</p>{axis('virtual time', 'circles: orders', orders, picture.end_ms)}"
-        f"{''.join(world_lanes(picture))}{''.join(_partition_lanes(picture))}{waits_table(picture)}"
+        f"{''.join(world_lanes(picture))}{''.join(partition_lanes(picture))}{waits_table(picture)}"
         f"{facts_list(picture)}"
     )
     return page(title, body, STYLE)
@@ -112,116 +46,3 @@ def timeline_page(simulation: Simulation) -> str:
 def write_timeline(simulation: Simulation, file: Path) -> None:
     """Write a page that shows the run so far; UsageError if the file cannot be written."""
     write_page(file, timeline_page(simulation))
-
-
-def write_page(file: Path, text: str) -> None:
-    """Write a page; UsageError if it cannot be written."""
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror or error}") from None
-
-
-def state_key(picture: Picture) -> str:
-    """Return which colour stands for which of the states in the picture."""
-    return key_of({change.state for changes in picture.states.values() for change in changes})
-
-
-# -- lanes ------------------------------------------------------------------------------------
-
-
-def world_lanes(picture: Picture) -> Iterator[str]:
-    """Yield the lanes of orders, of lines that were down or changed, and of nodes that were away."""
-    stretches, end = picture.stretches, picture.end_ms
-    if stretches.orders:
-        shapes = [shape for row in stretches.orders for shape in _order(row, end)]
-        yield lane("orders", "sent to answered", [*picture.grid, *shapes], height=HEIGHT)
-    lines = [("set", row) for row in stretches.lines_set] + [("away", row) for row in stretches.lines_down]
-    for name in sorted({row.of for _, row in lines}):
-        shapes = [_bar(row, end, look) for look, row in lines if row.of == name]
-        yield lane(f"line {name}", "down, or changed", [*picture.grid, *shapes], height=HEIGHT)
-    nodes = [("idle", row) for row in stretches.fenced] + [("away", row) for row in stretches.down]
-    for name in sorted({row.of for _, row in nodes}):
-        shapes = [_bar(row, end, look) for look, row in nodes if row.of == name]
-        shapes += [_session(row, end) for row in stretches.dead if row.of == name]
-        yield lane(name, "away", [*picture.grid, *shapes], height=HEIGHT)
-
-
-def _order(row: Stretch[tuple[str, int]], end: int) -> list[str]:
-    is_done = row.is_over and row.text.endswith(": NONE")
-    text = f"{row.text} ({row.of[0]}, {seconds(row.begin_ms)} to {seconds(row.end_ms)})"
-    drawn = bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{"order" if is_done else "refused"}"', text)
-    return [drawn, in_bar(row.text.partition(" ")[0], row.begin_ms, row.end_ms, y_of(0), end, "in")]
-
-
-def _bar(row: Stretch[str], end: int, look: str) -> str:
-    return bar(row.begin_ms, row.end_ms, y_of(0), end, f'class="{look}"', row.text)
-
-
-def _session(row: Stretch[str], end: int) -> str:
-    return strip(row.begin_ms, row.end_ms, y_of(0), end, 'class="dead"', row.text)
-
-
-def _partition_lanes(picture: Picture) -> Iterator[str]:
-    places = sorted({*picture.states, *picture.marks}, key=lambda place: (place[1], place[0]))
-    for place in places[:PARTITIONS_MAX]:
-        drawn = [*picture.grid, *partition_shapes(picture, place, 0)]
-        yield lane(str(place[1]), f"on {place[0]}", drawn, partition=f"{place[0]} {place[1]}", height=HEIGHT)
-    if len(places) > PARTITIONS_MAX:
-        yield f"<p>... and {len(places) - PARTITIONS_MAX} more partitions; the facts below have them all.</p>"
-
-
-def partition_shapes(picture: Picture, place: Place, half: int, says: dict[str, str] | None = None) -> Iterator[str]:
-    """Yield states, waits and marks of a partition on a cluster, for one half of a lane."""
-    end = picture.end_ms
-    texts = {state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")}
-    yield from spans(picture.states.get(place, []), half, end, {**texts, **(says or {})})
-    for row in picture.stretches.waits:
-        if row.of == place:
-            text = f"{row.text} ({seconds(row.begin_ms)} to {seconds(row.end_ms)})"
-            yield strip(row.begin_ms, row.end_ms, y_of(half), end, 'class="dead"', text)
-    last, aside = -1, 0
-    for sign, at_ms, text in picture.marks.get(place, []):
-        # What follows at once, as a reset after a cut, stands beside it.
-        aside = aside + 2 if last >= 0 and (at_ms - last) * 100 < end else 0
-        last = at_ms
-        yield mark(sign, at_ms, half, end, f"{text} ({seconds(at_ms)})", aside=aside)
-
-
-# -- tables -----------------------------------------------------------------------------------
-
-
-def waits_table(picture: Picture) -> str:
-    """Return which partitions waited longest, for what, and which sessions and lines were in the way meanwhile."""
-    waits = [row for row in picture.stretches.waits if row.end_ms - row.begin_ms >= WAIT_MS_MIN]
-    if not waits:
-        return ""
-    waits.sort(key=lambda row: row.begin_ms - row.end_ms)
-    rows = [_wait(picture, row) for row in waits[:WAITS_MAX]]
-    more = f"<p>... and {len(waits) - WAITS_MAX} shorter ones.</p>" if len(waits) > WAITS_MAX else ""
-    head = ("cluster", "partition", "state", "from, s", "for, s", "why", "meanwhile")
-    return f"<h2>What was waited for</h2>{table(head, rows, text=(0, 1, 2), prose=(5, 6))}{more}"
-
-
-def _wait(picture: Picture, row: Stretch[Place]) -> tuple[object, ...]:
-    cluster, tp = row.of
-    dead = overlapping(picture.stretches.dead, row.begin_ms, row.end_ms, lambda node: node.startswith(f"{cluster}-"))
-    lines = overlapping(picture.stretches.lines_down, row.begin_ms, row.end_ms, lambda _: True)
-    before = [change.state for change in picture.states.get(row.of, []) if change.at_ms <= row.begin_ms]
-    meanwhile = "; ".join(each.text for each in (*dead, *lines))
-    length = f"{(row.end_ms - row.begin_ms) / 1000:.3f}"
-    return (cluster, tp, before[-1] if before else "", f"{row.begin_ms / 1000:.3f}", length, row.text, meanwhile)
-
-
-def facts_list(picture: Picture) -> str:
-    """Return every fact of the run, but for elections of internal topics, one a line."""
-    lines = [
-        f"{seen.at_ms:>8} ms  {seen.node:<14} {told(seen.fact)}"
-        for seen in picture.facts
-        if not (isinstance(seen.fact, LeaderElected) and is_internal(seen.fact.tp.topic))
-    ]
-    more = f"\n... and {len(lines) - FACTS_MAX} more" if len(lines) > FACTS_MAX else ""
-    return (
-        f'<h2>Facts</h2><details id="facts"><summary>{len(lines)} facts</summary>'
-        f"<pre>{escape(chr(10).join(lines[:FACTS_MAX]))}{more}</pre></details>"
-    )

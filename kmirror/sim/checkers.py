@@ -41,7 +41,7 @@ def first_difference(
 ) -> Difference | None:
     """Compare two logs batch by batch from their log start up to offset `until` (exclusive)."""
     if expected.log_start_offset != found.log_start_offset:
-        return Difference(tp, until, "log_start_offset", expected.log_start_offset, found.log_start_offset)
+        return Difference(tp, until, "log start offset", expected.log_start_offset, found.log_start_offset)
     difference = _difference(tp, expected, found, (expected.log_start_offset, until), compared)
     if difference is None and compared is not None:
         compared.partitions += 1
@@ -108,7 +108,7 @@ def mirror_agrees(
             return Difference(tp, -1, "leader", "one", "none"), compared
         until = expected.log.last_stable_offset
         if found.log.log_end_offset != until:
-            return Difference(tp, until, "log_end_offset", until, found.log.log_end_offset), compared
+            return Difference(tp, until, "log end offset", until, found.log.log_end_offset), compared
         difference = first_difference(tp, expected.log, found.log, until, compared)
         if difference is not None:
             return difference, compared

@@ -18,7 +18,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.errors import UsageError
+from kmirror.errors import UsageError, did_you_mean
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
@@ -35,6 +35,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.consumer import read
+from kmirror.sim.facts import PowerLost
 from kmirror.sim.files import ClusterFiles, files_of
 from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
@@ -161,10 +162,12 @@ class Cluster:
         return self._client
 
     def endpoint(self, node_id: int) -> Endpoint:
+        """Return where a node listens: brokers on port 9092, the controller on 9093."""
         return Endpoint(self.process(node_id), 9093 if node_id == CONTROLLER_ID else 9092)
 
     @property
     def bootstrap_servers(self) -> str:
+        """Return the brokers as host:port pairs joined by commas, whether they run or not."""
         return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
 
     def _node_rng(self, node_id: int) -> Rng:
@@ -217,18 +220,26 @@ class Cluster:
         A broker hands its leaderships over first. The disks stay, and `start` begins anew from them. UsageError if the
         node that is named does not run.
         """
+        # A broker waits five minutes for a controller that does not answer.
+        self.begin_stop(node_id).result(within_s=STOP_WITHIN_S * len(self.broker_ids))
+
+    def begin_stop(self, node_id: int | None = None) -> Pending[None]:
+        """Have a node, or all that run, end in order, and go on; UsageError if the node that is named does not run."""
         if node_id is not None:
             self._check_runs(node_id)
-        nodes = (*self.broker_ids, CONTROLLER_ID) if node_id is None else (node_id,)
-        for each in nodes:
-            if self.runs(each) or each == node_id:
-                self.simulation.world.stop(self.process(each))
-                # A broker waits five minutes for a controller that does not answer.
-                self.simulation.run_until(
-                    lambda each=each: not self.runs(each),  # type: ignore[misc]
-                    within_s=STOP_WITHIN_S,
-                    what=f"the end of {self.process(each)}",
-                )
+        nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
+        world = self.simulation.world
+
+        def stop() -> Script[None]:
+            for each in nodes:
+                if self.runs(each):  # Else it has died meanwhile.
+                    world.stop(self.process(each))
+                yield until(world, lambda each=each: not self.runs(each))  # type: ignore[misc]
+
+        def left() -> str:
+            return "the end of " + ", ".join(self.process(each) for each in nodes if self.runs(each))
+
+        return Pending(world, f"a clean stop in {self.name}", stop(), left)
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
         """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`.
@@ -241,6 +252,7 @@ class Cluster:
             rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
             lost = self.disks[node_id].cut_power(rng)
             self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
+            self.simulation.world.tell(self.process(node_id), PowerLost(lost))
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
@@ -256,6 +268,7 @@ class Cluster:
             raise UsageError(f"{self.process(node_id)} does not run: {what}")
 
     def runs(self, node_id: int) -> bool:
+        """Return whether a node's process runs."""
         return self.simulation.world.runs(self.process(node_id))
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
@@ -474,10 +487,10 @@ def checked_configs(configs: object) -> dict[str, str]:
         if problem is None:
             continue
         row = known(Scope.TOPIC).get(name)
-        hint = arguments.nearest(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
+        hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
         if row is not None and row.broker_key not in (None, name):
-            hint = f": it is a topic's config, and what holds for all topics is {row.broker_key}"
-        raise UsageError(f"{problem}{hint}")
+            hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
+        raise UsageError(f"{problem}{hint and f': {hint}'}")
     return values
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced, LeaderElected
-from kmirror.mirror.partition import LogCut, ProducersReset, ReasonChanged, StateEntered
+from kmirror.mirror.facts import LogCut, ProducersReset, ReasonChanged, StateEntered
 from kmirror.protocol.message import Message
 from kmirror.sim.network import LineSettings
 from kmirror.sim.watching import Seen
@@ -31,11 +31,16 @@ __all__ = [
     "NodeStopped",
     "OrderAnswered",
     "OrderSent",
+    "PowerLost",
     "ProducersReset",
     "ReasonChanged",
     "Seen",
     "StateEntered",
 ]
+
+
+Directions = tuple[tuple[str, str], ...]
+"""(sender, receiver) of each direction, clusters or nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +54,25 @@ class NodeKilled:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerLost:
+    """A node was killed by a power cut: so many bytes that it had not flushed are not on its disk."""
+
+    lost_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class NodeStopped:
     """A node's process ended in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineDown:
-    """What one cluster or node sends to another is lost from now on, in the directions that `line` has."""
+    """What one cluster or node sends to another is lost from now on."""
 
     line: str
     """`a|b`, or one way `a>b`."""
+    directions: Directions
+    """Those of the line that were not down before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +80,18 @@ class LineUp:
     """Nothing is lost on this line any more."""
 
     line: str
+    directions: Directions
+    """Those of the line that were down before."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChanged:
-    """A line was given other properties, or with empty settings the ones back that it was built with."""
+    """A line was given other properties, or with empty settings all those back that it was built with."""
 
     line: str
+    directions: Directions
     settings: LineSettings
+    """What was set now; what was set before and is not named here stays as it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ A line is not a link: a link is what one node opened to another, and many links 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kmirror.sim.facts import LineChanged, LineDown, LineUp
 from kmirror.sim.network import LineSettings
@@ -46,17 +46,19 @@ class Line:
 
     def take_down(self) -> None:
         """Lose everything that is sent from now on, without a word to anybody, as a firewall does."""
-        for ends in self.directions:
+        changed = tuple(ends for ends in self.directions if not self.world.network.was_taken_down(*ends))
+        for ends in changed:
             self.world.network.take_down(*ends)
-        self.world.trace.add(self.world.now, NETWORK, f"line {self} down")
-        self.world.tell(NETWORK, LineDown(str(self)))
+        if changed:
+            self._tell(f"line {self} down", LineDown(str(self), changed))
 
     def bring_up(self) -> None:
         """Lose nothing any more; what was lost stays lost."""
-        for ends in self.directions:
+        changed = tuple(ends for ends in self.directions if self.world.network.was_taken_down(*ends))
+        for ends in changed:
             self.world.network.bring_up(*ends)
-        self.world.trace.add(self.world.now, NETWORK, f"line {self} up")
-        self.world.tell(NETWORK, LineUp(str(self)))
+        if changed:
+            self._tell(f"line {self} up", LineUp(str(self), changed))
 
     def set(
         self,
@@ -80,17 +82,18 @@ class Line:
             loss_ppm=loss_ppm,
             reorder_ppm=reorder_ppm,
         )
+        if not given.given():
+            return
         for ends in self.directions:
-            before = self.world.network.settings(*ends)
-            self.world.network.set(*ends, replace(before, **given.given()))  # type: ignore[arg-type]
-        self._changed(given)
+            self.world.network.set(*ends, self.world.network.settings(*ends).changed(given))
+        self._tell(f"line {self} set: {given}", LineChanged(str(self), self.directions, given))
 
     def reset(self) -> None:
         """Give the line the properties back that it has without `set`."""
         for ends in self.directions:
             self.world.network.set(*ends, LineSettings())
-        self._changed(LineSettings())
+        self._tell(f"line {self} reset", LineChanged(str(self), self.directions, LineSettings()))
 
-    def _changed(self, settings: LineSettings) -> None:
-        self.world.trace.add(self.world.now, NETWORK, f"line {self} set: {settings}")
-        self.world.tell(NETWORK, LineChanged(str(self), settings))
+    def _tell(self, text: str, fact: LineDown | LineUp | LineChanged) -> None:
+        self.world.trace.add(self.world.now, NETWORK, text)
+        self.world.tell(NETWORK, fact)

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
-from kmirror.errors import UsageError
-from kmirror.kernel.arguments import whole_number
+from kmirror.kernel.arguments import milliseconds, whole_number
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
@@ -35,6 +35,7 @@ PACKET_BYTES = 1460
 RETRANSMIT_MIN: Duration = 200 * MILLISECOND
 """The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
 DOUBLINGS_MAX = 6
+P = TypeVar("P", int, float)
 
 LinkKey = tuple[str, OutboundLink]
 """The node that opened it, and what that node calls it."""
@@ -83,17 +84,29 @@ class LineSettings:
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
-            most = MILLION if name.endswith("_ppm") else None
-            number = int if name in ("bandwidth_kbps", "loss_ppm", "reorder_ppm") else (int, float)
-            if isinstance(value, bool) or not isinstance(value, number):
-                raise UsageError(f"{name} is a {'whole ' if number is int else ''}number, not {value!r}")
-            if not 0 <= value <= (value if most is None else most):
-                raise UsageError(f"{name} is 0 or more{'' if most is None else f', up to {most}'}, not {value!r}")
+            if name in ("latency_ms", "jitter_ms"):
+                milliseconds(name, value)
+            else:
+                whole_number(name, value, 0, MILLION if name.endswith("_ppm") else None)
 
     def given(self) -> dict[str, float]:
         """Return the properties that were set, by name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+    def changed(self, others: LineSettings) -> LineSettings:
+        """Return these settings with those of `others` that were given in their place."""
+
+        def newest(old: P | None, new: P | None) -> P | None:
+            return old if new is None else new
+
+        return LineSettings(
+            latency_ms=newest(self.latency_ms, others.latency_ms),
+            jitter_ms=newest(self.jitter_ms, others.jitter_ms),
+            bandwidth_kbps=newest(self.bandwidth_kbps, others.bandwidth_kbps),
+            loss_ppm=newest(self.loss_ppm, others.loss_ppm),
+            reorder_ppm=newest(self.reorder_ppm, others.reorder_ppm),
+        )
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.given().items()) or "as it was built"
@@ -131,6 +144,8 @@ class _Quality:
 
 @dataclass(slots=True)
 class Link:
+    """What one node opened to another; frames on it arrive in order."""
+
     key: LinkKey
     number: int
     """Counts the links of the world; a link that is opened again is another one."""

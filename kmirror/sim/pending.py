@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from kmirror.errors import KmirrorError, UsageError
+from kmirror.kernel.arguments import seconds
 from kmirror.kernel.clock import SECOND
 from kmirror.sim.world import World
 
@@ -73,6 +74,7 @@ class Pending(Generic[T]):
         """
         if self._is_cancelled:
             raise UsageError(f"{self._what} was given up: begin it anew")
+        seconds("within_s", within_s)
         try:
             self._world.run_until(
                 lambda: self.is_done,

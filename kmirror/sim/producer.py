@@ -76,10 +76,12 @@ class Producer:
 
     @property
     def producer_id(self) -> int:
+        """Return the producer id; -1 for a plain producer."""
         return self._client.transactions.producer_id
 
     @property
     def producer_epoch(self) -> int:
+        """Return the producer epoch; -1 for a plain producer."""
         return self._client.transactions.epoch
 
     def close(self) -> None:

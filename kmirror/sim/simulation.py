@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
-from kmirror.kernel.arguments import callback, instance, seconds, whole_number
+from kmirror.kernel.arguments import callback, instance, seconds, shown, whole_number
 from kmirror.kernel.clock import SECOND, Duration
 from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.disk_work import DiskOptions
@@ -74,6 +74,7 @@ class Simulation:
 
     @property
     def now_ms(self) -> int:
+        """Return the milliseconds since 1970 on the simulated clock, which begins at the start of 2027."""
         return self.world.now // 1000
 
     def failure(self, message: str) -> SimulationFailure:
@@ -108,6 +109,9 @@ class Simulation:
         orders, kills nodes, takes lines down. What it raises, an AssertionError for instance, ends the call that runs
         the world.
         """
+        if not isinstance(kind, type):
+            raise UsageError(f"kind is a class of kmirror.sim.facts, or object for all of them, not {shown(kind)}")
+        callback("call", call)
         return self.world.watchers.on(kind, call)
 
     def facts(self, kind: type[F]) -> list[Seen[F]]:
@@ -120,9 +124,10 @@ class Simulation:
         An instant is in seconds since the run began: `simulation.at(simulation.elapsed_s + 2, action)` is two seconds
         from now. UsageError if it is over. As with `on`, the action may not wait.
         """
+        callback("action", action)
         if callable(when):
             return self.world.watchers.once(when, action)
-        instant = START + round(when * SECOND)
+        instant = START + round(seconds("when", when) * SECOND)
         if instant < self.world.now:
             raise UsageError(f"{when} s is over, it is {self.elapsed_s:.6f} s: name a later instant")
         planned = Planned()
@@ -137,8 +142,11 @@ class Simulation:
         """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
 
         A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
-        nothing bears the name.
+        nothing in this simulation bears the name.
         """
+        for place in (one, other):
+            if not isinstance(place, str) and getattr(place, "simulation", None) is not self:
+                raise UsageError(f"a line ends at a cluster of this simulation or at a node's name, not at {place!r}")
         ends = [place if isinstance(place, str) else place.name for place in (one, other)]
         known = self.world.network.places()
         for place in ends:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.errors import KafkaError, UsageError
-from kmirror.kernel.arguments import nearest, shown
+from kmirror.errors import KafkaError, UsageError, did_you_mean
+from kmirror.kernel.arguments import shown
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.sim.client import Client
 from kmirror.sim.simulation import Simulation
@@ -25,8 +25,8 @@ def unknown_partition(cluster: Target, tp: TopicPartition) -> KafkaError:
     if topic is not None:
         there = f"topic {tp.topic} of cluster {cluster.name} has the partitions {', '.join(map(str, topic.partitions))}"
     else:
-        names = sorted(cluster.image.topics)
-        there = f"cluster {cluster.name} has no topic {tp.topic!r}{nearest(tp.topic, names)}"
+        hint = did_you_mean(tp.topic, cluster.image.topics)
+        there = f"cluster {cluster.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return cluster.simulation.refusal(code, f"{tp}: {code.name}: {there}")
 

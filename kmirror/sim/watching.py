@@ -94,10 +94,9 @@ class Watchers:
                 self._tell_all(self._news.popleft())
             if not self._carry_out_awaited():
                 break
-        if self._watches and any(watch.planned.is_cancelled for watch in self._watches):
-            self._watches = [watch for watch in self._watches if not watch.planned.is_cancelled]
 
     def _tell_all(self, seen: Seen[object]) -> None:
+        self._watches = [watch for watch in self._watches if not watch.planned.is_cancelled]
         for watch in list(self._watches):
             if isinstance(seen.fact, watch.kind) and not watch.planned.is_cancelled:
                 watch.call(seen)

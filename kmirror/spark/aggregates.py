@@ -13,7 +13,7 @@ from kmirror.errors import UsageError
 from kmirror.experiments.estimates import T_95
 from kmirror.experiments.failover_options import OPTION_NAMES
 from kmirror.experiments.one_run import BROKEN, FAILED
-from kmirror.experiments.results import NUMBERS
+from kmirror.experiments.results import NUMBERS, Results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,13 +28,17 @@ def half_width_sql(figure: str) -> str:
 
 
 def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN) -> DataFrame:
-    """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out."""
+    """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out.
+
+    Intervals take the runs of a group for independent. Those of one seed are not: group by all options that differ.
+    """
     for name in by:
         if name not in OPTION_NAMES:
             raise UsageError(f"no option is named {name!r}: there are {', '.join(OPTION_NAMES)}")
     for name in figures:
         if name not in NUMBERS:
             raise UsageError(f"no figure is named {name!r}: there are {', '.join(NUMBERS)}")
+    Results(location).check()
     spark.read.parquet(f"{location}/runs").createOrReplaceTempView("kmirror_runs")
     columns = [*by, "count(*) AS runs", f"sum(CASE status WHEN '{BROKEN}' THEN 1 ELSE 0 END) AS broken"]
     for figure in figures:

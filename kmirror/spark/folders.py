@@ -18,7 +18,6 @@ from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.names import few
 from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
@@ -26,7 +25,7 @@ from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import (
     PartitionFolder,
     holds_partition_files,
-    log_dirs_below,
+    meant_instead,
     partition_paths,
     read_partition,
 )
@@ -78,12 +77,21 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
         elif len(found) == before and topics is None:
-            near = log_dirs_below(path) if path.is_dir() else []
-            refused += [f"did you mean {few(near, '')}?"] if near else []
+            meant = meant_instead(path).removeprefix("; ")
+            refused += [meant] if meant else []
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
     return found
+
+
+def check_topics(paths: str, named: Collection[str], found: Collection[FolderSegment]) -> None:
+    """Raise `UsageError` for a topic of those `named` of which there is no segment."""
+    there = {segment.tp.topic for segment in found}
+    for topic in named:
+        if topic not in there:
+            hint = " (internal: option includeInternal)" if topic in SYSTEM_TOPICS else ""
+            raise UsageError(f"{paths}: no segment of topic {topic!r} there{hint}")
 
 
 def _expand(paths: str) -> Iterator[Path]:

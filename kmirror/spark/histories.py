@@ -29,6 +29,7 @@ from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.one_run import provenance
 from kmirror.experiments.results import Results, Row, keep_each
 from kmirror.kernel.arguments import whole_number
+from kmirror.kernel.names import counted
 from kmirror.kernel.rng import SEED_MAX
 from kmirror.sim.history.profiles import checked_profile
 from kmirror.sim.history.summary import findings
@@ -96,7 +97,9 @@ def run_histories(
     report = SweepReport(len(wanted), len(wanted) - len(missing))
     work = partial(run_part, location, profile, runner)
     with watched(results, list(wanted) if missing else [], progress):
-        for row in run_missing(spark, f"kmirror sim {profile}: {len(missing)} histories", missing, work, tasks):
+        for row in run_missing(
+            spark, f"kmirror sim {profile}: {counted(len(missing), 'history')}", missing, work, tasks
+        ):
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
             report.wall_ms += row["wall_ms"]
             if row["status"] != "clean":

@@ -32,7 +32,7 @@ from pyspark.sql.types import (
 
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
-from kmirror.spark.folders import FolderSegment, Split, find_segments, split
+from kmirror.spark.folders import FolderSegment, Split, check_topics, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
@@ -100,14 +100,15 @@ class KafkaLogReader(DataSourceReader):
         self._wanted = options.wanted
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the pieces of work of one scan, cut by what is wanted of topics, offsets and time."""
+        """Return the pieces of work of one scan, cut by what is wanted of topics, offsets and time.
+
+        Raises `UsageError` for a topic of the option `topics` that is not there; a filter may name any.
+        """
         options = self._options
         topics = self._partitions.topics
-        segments = [
-            segment
-            for segment in find_segments(options.path, topics=topics, internal=options.include_internal)
-            if self._partitions.holds(segment.tp)
-        ]
+        found = find_segments(options.path, topics=topics, internal=options.include_internal)
+        check_topics(options.path, [name for name in options.topics or () if topics and name in topics], found)
+        segments = [segment for segment in found if self._partitions.holds(segment.tp)]
         splits: list[tuple[Split, Committed]] = []
         for _, group in groupby(segments, key=lambda s: s.path.rpartition("/")[0]):
             splits += plan(list(group), self._wanted, options)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from kmirror.experiments.one_run import OK
 from kmirror.experiments.results import Results, run_sweep_part
 from kmirror.experiments.sweep_file import Sweep
+from kmirror.kernel.names import counted
 from kmirror.kernel.rng import Rng
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def run_sweep(
     report = SweepReport(len(sweep.runs), len(sweep.runs) - len(missing))
     work = partial(run_sweep_part, location, sweep.name)
     dealt = {item.run_id: asdict(item.options) for item in missing}
-    named = f"kmirror sweep {sweep.name}: {len(missing)} runs"
+    named = f"kmirror sweep {sweep.name}: {counted(len(missing), 'run')}"
     with watched(results, [item.run_id for item in sweep.runs] if missing else [], progress):
         for row in run_missing(spark, named, dealt, work, tasks):
             report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1

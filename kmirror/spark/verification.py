@@ -20,7 +20,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names, counted
 from kmirror.log.compare import Extent, Shares
-from kmirror.logdir.compare.results import in_words
+from kmirror.logdir.compare.results import in_words, shares_in_words
 from kmirror.logdir.partition import PartitionFolder, read_partition
 from kmirror.spark.compare import Difference, Range, RangeResult, Records, compare_ranges
 from kmirror.spark.folders import SPLIT_BYTES, FolderSegment, find_segments, first_offset, split
@@ -55,13 +55,7 @@ class Replica:
         return all(part.is_empty for part in (shares.differing, shares.only_expected, shares.only_found))
 
     def __str__(self) -> str:
-        shares = self.shares
-        sides = {"on both sides": shares.common, "only source": shares.only_expected}
-        sides |= {"only destination": shares.only_found}
-        if not shares.differing.is_empty:
-            sides["with other content"] = shares.differing
-        told = ", ".join(f"{in_words(extent)} {where}" for where, extent in sides.items())
-        return f"{self.tp} in {self.folder}: {told}"
+        return f"{self.tp} in {self.folder}: {shares_in_words(self.shares, 'source', 'destination')}"
 
 
 @dataclass(slots=True)
@@ -92,6 +86,7 @@ class Verification:
 
     @property
     def bytes(self) -> int:
+        """Return the bytes that are equal, over all replicas."""
         return sum(replica.bytes for replica in self.replicas)
 
     @property

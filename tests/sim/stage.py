@@ -14,7 +14,8 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOTHING, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
@@ -321,11 +322,7 @@ def pair(
     )
     made = Pair(simulation, a, b)
 
-    def on_fact(process: str, fact: object) -> None:
-        if isinstance(fact, LogCut):
-            made.cuts.append((process, fact))
-
-    simulation.world.on_fact.append(on_fact)
+    simulation.on(LogCut, lambda seen: made.cuts.append((seen.node, seen.fact)))
     simulation.world.after_event.append(lambda now: check_epochs(a, b))
     if start:
         a.start()

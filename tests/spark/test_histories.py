@@ -74,7 +74,7 @@ def test_the_report_of_sweeps_says_that_these_are_histories(spark: Any, tmp_path
 def sim(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "kmirror", "sim", "--profile", "smoke", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_command_line_says_the_same_with_spark_and_without(tmp_path: Path) -> None:

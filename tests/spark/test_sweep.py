@@ -24,7 +24,7 @@ from kmirror.spark.archive import build_archive
 from kmirror.spark.sweep import run_sweep
 from tests.spark.consumed import ROOT
 
-QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1}
+QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1, "refresh_ms": 100}
 FILE = """
 seeds = 2
 [fixed]
@@ -116,7 +116,7 @@ def running(command: list[str], tmp_path: Path, name: str, ready: str, **extra: 
             command, stdout=output, stderr=subprocess.STDOUT, env={**environment(), **extra}, cwd=tmp_path
         )
     try:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 300
         line = None
         while line is None:
             assert process.poll() is None and time.monotonic() < deadline, log.read_text("utf-8", "replace")[-3000:]
@@ -175,8 +175,8 @@ def cluster_command(tmp_path: Path, url: str, tasks: int) -> list[str]:
 
 def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(cluster: str, tmp_path: Path) -> None:
     command = cluster_command(tmp_path, cluster, 2)
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert digests(tmp_path) == wanted()
     assert packages(tmp_path) == {build_archive().name}, "executors run the archive, whatever they have themselves"
 
@@ -204,17 +204,17 @@ def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -
         victim = next(pid for pid in executors() if pid not in before)
         kept = {row["run_id"]: row for row in Results(str(tmp_path / "out")).read().to_pylist()}
         os.kill(victim, signal.SIGKILL)
-        assert process.wait(timeout=150) == 0, (tmp_path / "log").read_text("utf-8")
+        assert process.wait(timeout=600) == 0, (tmp_path / "log").read_text("utf-8")
     assert 6 <= len(kept) < 80, "it was killed in the middle"
     rows = parquet.read_table(tmp_path / "out" / "runs").to_pylist()
     assert len(rows) == len({row["run_id"] for row in rows}) == 80
     assert {row["status"] for row in rows} == {"ok"}
     assert [row for row in rows if kept.get(row["run_id"], row) != row] == [], "nothing that was finished ran again"
-    assert "80 run now (80 ok)" in (tmp_path / "log").read_text("utf-8")
+    assert "80 made now (80 ok)" in (tmp_path / "log").read_text("utf-8")
 
 
 def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while len(list((tmp_path / "out" / "runs").glob("*.parquet"))) < count:
         assert process.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text("utf-8")
         time.sleep(0.05)
@@ -238,24 +238,35 @@ def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
     extra = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": "", "SPARK_HOME": _spark_home()}
     with running(server, tmp_path, "connect", "Spark Connect server started", **extra):
         command = sweep_command(tmp_path, "--remote", f"sc://127.0.0.1:{port}", "--tasks", "2")
-        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    complaints = [line for line in done.stderr.splitlines() if "UserWarning" in line]
+    assert all("CANNOT_MODIFY_CONFIG" in line for line in complaints), "a remote has settings of its own"
     assert digests(tmp_path) == wanted()
     assert packages(tmp_path) == {build_archive().name}, "executors run the archive, whatever they have themselves"
 
 
-def test_a_killed_driver_loses_no_finished_run(tmp_path: Path) -> None:
+def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None:
     command = sweep_command(tmp_path, "--master", "local[2]")
     (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
     with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log, start_new_session=True)
+        wait_for_runs(tmp_path, process, 2)
+        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: to the workers too.
+        assert process.wait(timeout=300) == 130
+    told = (
+        f"kmirror: interrupted; what is finished is kept in {tmp_path / 'out'}, the same command goes on from there\n"
+    )
+    assert (tmp_path / "log").read_text("utf-8") == told
+    with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log)
-        wait_for_runs(tmp_path, process, 5)
+        wait_for_runs(tmp_path, process, 7)
         process.kill()
         process.wait(timeout=60)
     kept = Results(str(tmp_path / "out")).finished()
-    assert 5 <= len(kept) < 80
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert 7 <= len(kept) < 80
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     found = digests(tmp_path)
     assert len(found) == 80 and kept <= found.keys()
     again = int(done.stdout.partition(" were there")[0].rpartition(" ")[2])

@@ -123,7 +123,7 @@ class LogCursor:
         if self.is_at_end():
             return None
         there, size = self.beside(batch), len(batch.view)
-        if len(there) == size and _common(batch.view, there, size) == size:
+        if len(there) == size and _first_block(batch.view, there, size) is None:
             return Match.EQUAL
         return None if self.flips(batch) is None else Match.FLIPPED
 
@@ -167,12 +167,19 @@ class LogCursor:
         if self.is_at_end() or other.is_at_end():
             return None
         here, there = self.view[self.position :], other.view[other.position :]
-        size = min(len(here), len(there), self._window)
-        if size >= layout.LOG_OVERHEAD:  # A batch is looked at whole.
-            size = max(size, min(len(here), len(there), layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
-        common = _common(here, there, size)
-        self._window = min(2 * self._window, _RUN_BYTES_MAX) if common == size else _RUN_BYTES_MIN
-        run = self._run(common)
+        most = min(len(here), len(there))
+        size = min(most, self._window)
+        if most >= layout.LOG_OVERHEAD:  # A batch is looked at whole.
+            size = min(most, max(size, layout.LOG_OVERHEAD + layout.OVERHEAD.unpack_from(here)[1]))
+        block = _first_block(here, there, size)
+        if block is None:
+            self._window = min(max(2 * self._window, _RUN_BYTES_MIN), _RUN_BYTES_MAX)
+        elif self._window:
+            self._window = 0  # Where one batch differs the next may too: look at that one alone.
+            size = _first_byte(here, there, block)
+        else:
+            return None
+        run = self._run(size)
         if run is not None:
             self._pass(run.size, run.next_offset)
             other._pass(run.size, run.next_offset)
@@ -201,18 +208,23 @@ class LogCursor:
         return Run(batches, offsets, start - self.position, next_offset) if batches else None
 
 
-def _common(here: memoryview, there: memoryview, size: int) -> int:
-    """Return how many of the first `size` bytes are equal up to the first that differs."""
+def _first_block(here: memoryview, there: memoryview, size: int) -> tuple[int, int] | None:
+    """Return from where to where among the first `size` bytes something differs first, None if all is equal."""
     for begin in range(0, size, _RUN_BYTES_MAX):
         end = min(begin + _RUN_BYTES_MAX, size)
         # Views are compared byte by byte, copies all at once.
         if bytes(here[begin:end]) != bytes(there[begin:end]):
-            low, high = begin, end  # All is equal before `low`, and not all before `high`.
-            while high - low > 1:
-                middle = (low + high) // 2
-                if bytes(here[low:middle]) == bytes(there[low:middle]):
-                    low = middle
-                else:
-                    high = middle
-            return low
-    return size
+            return begin, end
+    return None
+
+
+def _first_byte(here: memoryview, there: memoryview, block: tuple[int, int]) -> int:
+    """Return the position of the first byte that differs, which lies in `block`."""
+    low, high = block  # All is equal before `low`, and not all before `high`.
+    while high - low > 1:
+        middle = (low + high) // 2
+        if bytes(here[low:middle]) == bytes(there[low:middle]):
+            low = middle
+        else:
+            high = middle
+    return low

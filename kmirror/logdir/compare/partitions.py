@@ -168,7 +168,6 @@ class _Pair:
     def _walk(self) -> None:
         """Count every step, and keep the first that is a difference."""
         left, right = self._cursors
-        first: Step | None = None
         difference: Difference | None = None
         shares, tp = self._result.shares, self._result.tp
         try:
@@ -177,8 +176,7 @@ class _Pair:
                 if step.match is Match.EQUAL:
                     assert step.expected is not None, "both sides have it"
                     self._result.bytes += len(step.expected.view)
-                elif first is None:
-                    first = step
+                elif difference is None:
                     if step.match is Match.FLIPPED and step.expected is not None:
                         difference = told(tp, part_bytes(step.expected, right.beside(step.expected)))
                     elif step.expected is not None and step.found is not None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.parting import NONE, part_records
+from kmirror.log.parting import NONE, header_offset, part_records
 from kmirror.logdir.compare.cursor import LogCursor
 from kmirror.logdir.compare.results import Difference, PartitionResult, told
 from kmirror.logdir.faults import FileFault, Progress, fault_of
@@ -52,14 +52,14 @@ class _Side:
         self._records: Iterator[Record] = iter(())
 
     def whole_batch(self) -> AnyBatch | None:
-        """Return the batch whose first record comes next, None at the end and inside of one."""
+        """Return the batch all of whose records come next, None at the end and inside of one."""
         if not self._ahead and self._batch is not None:
             self._read()
         if self._ahead:
             return None
         while (batch := self._cursor.batch()) is not None and batch.is_control:
             self.skip(batch)
-        return batch
+        return None if batch is None or header_offset(batch) < self._first else batch
 
     def skip(self, batch: AnyBatch) -> None:
         """Pass a batch whose records are not looked at."""

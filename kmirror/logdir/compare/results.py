@@ -71,19 +71,27 @@ class PartitionResult:
         return not self.differences
 
     def __str__(self) -> str:
-        shares = self.shares
-        parts = [f"{in_words(shares.common)} on both sides"]
-        if not shares.differing.is_empty:
-            parts.append(f"{in_words(shares.differing)} with other content")
-        parts += [f"{in_words(shares.only_expected)} only left", f"{in_words(shares.only_found)} only right"]
-        return f"{self.tp}: {', '.join(parts)}"
+        return f"{self.tp}: {shares_in_words(self.shares, LEFT, RIGHT)}"
+
+
+def shares_in_words(shares: Shares, one: str, other: str) -> str:
+    """Return how much is where, `one` and `other` being what the sides are called; what is nowhere is not told."""
+    rows = {
+        "with other content": shares.differing,
+        f"only {one}": shares.only_expected,
+        f"only {other}": shares.only_found,
+    }
+    common = "nothing" if shares.common.is_empty else in_words(shares.common)
+    return ", ".join(
+        [f"{common} on both sides", *(f"{in_words(part)} {where}" for where, part in rows.items() if not part.is_empty)]
+    )
 
 
 def in_words(extent: Extent) -> str:
     """Return how much it is, such as `3 batches (12 offsets) and 1 record`."""
     parts = []
     if extent.batches or not extent.records:
-        parts.append(f"{counted(extent.batches, 'batch', 'batches')} ({counted(extent.offsets, 'offset')})")
+        parts.append(f"{counted(extent.batches, 'batch')} ({counted(extent.offsets, 'offset')})")
     if extent.records:
         parts.append(counted(extent.records, "record"))
     return " and ".join(parts)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import length_hint
+from os import SEEK_END
 from pathlib import Path
 from struct import Struct
 from typing import Final
 
 from kmirror.log.index import OFFSET_ROW, TIME_ROW
-from kmirror.logdir.faults import Tally
+from kmirror.logdir.faults import Tally, reading
 from kmirror.logdir.mapped import Mapped, mapped
 from kmirror.records.layout import end_of_content
 
@@ -188,6 +189,18 @@ class TimeRows(_Rows):
         if greatest is not None and greatest > last:
             reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
             self._tally.fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
+
+
+def last_row(path: Path, layout: Struct) -> bytes | None:
+    """Return the last whole row of an index file, None where there is none."""
+    if not path.is_file():
+        return None
+    with reading(path), path.open("rb") as stream:
+        rows = stream.seek(0, SEEK_END) // layout.size
+        if rows == 0:
+            return None
+        stream.seek((rows - 1) * layout.size)
+        return stream.read(layout.size)
 
 
 def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:

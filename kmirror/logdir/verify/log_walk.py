@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.names import counted
 from kmirror.log.epochs import EpochEntry
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.checkpoints import parse_epochs, read_if_present
@@ -390,7 +391,10 @@ class LogWalk:
             if self._producers is not None:
                 self._producers.has_gaps = True
             if not 0 <= batch.record_count <= batch.last_offset_delta + 1:
-                self._fault(batch, f"{batch.record_count} records in {batch.last_offset_delta + 1} offsets")
+                self._fault(
+                    batch,
+                    f"{counted(batch.record_count, 'record')} in {counted(batch.last_offset_delta + 1, 'offset')}",
+                )
         if batch.attributes & layout.COMPRESSION_MASK > Compression.ZSTD:
             self._odd_attributes(batch)
         self._check_epoch(batch)

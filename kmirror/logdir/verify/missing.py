@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from kmirror.log.epochs import EpochEntry
+from kmirror.log.index import OFFSET_ROW, TIME_ROW
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -37,6 +38,7 @@ from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.faults import Gap, Tally, offsets_in_words, reading
 from kmirror.logdir.partition import PartitionFolder, snapshots_of
 from kmirror.logdir.segments import DELETED_SUFFIX, SWAP_SUFFIX
+from kmirror.logdir.verify.indexes import last_row
 
 _INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
@@ -104,6 +106,23 @@ class MissingSegments:
             self._beyond(
                 self._folder.path / LEADER_EPOCH_CHECKPOINT, start, end_offset, f"epoch {epoch} begins at {start}"
             )
+        if orphan is None and not is_whole and self._was_rolled(end_offset):
+            reason = "the last segment was closed by a roll, and the one that was begun then is not here"
+            self._tally.gaps.append(Gap(self._folder.path, end_offset, None, reason))
+
+    def _was_rolled(self, end_offset: int) -> bool:
+        """Return whether a broker has closed the last segment, and not because it was shut down cleanly.
+
+        While it writes to a segment its indexes have their full length. A clean shutdown trims them as a roll does, but
+        takes a snapshot at the log end before; a kill in the middle of a roll leaves just this.
+        """
+        offsets = [offset for offset, _ in self._snapshots]
+        if not offsets or offsets[-1] >= end_offset or not self._folder.segments:
+            return False
+        last = self._folder.segments[-1]
+        times, offset_index = last_row(last.beside(TIME_INDEX_SUFFIX), TIME_ROW), last.beside(INDEX_SUFFIX)
+        row = last_row(offset_index, OFFSET_ROW)
+        return times is not None and any(times) and offset_index.exists() and (row is None or any(row))
 
     def _beyond(self, path: Path, offset: int, end_offset: int, told: str) -> None:
         if self._is_killed:
@@ -149,12 +168,7 @@ def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:
             logs.add(offset)
         elif any(offset_of(name, suffix) is not None for suffix in _INDEX_SUFFIXES):
             indexes.setdefault(offset, name)
-    # A start that is killed may have deleted the `.log` of a segment that a swap file replaces, and not yet the rest.
-    swapped_from = min(
-        (segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX), default=None
-    )
-    return [
-        (offset, name)
-        for offset, name in sorted(indexes.items())
-        if offset not in logs and (swapped_from is None or offset < swapped_from)
-    ]
+    # A start that is killed may have deleted the `.log` of a segment that swap files replace, and not yet the rest.
+    swaps = [segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX] or [0]
+    swapped = range(swaps[0], swaps[-1])
+    return [found for found in sorted(indexes.items()) if found[0] not in logs and found[0] not in swapped]

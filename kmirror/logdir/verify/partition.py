@@ -118,6 +118,7 @@ class Job(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Return the bytes of all segments to check."""
         return sum(folder.size for folder in self.folders)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from kmirror.kernel.names import counted
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.sim.explorer.cluster import CUT, OWES_NOTHING, Cluster
 from kmirror.sim.explorer.logs import cluster_of, epoch_of, is_reset
@@ -121,7 +122,7 @@ class _Scene(NamedTuple):
         return self._records(self.end - self.end_before) if self.end > self.end_before else "nothing new"
 
     def _records(self, count: int) -> str:
-        return "1 record" if count == 1 else f"{count} records"
+        return counted(count, "record")
 
     @property
     def cut(self) -> str:

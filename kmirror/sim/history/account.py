@@ -138,9 +138,9 @@ class Span:
     """Something was away, down or disturbed: [begin, end); end is -1 while it lasts."""
 
     kind: str
-    """broker, controller, link."""
+    """broker, controller; of a line: line, slow, lossy."""
     subject: str
-    """`a-1`, `a-100`, or for a link the two ends, `a|b`, `a>b` for one way."""
+    """`a-1`, `a-100`, or for a line the two ends, `a|b`, `a>b` for one way."""
     begin: Instant
     end: Instant
 
@@ -190,6 +190,22 @@ class Election:
     at: Instant
 
 
+@dataclass(frozen=True, slots=True)
+class CutSeen:
+    """A leader cut its log because of mirroring: [offset, end) was removed."""
+
+    cluster: str
+    tp: TopicPartition
+    broker: int
+    offset: int
+    end: int
+    why: str
+    at: Instant
+
+    def __str__(self) -> str:
+        return f"{self.cluster}-{self.broker} cuts {self.tp} at {self.offset} (was {self.end}): {self.why}"
+
+
 @dataclass(slots=True)
 class Account:
     """All that was seen, each list in the order of time."""
@@ -204,6 +220,7 @@ class Account:
     states: list[StateSeen] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
+    cuts: list[CutSeen] = field(default_factory=list)
     logs: list[LogSeen] = field(default_factory=list)
     """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered
     that ends a session (MIRRORING, STOPPED)."""

@@ -13,8 +13,9 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
-from kmirror.sim.history.account import Election, LogRow, LogSeen, StateSeen
+from kmirror.mirror.facts import LogCut, StateEntered
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.values import ValueReader
 from kmirror.spec.topics import is_internal
@@ -45,7 +46,9 @@ class Observer:
     def _on_fact(self, process: str, fact: object) -> None:
         cluster, _, node = process.rpartition("-")
         if isinstance(fact, LogCut):
-            self._scene.note(f"{process} cuts {fact.tp} at {fact.offset} (was {fact.end}): {fact.why}")
+            cut = CutSeen(cluster, fact.tp, int(node), fact.offset, fact.end, fact.why, self._scene.now)
+            self._scene.account.cuts.append(cut)
+            self._scene.note(str(cut))
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)

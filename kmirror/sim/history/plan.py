@@ -18,6 +18,8 @@ Value = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
+    """One cluster of a history."""
+
     name: str
     """a, b, c."""
     brokers: int
@@ -52,6 +54,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """All that a history is made of: the same plan gives the same run."""
+
     seed: int
     profile: str
     clusters: tuple[ClusterPlan, ...]

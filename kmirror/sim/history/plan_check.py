@@ -10,6 +10,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
+from kmirror.kernel.names import counted
 from kmirror.sim.history.actions import problem_with
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.network import NetworkOptions
@@ -74,7 +75,8 @@ def _sizes(plan: Plan) -> str | None:
         return "two clusters have the same name"
     for row in plan.clusters:
         if not 1 <= row.replication_factor <= row.brokers:
-            return f"cluster {row.name}: {row.brokers} brokers cannot have replication factor {row.replication_factor}"
+            brokers = counted(row.brokers, "broker")
+            return f"cluster {row.name}: {brokers} cannot have replication factor {row.replication_factor}"
     for name in plan.network:
         if name not in NETWORK:
             near = get_close_matches(name, NETWORK, 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kmirror.errors import UsageError
-from kmirror.kernel.arguments import nearest, text
+from kmirror.errors import UsageError, did_you_mean
+from kmirror.kernel.arguments import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +107,6 @@ def checked_profile(name: str) -> Profile:
     """Return the profile of this name; UsageError if there is none."""
     found = PROFILES.get(text("profile", name))
     if found is None:
-        raise UsageError(f"there is no profile {name!r}{nearest(name, PROFILES)}; there are {', '.join(PROFILES)}")
+        hint = did_you_mean(name, PROFILES) or f"there are {', '.join(PROFILES)}"
+        raise UsageError(f"there is no profile {name!r}: {hint}")
     return found

@@ -14,6 +14,7 @@ import traceback
 from kmirror.errors import UsageError
 from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.kernel.names import counted
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.actions import Hands
 from kmirror.sim.history.directory import Directory
@@ -135,7 +136,7 @@ class _History:
                 scene.note("everything has come to rest")
                 return
         scene.account.unsettled = rest.missing(self._owed())
-        scene.note(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
+        scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
 
     def _has_ended(self) -> bool:
         """Return whether every producer has stopped, and every order was answered or given up."""

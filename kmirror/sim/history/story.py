@@ -17,6 +17,7 @@ from itertools import groupby
 
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Account, Read
 from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.plan import Plan
@@ -83,7 +84,7 @@ def measure(outcome: Outcome) -> str:
     return (
         f"seed {plan.seed}, profile {plan.profile}: {_many(len(plan.steps), 'step')}, "
         f"{_many(len(plan.clients), 'client')}, {_many(len(account.acks), 'record')} acknowledged,\n"
-        f"{outcome.events} events in {outcome.virtual_seconds:.1f} virtual seconds\ndigest {outcome.digest}"
+        f"{counted(outcome.events, 'event')} in {outcome.virtual_seconds:.1f} virtual seconds\ndigest {outcome.digest}"
     )
 
 
@@ -197,7 +198,7 @@ def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
     told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
     if len(told) > LINES_MAX:
         middle = len(told) - LINES_MAX
-        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {middle} lines left out, --html shows all"]
+        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {counted(middle, 'line')} left out, --html shows all"]
     shown: list[str] = []
     for row in told:
         if isinstance(row, str):

@@ -51,12 +51,11 @@ def test_what_an_unclean_election_lost_is_where_the_logs_part() -> None:
         "right": 4,
         "within": "batch",
         "byte": 15,
-        "left_bytes": difference["left_bytes"],
-        "right_bytes": difference["right_bytes"],
-        "text": difference["text"],
+        "left_bytes": "02",
+        "right_bytes": "04",
+        "text": "leader epoch is 2 on the left and 4 on the right; "
+        "byte 15 of the batch: 02 on the left, 04 on the right",
     }
-    assert (difference["left_bytes"][:2], difference["right_bytes"][:2]) == ("02", "04")
-    assert difference["text"].startswith("leader epoch is 2 on the left and 4 on the right; byte 15 of the batch: 02 ")
     assert summary["batches"] == partition["common"]["batches"] == 3
 
 

@@ -114,7 +114,9 @@ def test_a_copy_in_other_batches_is_equal(rows: Rows, sizes: list[int], codec: C
 @given(st.binary(max_size=60), st.binary(max_size=60), st.integers(1, 64))
 def test_what_two_buffers_begin_with(one: bytes, other: bytes, together: int) -> None:
     size = min(len(one), len(other))
-    expected = next((at for at in range(size) if one[at] != other[at]), size)
+    expected = next((at for at in range(size) if one[at] != other[at]), None)
+    views = memoryview(one), memoryview(other)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cursor, "_RUN_BYTES_MAX", together)
-        assert cursor._common(memoryview(one), memoryview(other), size) == expected
+        block = cursor._first_block(*views, size)
+    assert (None if block is None else cursor._first_byte(*views, block)) == expected

@@ -78,7 +78,7 @@ def test_compare_tells_then_and_now_and_the_exit_code_of_a_fall(
     slower = replace(ROW, ratio=0.7, low=0.69, high=0.71, machine="another")
     then = write_rows(tmp_path / "then", ROW, gone)
     assert suite.main(["--from", write_rows(tmp_path / "same", ROW, new), "--compare", then]) == 0
-    assert "1 rows compared, 0 fallen, 1 new, 1 not measured now" in capsys.readouterr().out
+    assert "1 row compared, 0 fallen, 1 new, 1 not measured now" in capsys.readouterr().out
     assert suite.main(["--from", write_rows(tmp_path / "slower", slower), "--compare", then]) == 1
     told = capsys.readouterr().out
     assert "0.90     0.70   -22.2%  FALLEN  (another machine)" in told

@@ -77,7 +77,7 @@ def test_people_see_tables_and_a_summary() -> None:
     assert result.returncode == 0, result.stderr
     for text in ("SOURCE-OFFSET", "DESTINATION-OFFSET", "LAST-MIRRORED-EPOCH", "LOST-OFFSETS", "killed", "digest"):
         assert text in result.stdout
-    assert "mirrored 1 topics, 2 partitions" in result.stdout
+    assert "mirrored 1 topic, 2 partitions" in result.stdout
 
 
 def test_a_topic_that_is_not_there_is_named() -> None:
@@ -130,7 +130,7 @@ def test_a_long_table_shows_what_lags_first(capsys: pytest.CaptureFixture[str]) 
     rows = [
         MirrorRow(TopicPartition("t", n), 10, 10 - (n == 7), int(n == 7), MirrorState.MIRRORING, -1) for n in range(9)
     ]
-    Console(width=140).print(mirror_table(rows, 3))
+    Console(width=140).print(mirror_table(rows, 3, 140))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["demo", "t", "7", "10", "9", "1", "MIRRORING"]
     assert "6 more" in lines[-1]
@@ -139,7 +139,7 @@ def test_a_long_table_shows_what_lags_first(capsys: pytest.CaptureFixture[str]) 
 def test_nothing_lost_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
-    Console(width=140).print(failback_table([Failback(TopicPartition("t", 0), 5, 5, 5)]))
+    Console(width=140).print(failback_table([Failback(TopicPartition("t", 0), 5, 5, 5)], 140))
     assert "none" in capsys.readouterr().out
 
 

@@ -236,14 +236,14 @@ def test_a_negative_record_count(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     data = batch()
     segment(folder, 0).write_bytes(with_crc(data[:57] + b"\xff" * 4 + data[61:]))
-    assert [fault["reason"] for fault in verify(folder)[1]] == ["-1 records in 1 offsets"]
+    assert [fault["reason"] for fault in verify(folder)[1]] == ["-1 records in 1 offset"]
 
 
 def test_more_records_than_offsets(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     data = batch(offset=1)
     segment(folder, 0).write_bytes(batch() + with_crc(data[:57] + b"\0\0\0\2" + data[61:]) + batch(offset=2))
-    assert [fault["reason"] for fault in verify(folder)[1]] == ["2 records in 1 offsets"]
+    assert [fault["reason"] for fault in verify(folder)[1]] == ["2 records in 1 offset"]
 
 
 def test_a_segment_that_is_larger_than_a_broker_can_open(tmp_path: Path) -> None:

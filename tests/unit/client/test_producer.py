@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.client.producer import Delivery, Producer, ProducerConfigs
 from kmirror.errors import UsageError
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -154,6 +154,20 @@ def test_a_retry_keeps_its_number_and_goes_before_what_is_later() -> None:
         while not stage.batches() and name != "c":
             stage.wait()
     assert [name for name, _, _ in stage.delivered] == ["a", "b", "c"]
+
+
+def test_a_retry_that_waits_for_an_answer_sets_no_timer_over_and_over() -> None:
+    """Nobody leads the partition, and another batch is under way: only its answer, or the end of its time, helps."""
+    stage = Stage()
+    stage.send("a")
+    stage.send("b")
+    del stage.leaders[TP]
+    stage.answer(NOT_LEADER)
+    stage.wait()
+    before = stage.now
+    stage.wait()
+    assert stage.now - before > 100 * SECOND
+    assert [name for name, _, _ in stage.delivered] == ["a"], "its delivery.timeout.ms is over"
 
 
 def test_pauses_between_retries_double() -> None:

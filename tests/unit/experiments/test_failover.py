@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from statistics import fmean
+
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.experiments import failover
+from kmirror.experiments.estimates import Estimate, estimate
 from kmirror.experiments.failover import run
 from kmirror.experiments.failover_figures import Outcome
 from kmirror.experiments.failover_options import ExperimentOptions
+from kmirror.experiments.failover_rules import Content, content
 from kmirror.kernel import outbox
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import Note
 from kmirror.kernel.rng import Rng
+from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.network import Network, NetworkOptions
 
-QUICK = {"failure_ms": 1500, "detect_ms": 300, "after_ms": 300}
+QUICK = {"failure_ms": 1500, "detect_ms": 300, "after_ms": 300, "refresh_ms": 100}
 
 
 def outcome(**options: object) -> Outcome:
@@ -55,6 +62,74 @@ def test_latency_loss_and_a_narrow_line_each_cost_records() -> None:
     assert lost(latency_ms=10, bandwidth_kbps=300) > plain
 
 
+def means_within_a_cycle(failure_spread_ms: int) -> tuple[list[Estimate], float]:
+    """Return the RPO of six seeds at each of ten instants within one cycle of fetches, and the mean of all."""
+    options = {
+        "brokers": 1, "partitions": 1, "producers": 1, "latency_ms": 100, "jitter_ms": 1, "refresh_ms": 100,
+        "detect_ms": 1, "after_ms": 1, "failure_spread_ms": failure_spread_ms,
+    }  # fmt: skip
+    found = [
+        [outcome(seed=seed, failure_ms=ms, **options).figures.rpo_records for seed in range(6)]
+        for ms in range(600, 800, 20)
+    ]
+    return [estimate(values) for values in found], fmean(value for values in found for value in values)
+
+
+def test_an_interval_covers_every_instant_of_the_fetch_cycle() -> None:
+    """Were the instant of the failure the same for all seeds, no interval would hold the mean over the cycle."""
+    told, mean = means_within_a_cycle(failure_spread_ms=400)
+    assert all(e.half is not None and abs(e.mean - mean) <= e.half for e in told)
+    fixed, mean = means_within_a_cycle(failure_spread_ms=0)
+    assert sum(e.half is not None and abs(e.mean - mean) <= e.half for e in fixed) <= 2
+
+
+def test_no_figure_comes_in_steps_of_the_script() -> None:
+    """RTO came in steps of the load's pause once, the failback in steps of the half second between two looks."""
+    found = [outcome(seed=seed, latency_ms=40).figures for seed in range(6)]
+    assert len({figures.rto_ms for figures in found}) > 3
+    steps = sorted(figures.failback_ms for figures in found)
+    assert len(set(steps)) > 3 and steps[-1] - steps[0] < 450
+
+
+# -- transactions -----------------------------------------------------------------------------
+
+TRANSACTIONS = {**QUICK, "failure_ms": 2500, "transaction_ms": 800}
+
+
+def test_an_open_transaction_holds_back_what_others_wrote() -> None:
+    """One of four producers has transactions, and what the others wrote above them is lost."""
+    for seed in range(4):
+        found = outcome(**{**TRANSACTIONS, "seed": seed, "transactional_percent": 25})
+        figures = found.figures
+        assert found.broken == []
+        assert figures.undecided_at_failure > 0 < figures.open_transaction_ms <= 1_000
+        # A transaction reaches a partition with its producer's next batch for it, up to two turns later.
+        assert figures.rpo_ms > figures.open_transaction_ms - 200
+        assert figures.rpo_records > figures.rpo_transactional_records
+        assert figures.lag_at_failure >= figures.undecided_at_failure
+
+
+def test_transactions_that_overlap_cost_up_to_two_of_them() -> None:
+    found = [outcome(**{**TRANSACTIONS, "seed": seed, "producers": 10}) for seed in range(4)]
+    assert [row.broken for row in found] == [[]] * 4
+    figures = [row.figures for row in found]
+    assert all(row.rpo_records == row.rpo_transactional_records > 0 for row in figures)
+    assert all(row.lost_transactions > row.torn_transactions for row in figures)
+    assert sum(row.torn_transactions for row in figures) > 0
+    assert max(row.failover_cut_records for row in figures) > 0
+
+
+def test_without_transactions_nothing_is_undecided() -> None:
+    figures = outcome(seed=1).figures
+    shown = (figures.open_transaction_ms, figures.undecided_at_failure, figures.rpo_transactional_records)
+    assert shown == (0, 0, 0) == (figures.lost_transactions, figures.torn_transactions, figures.failover_cut_records)
+
+
+@pytest.mark.parametrize("options", [{"failure": "site"}, {"brokers": 3, "fault": "source_broker"}])
+def test_open_transactions_break_no_rule_where_nodes_die(options: dict[str, object]) -> None:
+    assert outcome(**{**TRANSACTIONS, "seed": 6, **options}).broken == []
+
+
 def test_a_dead_site_loses_what_was_not_mirrored_and_nothing_else() -> None:
     found = outcome(seed=2, failure="site", latency_ms=60)
     assert found.broken == []
@@ -64,6 +139,17 @@ def test_a_dead_site_loses_what_was_not_mirrored_and_nothing_else() -> None:
 @pytest.mark.parametrize("fault", ["source_broker", "destination_broker"])
 def test_a_broker_that_dies_on_the_way_breaks_no_rule(fault: str) -> None:
     assert outcome(seed=5, brokers=3, fault=fault).broken == []
+
+
+def test_a_rule_that_does_not_hold_is_told_and_the_run_ends_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    def blind(log: PartitionLog) -> Content:
+        held = content(log)
+        return replace(held, offsets={key: offset for key, offset in held.offsets.items() if offset != 20})
+
+    monkeypatch.setattr(failover, "content", blind)
+    found = outcome(seed=1)
+    assert any(text.startswith("failover keeps a prefix: orders-") for text in found.broken)
+    assert found.figures.virtual_ms > 0
 
 
 def test_options_are_checked() -> None:

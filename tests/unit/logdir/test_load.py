@@ -183,6 +183,10 @@ def test_topics_are_picked_by_name(tmp_path: Path) -> None:
     assert read_log_dirs(folder, topics=["txn"]).topics == {"txn": [0, 1]}
     with pytest.raises(UsageError, match=r"no topic 'nope' to mirror: it has idem, txn"):
         read_log_dirs(folder, topics=["txn", "nope"])
+    with pytest.raises(UsageError, match="topics takes a list of names"):
+        read_log_dirs(folder, topics="txn")
+    with pytest.raises(UsageError, match="picks nothing"):
+        read_log_dirs(folder, topics=[])
 
 
 def test_a_fault_in_a_topic_that_was_not_picked_does_no_harm(tmp_path: Path) -> None:
@@ -213,7 +217,7 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
     place = partition(tmp_path, "t-0", {})
     with (place / f"{0:020d}.log").open("wb") as stream:
         stream.truncate(1 << 40)  # A hole, not a terabyte.
-    with pytest.raises(UsageError, match=r"1\.0 TiB of segments in 1 partitions .* 7\.0 TiB .* \(7 copies\)"):
+    with pytest.raises(UsageError, match=r"1\.0 TiB of segments in 1 partition .* 7\.0 TiB .* \(7 copies\)"):
         read_log_dirs(tmp_path)
     with pytest.raises(UsageError, match=r"6\.9 KiB are allowed"):
         read_log_dirs(sample(tmp_path, "idem-0"), memory_limit=7 * 1010)

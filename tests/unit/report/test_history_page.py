@@ -97,3 +97,11 @@ def test_a_clean_history_and_one_without_anything_seen_have_a_page_too() -> None
     outcome.account = type(outcome.account)()
     outcome.story = []
     assert lanes(history_page(outcome, AGAIN)) == [("orders", "sent to answered")]
+
+
+def test_a_cut_is_drawn_because_it_was_seen_whatever_the_story_says() -> None:
+    outcome = run_history(seed=7)
+    outcome.story[:] = [(at, text) for at, text in outcome.story if "cuts" not in text]
+    outcome.story.append((3_000_000, "b-1 says of orders-0: no cut today"))
+    (lane,) = re.findall(r'<div class="lane" data-partition="b orders-0">.*?</svg></div>', history_page(outcome, AGAIN))
+    assert re.findall(r">✂</text><title>([^<]*)<", lane) == ["b-1 cuts orders-0 at 17 (was 20): stopping"]

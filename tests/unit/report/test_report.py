@@ -22,11 +22,11 @@ from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
 from kmirror.report.notebook import ShownResults, load
-from kmirror.report.results import AXES, FIGURES, SweepResults
+from kmirror.report.results import AXES, FIGURES, Group, SweepResults
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
-QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1}
+QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1, "refresh_ms": 100}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -51,6 +51,14 @@ def test_axes_groups_and_intervals(folder: Path) -> None:
     assert [(group.point, len(group.rows)) for group in groups] == [((5,), 6), ((80,), 6)]
 
 
+def test_runs_of_one_seed_at_several_points_are_one_observation() -> None:
+    rows = [{"seed": seed, "rto_ms": 10 * seed} for seed in (1, 2, 3)]
+    alone, thrice = Group((), rows).estimate("rto_ms"), Group((), rows * 3).estimate("rto_ms")
+    assert (thrice.mean, thrice.half) == (alone.mean, alone.half), "nothing was learnt by saying it three times"
+    assert thrice.count == 9
+    assert Group((), rows[:1] * 3).estimate("rto_ms").half is None
+
+
 def test_every_option_and_figure_has_a_name() -> None:
     assert set(AXES) == set(OPTION_NAMES)
     assert FIGURES.keys() <= {field.name for field in fields(Figures)}
@@ -65,6 +73,27 @@ def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
     assert {"by-codec-and-latency_ms", "by-latency_ms-and-codec"} <= drawn.keys()
     scattered = [{**row, "latency_ms": number, "loss_ppm": 0} for number, row in enumerate(rows * 3)]
     assert "by-latency_ms" in plots(SweepResults(scattered, "x"))
+
+
+def test_ticks_that_would_collide_stand_in_a_row() -> None:
+    from kmirror.report.plots import _places
+
+    assert _places([5, 25, 50, 100]) == {5: 5, 25: 25, 50: 50, 100: 100}
+    assert _places([0, 100, 500, 10_000]) == {0: 0, 100: 1, 500: 2, 10_000: 3}
+    assert _places(["lz4", "none"]) == {"lz4": 0, "none": 1}
+    assert _places([7]) == {7: 7}
+
+
+def test_a_sweep_with_transactions_draws_what_became_of_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kmirror.report import plots
+
+    drawn: list[str] = []
+    monkeypatch.setattr(plots, "_dress", lambda _panel, label, _axis: drawn.append(label.short))
+    rows = load(folder).good
+    plots.plots(SweepResults(rows, "x"))
+    assert FIGURES["torn_transactions"].short not in drawn
+    plots.plots(SweepResults([{**row, "transaction_ms": 100 * row["loss_ppm"]} for row in rows], "x"))
+    assert FIGURES["torn_transactions"].short in drawn
 
 
 def test_the_page_holds_everything(folder: Path, tmp_path: Path) -> None:
@@ -99,7 +128,7 @@ def test_no_results_are_named(tmp_path: Path) -> None:
 def test_one_run_alone_makes_a_report() -> None:
     row = execute("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
     row["lag"], row["state_ms"] = list(row["lag"]), list(row["state_ms"])
-    assert "no rule was broken in 1 runs" in ShownResults([row], "x")._repr_html_()
+    assert "no rule was broken in 1 run" in ShownResults([row], "x")._repr_html_()
 
 
 # -- in a browser -----------------------------------------------------------------------------

@@ -82,18 +82,31 @@ def test_a_node_that_stopped_leaves_nobody_waiting() -> None:
     assert times(found.down) == [("b-2", 3_000, 4_000)] and found.dead == []
 
 
+BOTH = (("a", "b"), ("b", "a"))
+ONE = (("a-1", "a-2"),)
+
+
 def test_lines_are_down_and_changed_between_their_facts() -> None:
     found = run(
-        (1_000, "network", LineDown("a|b")),
-        (1_500, "network", LineDown("a-1>a-2")),
-        (2_000, "network", LineUp("a|b")),
-        (3_000, "network", LineChanged("a|b", LineSettings(latency_ms=80))),
-        (4_000, "network", LineChanged("a|b", LineSettings(loss_ppm=10))),
-        (5_000, "network", LineChanged("a|b", LineSettings())),
+        (1_000, "network", LineDown("a|b", BOTH)),
+        (1_500, "network", LineDown("a-1>a-2", ONE)),
+        (2_000, "network", LineUp("b|a", BOTH)),
+        (3_000, "network", LineChanged("a|b", BOTH, LineSettings(latency_ms=80))),
+        (4_000, "network", LineChanged("a|b", BOTH, LineSettings(loss_ppm=10))),
+        (5_000, "network", LineChanged("a|b", BOTH, LineSettings())),
+        (6_000, "network", LineChanged("a|b", BOTH, LineSettings(loss_ppm=20))),
     )
     assert times(found.lines_down) == [("a|b", 1_000, 2_000), ("a-1>a-2", 1_500, 10_000)]
-    assert times(found.lines_set) == [("a|b", 3_000, 4_000), ("a|b", 4_000, 5_000)]
-    assert found.lines_set[0].text == "latency_ms=80 from 3.000 s until 4.000 s"
+    assert [row.text for row in found.lines_set] == [
+        "line a|b: latency_ms=80 from 3.000 s until 4.000 s",
+        "line a|b: latency_ms=80 loss_ppm=10 from 4.000 s until 5.000 s",
+        "line a|b: loss_ppm=20 from 6.000 s",
+    ]
+
+
+def test_a_line_that_comes_up_one_way_is_told_by_its_directions() -> None:
+    found = run((1_000, "network", LineDown("a|b", BOTH)), (2_000, "network", LineUp("a>b", BOTH[:1])))
+    assert times(found.lines_down) == [("a>b", 1_000, 2_000), ("b>a", 1_000, 10_000)]
 
 
 def test_a_wait_ends_with_another_reason_no_reason_or_another_state() -> None:
@@ -152,7 +165,7 @@ def test_a_timeline_shows_what_was_done_when_it_was_done_and_why_an_order_waited
     for begin, last, words in (
         (killed, started, "b-2 was killed at"),
         (killed, fenced, "b-2, killed at"),
-        (down, None, "line a|b is down"),
+        (down, None, "line a|b: down from"),
     ):
         [(x, width)] = [place for title, place in bars.items() if title.startswith(words)]
         assert x == pytest.approx(begin.at_ms * 1000 / end, abs=0.2)

@@ -50,7 +50,7 @@ def test_another_log_start_is_a_difference() -> None:
     other.update_high_watermark(6)
     other.advance_log_start(2)
     difference = first_difference(TP, log(*BATCHES), other, 6)
-    assert difference is not None and difference.field == "log_start_offset"
+    assert difference is not None and difference.field == "log start offset"
 
 
 GZIP = Compression.GZIP

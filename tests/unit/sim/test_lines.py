@@ -7,7 +7,7 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.facts import LineChanged
+from kmirror.sim.facts import LineChanged, LineDown, LineUp
 from kmirror.sim.lines import Line
 from kmirror.sim.network import LineSettings
 from kmirror.sim.simulation import Simulation
@@ -102,26 +102,27 @@ def test_a_change_is_told() -> None:
     simulation = two()
     line = simulation.line("a-1", "b", one_way=True)
     line.set(latency_ms=5, loss_ppm=10)
+    line.set()
     line.reset()
     assert [seen.fact for seen in simulation.facts(LineChanged)] == [
-        LineChanged("a-1>b", LineSettings(latency_ms=5, loss_ppm=10)),
-        LineChanged("a-1>b", LineSettings()),
+        LineChanged("a-1>b", (("a-1", "b"),), LineSettings(latency_ms=5, loss_ppm=10)),
+        LineChanged("a-1>b", (("a-1", "b"),), LineSettings()),
     ]
     assert [line.partition("line ")[2] for line in list(simulation.world.trace.lines)[-2:]] == [
         "a-1>b set: latency_ms=5 loss_ppm=10",
-        "a-1>b set: as it was built",
+        "a-1>b reset",
     ]
 
 
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"latency_ms": -1}, "latency_ms is 0 or more, not -1"),
-        ({"latency_ms": "5"}, "latency_ms is a number, not '5'"),
-        ({"bandwidth_kbps": 1.5}, "bandwidth_kbps is a whole number, not 1.5"),
-        ({"loss_ppm": 1_000_001}, "loss_ppm is 0 or more, up to 1000000, not 1000001"),
-        ({"reorder_ppm": True}, "reorder_ppm is a whole number, not True"),
-        ({"jitter_ms": float("nan")}, "jitter_ms is 0 or more, not nan"),
+        ({"latency_ms": -1}, "latency_ms is a number of milliseconds, 0 or more, not -1"),
+        ({"latency_ms": "5"}, "latency_ms is a number of milliseconds, 0 or more, not '5'"),
+        ({"jitter_ms": float("nan")}, "jitter_ms is a number of milliseconds, 0 or more, not nan"),
+        ({"bandwidth_kbps": 1.5}, "bandwidth_kbps is a whole number from 0 on, not 1.5"),
+        ({"loss_ppm": 1_000_001}, "loss_ppm is a whole number from 0 to 1000000, not 1000001"),
+        ({"reorder_ppm": True}, "reorder_ppm is a whole number from 0 to 1000000, not True"),
     ],
 )
 def test_properties_that_no_line_has_are_refused(settings: dict[str, float], text: str) -> None:
@@ -129,3 +130,17 @@ def test_properties_that_no_line_has_are_refused(settings: dict[str, float], tex
     with pytest.raises(UsageError) as refused:
         line.set(**settings)  # type: ignore[arg-type]
     assert str(refused.value) == text
+
+
+def test_a_direction_that_is_down_already_is_not_told_again() -> None:
+    simulation = two()
+    there, both = simulation.line("a", "b", one_way=True), simulation.line("b", "a")
+    for line in (there, there, both, both):
+        line.take_down()
+    both.bring_up()
+    there.bring_up()
+    assert [seen.fact for seen in simulation.facts(object)] == [
+        LineDown("a>b", (("a", "b"),)),
+        LineDown("b|a", (("b", "a"),)),
+        LineUp("b|a", (("b", "a"), ("a", "b"))),
+    ]

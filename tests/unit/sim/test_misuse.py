@@ -45,6 +45,21 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "for ever": (lambda s: s.simulation.run_for(span_s=float("inf")), "span_s is a number of seconds"),
     "no condition": (lambda s: s.simulation.run_until(ANY or False), "condition is a function to call, not False"),
     "until before now": (lambda s: s.simulation.run_until(lambda: False, within_s=-5), "within_s is a number of sec"),
+    "a plan for yesterday": (lambda s: s.simulation.at(-1, print), "when is a number of seconds, 0 or more, not -1"),
+    "a plan for a word": (lambda s: s.simulation.at(ANY or "soon", print), "when is a number of seconds.*not 'soon'"),
+    "a plan of nothing": (lambda s: s.simulation.at(99, ANY), "action is a function to call, not None"),
+    "a fact's name": (
+        lambda s: s.simulation.on(ANY or "NodeKilled", print),
+        "a kind of facts is a type, not 'NodeKilled'",
+    ),
+    "a watch of nothing": (lambda s: s.simulation.on(object, ANY), "call is a function to call, not None"),
+    "a line to a number": (lambda s: s.simulation.line(s.a, ANY or 1), "a line ends at a cluster.*not at 1"),
+    "a line to nowhere": (lambda s: s.simulation.line(s.a, "z"), "no cluster and no node 'z'"),
+    "a line across worlds": (lambda s: s.simulation.line(s.a, Stage().b), "a cluster of this simulation"),
+    "a result before now": (
+        lambda s: s.a.begin_create_topic("u").result(within_s=-1),
+        "within_s is a number of seconds, 0 or more, not -1",
+    ),
     # clusters to be
     "no simulation": (lambda s: Cluster(ANY or 1, "c"), "simulation is a Simulation, not 1"),
     "a name twice": (cluster(name="a"), "there is a 'a' in this simulation already: give cluster 'a' another name"),
@@ -64,7 +79,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "an unknown config": (cluster(configs={"nope": "1"}), "Unknown broker config name: nope$"),
     "a mistyped config": (
         cluster(configs={"log.segment.byte": "1"}),
-        r"log\.segment\.byte: did you mean 'log\.segment\.bytes'\?",
+        r"log\.segment\.byte: did you mean log\.segment\.bytes",
     ),
     "a topic's config": (
         cluster(configs={"segment.bytes": "1048576"}),

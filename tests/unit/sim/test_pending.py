@@ -148,3 +148,16 @@ def test_orders_that_are_under_way_at_the_same_time_are_told_apart() -> None:
         assert a.topics() == ["one", "three", "two"]
         numbers = [seen.fact.number for seen in simulation.facts(OrderAnswered)]
         assert sorted(numbers) == [seen.fact.number for seen in simulation.facts(OrderSent)] == [1, 2, 3]
+
+
+def test_a_controlled_shutdown_goes_on_beside_the_run() -> None:
+    with Simulation(3) as simulation, Cluster(simulation, "a") as a:
+        a.create_topic(TOPIC)
+        stop = a.begin_stop(1)
+        assert a.runs(1) and stop.waits_for == "the end of a-1"
+        simulation.run_for(span_s=5)
+        assert stop.is_done and a.living() == [2, 3]
+        everything = a.begin_stop()
+        assert everything.waits_for == "the end of a-2, a-3, a-controller"
+        everything.result()
+        assert not a.runs(CONTROLLER_ID)

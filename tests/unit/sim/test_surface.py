@@ -80,7 +80,7 @@ def test_assert_equal_names_place_field_both_values_and_moment() -> None:
     p.b.log().append_as_leader(plain(0, 0, "only here"), leader_epoch=9, now_ms=T0_MS)
     with pytest.raises(AssertionError) as caught:
         p.there.assert_equal()
-    where = f"mirror m from a to b: {TP} offset 1 field log_end_offset: expected 1, found 2"
+    where = f"mirror m from a to b: {TP} offset 1 field log end offset: expected 1, found 2"
     assert re.fullmatch(rf"{where} \(seed 2, after [0-9.]+ virtual seconds\)", str(caught.value))
 
 

@@ -54,8 +54,8 @@ def test_nodes_and_lines_tell_what_was_done_to_them_and_when() -> None:
     seen = [row for row in simulation.facts(object)[began:] if isinstance(row.fact, kinds)]
     assert told(seen) == [
         ("a-2", NodeKilled()),
-        ("network", LineDown("a-1>a-3")),
-        ("network", LineUp("a-1>a-3")),
+        ("network", LineDown("a-1>a-3", (("a-1", "a-3"),))),
+        ("network", LineUp("a-1>a-3", (("a-1", "a-3"),))),
         ("a-2", NodeStarted()),
         ("a-2", NodeStopped()),
     ]
@@ -197,3 +197,15 @@ def test_a_cut_of_a_log_is_told_with_its_offsets() -> None:
     p.back.catch_up()
     [cut] = [seen for seen in p.simulation.facts(LogCut) if seen.cluster == "a"]
     assert (cut.fact.tp, cut.fact.offset, cut.fact.end) == (TopicPartition(TOPIC, 0), 2, 3)
+
+
+def test_what_cannot_be_watched_or_done_is_refused_at_once() -> None:
+    simulation = Simulation()
+    with pytest.raises(UsageError, match=r"kind is a class of kmirror\.sim\.facts, or object for all of them, not 'x'"):
+        simulation.on("x", print)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="call is a function to call, not None"):
+        simulation.on(object, None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="when is a number of seconds, 0 or more, not -1"):
+        simulation.at(-1, lambda: None)
+    with pytest.raises(UsageError, match="action is a function to call, not 5"):
+        simulation.at(1, 5)  # type: ignore[arg-type]

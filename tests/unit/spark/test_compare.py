@@ -70,7 +70,7 @@ def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
     assert (shares.only_expected.batches, shares.only_found.batches) == (1, 4)
     field = found.differences[1]
     assert (field.expected, field.found) == ("leader epoch 1", "leader epoch 2")
-    assert (field.within, field.byte, field.found_bytes[:2]) == ("batch", 15, "02")
+    assert (field.within, field.byte, field.found_bytes) == ("batch", 15, "02")
 
 
 def test_a_checksum_that_is_wrong_on_both_sides_is_told_where_it_stands(logs: Logs) -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+import kmirror.logdir
 from kmirror.errors import UsageError
 from kmirror.spark.histories import run_histories
+from kmirror.spark.options import parse_options
+from kmirror.spark.source import KafkaLogReader
 from kmirror.spark.verification import verify
 
 NO_SPARK: Any = None
+SAMPLE = Path(kmirror.logdir.__file__).parent / "sample"
 
 
 def test_of_no_histories_none_is_clean(tmp_path: Path) -> None:
@@ -30,3 +34,14 @@ def test_a_topic_that_neither_side_has(tmp_path: Path) -> None:
         verify(NO_SPARK, *sides, topics=["nope"])
     with pytest.raises(UsageError, match="takes a list of names"):
         verify(NO_SPARK, *sides, topics="t")
+
+
+def test_a_mistyped_option_of_kafka_log_is_no_empty_table() -> None:
+    def plan(**options: str) -> int:
+        return len(KafkaLogReader(parse_options({"path": str(SAMPLE), **options})).partitions())
+
+    assert plan(topics="codecs, txn") > 0
+    with pytest.raises(UsageError, match="no segment of topic 'codex' there"):
+        plan(topics="codecs,codex")
+    with pytest.raises(UsageError, match=r"'__consumer_offsets' there \(internal: option includeInternal\)"):
+        plan(topics="__consumer_offsets")

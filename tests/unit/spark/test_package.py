@@ -72,7 +72,7 @@ WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from kmir
         ("sweep {file} --only {run}", 0, '"status": "ok"'),
         ("sweep {file} --py-files {folder}", 0, "kmirror-"),
         ("demo --topic txn --html {folder}/demo.html", 0, "digest"),
-        ("verify {sample}/codecs-2", 0, "1 partitions"),
+        ("verify {sample}/codecs-2", 0, "1 partition"),
         ("cat {sample}/logappend-0", 0, ""),
         ("--help", 0, "spark-verify"),
     ],

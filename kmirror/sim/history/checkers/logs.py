@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.names import counted
 from kmirror.sim.history.account import LogRow, Marks
 from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, is_control
 from kmirror.sim.history.checkers.losses import fate, losses
@@ -168,7 +169,7 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
             and (anomaly := _two_values(facts, place, offset, rows)) is not None
         ]  # fmt: skip
         if found:
-            more = f"; so it is with {len(found) - 1} more offsets" if len(found) > 1 else ""
+            more = f"; so it is with {counted(len(found) - 1, 'more offset')}" if len(found) > 1 else ""
             yield replace(found[0], text=found[0].text + more)
 
 

@@ -15,9 +15,10 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
+from kmirror.log.index import TIME_ROW
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import encode_snapshot
-from kmirror.logdir.faults import FileFault
+from kmirror.logdir.faults import FileFault, Gap
 from kmirror.logdir.load import read_log_dirs
 from kmirror.logdir.store import LogFolder
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -28,6 +29,7 @@ from kmirror.records import RecordData, build_batch, layout
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from tests.builders import batch
+from tests.recorded import recorded_runs
 from tests.segment_removal import is_told, judge, remove_each, table
 from tests.unit.logdir.folders import SAMPLE, checkpoint, messages, partition
 
@@ -43,6 +45,7 @@ FOLDERS = [
 ]
 PLAIN = {0: batch(3), 3: batch(2, offset=3), 5: batch(offset=5)}
 HOLE = {0: batch(3), 5: batch(offset=5)}
+NO_PRODUCERS = encode_snapshot([])
 NOW_MS = 1_700_000_000_000
 TOLD = "no segment holds offsets 3 to 4"
 
@@ -86,6 +89,17 @@ def test_no_segment_above_the_first_is_missing_in_silence(
             print(f"\n{top}\n{table(removals)}")
     wrong = [one for one in removals if not is_told(one)]
     assert wrong == [], table(removals)
+
+
+def test_the_manual_has_the_table_of_the_recorded_brokers(tmp_path: Path) -> None:
+    runs = recorded_runs()
+    folders = sorted(
+        path.parent for path in [*runs.rglob("meta.properties"), *runs.glob("epochs-4.3/before/*/epochs-0")]
+    )
+    tops = [path for path in folders if path != runs / "crash-4.3" / "before"]
+    removals = [one for top in tops for one in remove_each(top, tmp_path / "copy")]
+    assert {one.place for one in removals if one.verified == "silent"} <= {"first"}
+    assert table(removals) in (DATA.parents[1] / "docs" / "logs.md").read_text("utf-8"), table(removals)
 
 
 @pytest.mark.parametrize("top", FOLDERS[1:4], ids=lambda path: str(path.relative_to(path.parents[2])))
@@ -221,11 +235,15 @@ def test_of_a_folder_that_was_set_aside_nobody_knows_where_it_was_cleaned(tmp_pa
 
 
 def test_an_interrupted_compaction_leaves_holes(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {**PLAIN, 8: batch(offset=8)})
-    (place / name(0, "log.swap")).write_bytes(batch(3) + batch(offset=4))
-    (place / name(3, "index")).write_bytes(b"")
-    (place / name(3, "log")).unlink()  # A start that went on with it was killed.
-    assert gaps(place) == [(6, 7, "a compaction was interrupted")]
+    """Whatever lies among its swap files goes with the next start, which may be killed while it deletes that."""
+    files = {name(0, "log.swap"): batch(2), name(5, "log.swap"): batch(offset=5), name(3, "index"): b""}
+    place = partition(tmp_path, "t-0", {**PLAIN, 9: batch(offset=9)}, files)
+    (place / name(3, "log")).unlink()
+    assert gaps(place) == [(2, 4, "a compaction was interrupted"), (6, 8, "a compaction was interrupted")]
+    (place / name(8, "index")).write_bytes(b"")
+    assert [told.partition(": ")[2] for told in faults(place)] == [
+        "there is no 00000000000000000008.log, and no segment holds offsets 6 to 8"
+    ]
 
 
 # -- files that were left behind --------------------------------------------------------------
@@ -259,7 +277,7 @@ def test_a_kill_while_a_segment_is_deleted_leaves_its_index(tmp_path: Path) -> N
 
 def test_a_snapshot_without_a_segment_is_what_a_clean_shutdown_leaves(tmp_path: Path) -> None:
     """Each one leaves a snapshot at the log end of that time; a start removes those below the last segment."""
-    snapshots = {name(offset, "snapshot"): encode_snapshot([]) for offset in (1, 4, 6)}
+    snapshots = {name(offset, "snapshot"): NO_PRODUCERS for offset in (1, 4, 6)}
     assert faults(partition(tmp_path, "t-0", PLAIN, snapshots)) == []
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(checkpoint(["u 0 5"]))
     assert len(gaps(partition(tmp_path, "u-0", HOLE, snapshots))) == 1
@@ -272,15 +290,18 @@ def test_kmirror_deletes_a_segment_after_the_files_about_it(tmp_path: Path, monk
     for _ in range(6):
         log.append_as_leader(batch(), leader_epoch=0, now_ms=NOW_MS)
 
-    def fail(base_offset: int) -> None:
-        raise OSError("the power fails")
+    delete_file = store.delete_file
 
-    monkeypatch.setattr(store, "delete", fail)
+    def fail_at_an_index(file: str) -> None:
+        if file == name(2, "index"):
+            raise OSError("the power fails")
+        delete_file(file)
+
+    monkeypatch.setattr(store, "delete_file", fail_at_an_index)
     with pytest.raises(OSError, match="the power fails"):
         log.truncate_to(1)
-    assert len(log.segment_base_offsets) > 1
-    names = {path.stem for path in (tmp_path / "t-0").glob("*.log")}
-    assert {path.stem for path in (tmp_path / "t-0").glob("*index")} <= names
+    assert (tmp_path / "t-0" / name(2, "index")).exists()
+    assert (tmp_path / "t-0" / name(2, "log")).exists()
 
 
 # -- below the first segment and above the last -----------------------------------------------
@@ -299,7 +320,7 @@ def test_epochs_below_the_first_segment_are_told(tmp_path: Path) -> None:
     ("file", "data", "told"),
     [
         ("leader-epoch-checkpoint", checkpoint(["0 0", "4 7"]), "epoch 4 begins at 7"),
-        (name(7, "snapshot"), encode_snapshot([]), "a snapshot at offset 7"),
+        (name(7, "snapshot"), NO_PRODUCERS, "a snapshot at offset 7"),
     ],
 )
 def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str, tmp_path: Path) -> None:
@@ -319,7 +340,7 @@ def test_what_was_above_the_log_end_is_missing(file: str, data: bytes, told: str
 
 
 def test_an_epoch_or_a_snapshot_at_the_log_end_is_what_there_has_to_be(tmp_path: Path) -> None:
-    files = {"leader-epoch-checkpoint": checkpoint(["0 0", "4 6"]), name(6, "snapshot"): encode_snapshot([])}
+    files = {"leader-epoch-checkpoint": checkpoint(["0 0", "4 6"]), name(6, "snapshot"): NO_PRODUCERS}
     plain = {base: batch(count, offset=base, epoch=0) for base, count in ((0, 3), (3, 2), (5, 1))}
     assert faults(partition(tmp_path, "t-0", plain, files)) == []
 
@@ -334,6 +355,38 @@ def test_a_partition_alone_is_held_against_the_checkpoints_around_it(tmp_path: P
     assert judge(place)[0] == {f"{path}: t-0 was closed at 2, and its log ends at 3"}
     aside = place.rename(tmp_path / f"t-0.{'0a' * 16}-delete")
     assert judge(aside)[0] == set()
+
+
+def test_a_segment_that_was_rolled_is_not_the_last(tmp_path: Path) -> None:
+    """But for a kill in the middle of a roll. A segment that is written to has indexes of full length."""
+    rolled = {name(3, "timeindex"): TIME_ROW.pack(NOW_MS, 1), name(3, "index"): b"", name(3, "snapshot"): NO_PRODUCERS}
+    segments = {0: batch(3), 3: batch(2, offset=3)}
+    place = partition(tmp_path, "t-0", segments, rolled)
+    reason = "the last segment was closed by a roll, and the one that was begun then is not here"
+    assert judge(place) == (set(), {Gap(place, 5, None, reason)})
+    assert read_log_dirs(place).partitions[TopicPartition("t", 0)].gaps == (Gap(place, 5, None, reason),)
+    for sound in (
+        {name(5, "snapshot"): NO_PRODUCERS},  # A clean shutdown.
+        {name(3, "index"): bytes(800)},
+        {name(3, "timeindex"): TIME_ROW.pack(NOW_MS, 1) + bytes(1200)},
+        {name(3, "snapshot"): None},  # A broker that is so old that it takes none.
+        {name(3, "timeindex"): None},
+        {name(3, "index"): None},
+    ):
+        shutil.rmtree(place)
+        files = {file: data for file, data in {**rolled, **sound}.items() if data is not None}
+        (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+        assert judge(partition(tmp_path, "t-0", segments, files)) == (set(), set())
+
+
+def test_a_high_watermark_above_the_log_end_is_told_and_after_a_clean_shutdown_refused(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", PLAIN)
+    (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(["t 0 9"]))
+    (files,) = read_log_dirs(place).partitions.values()
+    assert files.gaps == (Gap(place, 6, 8, "the high watermark is above it"),)
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    with pytest.raises(FileFault, match="offset 6: the log ends here, and its high watermark is 9"):
+        read_log_dirs(place)
 
 
 # -- what is printed --------------------------------------------------------------------------

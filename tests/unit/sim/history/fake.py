@@ -15,6 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import (
     Account,
     Ack,
+    CutSeen,
     Election,
     LogRow,
     LogSeen,
@@ -120,6 +121,7 @@ def account() -> Account:
         ],
         spans=[Span("broker", "b-2", 1_000_000, -1), Span("line", "a|b", 2_000_000, 3_000_000)],
         elections=[Election("b", TP, 1, 4, True, 1_200_000)],
+        cuts=[CutSeen("b", TP, 1, 17, 20, "stopping", 6_000_000)],
         logs=[log("b", values, 3, 2_400_000), log("b", values, 3, 2_400_000, OTHER)],
         final={
             ("a", TP): log("a", values, 3, 12_000_000),

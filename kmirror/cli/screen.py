@@ -1,0 +1,72 @@
+"""How wide is what rich prints, and where does a table break that is wider than the screen?
+
+On a screen a table of many columns becomes several, each with the columns that name its rows; no number is cut. What is
+piped is read by programs and editors: there nothing is wrapped or broken, however wide it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+UNBOUNDED = 100_000
+"""Columns of what is piped. rich would take 80 and wrap sentences in their midst."""
+GAP = 2
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console as wide as the screen, or for a pipe so wide that nothing is wrapped."""
+    made = Console(stderr=stderr)
+    if not made.is_terminal:
+        made.width = UNBOUNDED
+    return made
+
+
+def plain_table(title: str | None = None, *, is_narrow: bool = False) -> Table:
+    """Return a table without lines; numbers go into columns of `add_numbers`, which are never cut."""
+    gap = 1 if is_narrow else GAP
+    return Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, gap, 0, 0))
+
+
+def add_names(table: Table, *names: str) -> None:
+    """Add columns of text, which goes on in the next line where there is no room."""
+    for name in names:
+        table.add_column(name, overflow="fold")
+
+
+def add_numbers(table: Table, *names: str, is_narrow: bool = False) -> None:
+    """Add columns of numbers, aligned on the right and never wrapped; narrow ones break their headings at a hyphen."""
+    for name in ("-\n".join(name.rsplit("-", 1)) if is_narrow else name for name in names):
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, name.split("\n"))))
+
+
+def that_fits(make: Callable[[bool], Table], width: int) -> Table:
+    """Return the table that `make` makes, and if it is wider than `width` its narrow form."""
+    table = make(False)
+    wanted = Console(width=UNBOUNDED).measure(table).maximum
+    return table if wanted <= width else make(True)
+
+
+def tables_that_fit(
+    keys: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]], width: int, title: str
+) -> Iterator[Table]:
+    """Yield one table, or as many as it takes for each to be at most `width` columns wide.
+
+    Each row has its keys first and then its figures; every table has all the keys.
+    """
+    widths = [max(map(len, column)) for column in zip((*keys, *figures), *rows, strict=True)]
+    start = len(keys)
+    taken = sum(widths[:start]) + GAP * max(start - 1, 0)
+    while start < len(widths):
+        end, total = start, taken
+        while end < len(widths) and (end == start or total + GAP + widths[end] <= width):
+            total += GAP + widths[end]
+            end += 1
+        table = plain_table(title)
+        add_numbers(table, *keys, *figures[start - len(keys) : end - len(keys)])
+        for row in rows:
+            table.add_row(*row[: len(keys)], *row[start:end])
+        yield table
+        title, start = "", end

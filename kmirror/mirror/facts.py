@@ -1,0 +1,47 @@
+"""What does a leader of a mirrored partition tell those who watch it? Values beside the lines of the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+
+
+@dataclass(frozen=True, slots=True)
+class LogCut:
+    """A leader cut a mirrored log: [offset, end) was removed."""
+
+    tp: TopicPartition
+    offset: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateEntered:
+    """A leader entered a state, by writing it or by reading it after its election."""
+
+    tp: TopicPartition
+    mirror: str
+    state: MirrorState
+    last_mirrored_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducersReset:
+    """A leader wrote a MIRROR_PID_RESET at the end of a stop: from here on no producer is known."""
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonChanged:
+    """A leader waits for something else than before in its present state, or with an empty reason for nothing (D38)."""
+
+    tp: TopicPartition
+    mirror: str
+    state: MirrorState
+    reason: str

@@ -1,0 +1,69 @@
+"""Each rule of a run, with a history that breaks it and one that does not."""
+
+from __future__ import annotations
+
+from kmirror.experiments.failover_rules import (
+    Content,
+    Contents,
+    is_committed,
+    is_whole_in_a_partition,
+    keeps_a_prefix,
+    missing,
+    stays,
+)
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.workload import AckedBatch
+
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def acked(tp: TopicPartition, offset: int, transaction: str | None = None) -> AckedBatch:
+    return AckedBatch(tp, offset, 10, b"%d" % offset, 0, transaction)
+
+
+def holds(present: list[int], hidden: tuple[int, ...] = ()) -> Content:
+    """Return a log that has batches at these offsets, of which a committed reader does not get the `hidden` ones."""
+    keys = {b"%d" % offset: offset for offset in present}
+    return Content(keys, frozenset(key for key, offset in keys.items() if offset not in hidden))
+
+
+def one(content: Content) -> Contents:
+    return {HERE: content}
+
+
+WRITTEN = [acked(HERE, 0), acked(HERE, 10), acked(HERE, 20)]
+
+
+def test_a_failover_keeps_a_prefix() -> None:
+    assert list(keeps_a_prefix(WRITTEN, one(holds([0, 10])))) == []
+    assert list(keeps_a_prefix(WRITTEN, one(holds([0, 10], hidden=(0,))))) == [], "an aborted batch is in the log"
+    (text,) = keeps_a_prefix(WRITTEN, one(holds([0, 20])))
+    assert text == "failover keeps a prefix: orders-0 lacks 10 and has 20"
+
+
+def test_a_batch_at_another_offset_is_another_batch() -> None:
+    moved = Content({b"0": 0, b"10": 20, b"20": 30}, frozenset((b"0", b"10", b"20")))
+    assert list(keeps_a_prefix(WRITTEN, one(moved))) == []
+    assert list(keeps_a_prefix([*WRITTEN, acked(HERE, 40)], one(Content({**moved.offsets, b"40": 40}, moved.read))))
+
+
+def test_a_committed_transaction_is_whole_in_a_partition_and_may_be_missing_from_another() -> None:
+    batches = [acked(HERE, 0, "t"), acked(HERE, 10, "t"), acked(THERE, 50, "t")]
+    torn = {HERE: holds([0, 10]), THERE: holds([])}
+    assert list(is_whole_in_a_partition(batches, torn)) == []
+    assert [batch.base_offset for batch in missing(batches, torn)] == [50]
+    (text,) = is_whole_in_a_partition(batches, {HERE: holds([0, 10], hidden=(10,)), THERE: holds([50])})
+    assert text == "a transaction is whole in a partition: orders-0 shows t without 10"
+
+
+def test_nobody_reads_what_was_not_committed() -> None:
+    assert list(is_committed([b"10"], one(holds([0, 10], hidden=(10,))))) == []
+    (text,) = is_committed([b"10"], one(holds([0, 10])))
+    assert text == "what is read was committed: orders-0 offset 10 was not"
+
+
+def test_what_was_acknowledged_stays() -> None:
+    assert list(stays(WRITTEN, one(holds([0, 10, 20])), "a")) == []
+    assert list(stays([acked(THERE, 7)], one(holds([])), "a")) == [], "a partition that was never mirrored"
+    (text,) = stays(WRITTEN, one(holds([0, 10, 20], hidden=(20,))), "a")
+    assert text == "what b acknowledged stays: orders-0 offset 20 is not on a"
