@@ -77,10 +77,16 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 def test_the_sweeps_of_the_documents_are_what_they_say(root: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)\n```", (root / "README.md").read_text("utf-8"), re.DOTALL)
     assert len(parse_sweep(tomllib.loads(example)).runs) == 200
-    wan = read_sweep(root / "docs/sweeps/wan.toml")
-    assert len(wan.runs) == 720
-    named = re.findall(r"--only ([0-9a-f]{16})", (root / "docs/failover-over-a-wan.md").read_text("utf-8"))
-    assert set(named) <= {run.run_id for run in wan.runs}
+    for name, page, runs in (
+        ("wan", "failover-over-a-wan", 720),
+        ("phase", "failover-over-a-wan", 1000),
+        ("transactions", "transactions-and-rpo", 600),
+    ):
+        sweep = read_sweep(root / f"docs/sweeps/{name}.toml")
+        text = (root / f"docs/{page}.md").read_text("utf-8")
+        assert len(sweep.runs) == runs and f"{runs:,} runs" in text
+        named = re.findall(rf"{name}\.toml --only ([0-9a-f]{{16}})", text)
+        assert set(named) <= {run.run_id for run in sweep.runs}
 
 
 @pytest.mark.parametrize(("runs", "tasks"), [(1, 1), (1, 9), (80, 24), (200, 32), (7, 7), (1000, 3), (5000, 1600)])
