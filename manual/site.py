@@ -59,8 +59,8 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "memory_store",
         "committed",
         "compare",
-        "cleaner",
         "parting",
+        "cleaner",
     ),
     "kmirror.logdir": (
         "load",
@@ -111,7 +111,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "histories",
     ),
     "kmirror.report": ("notebook", "timeline"),
-    "kmirror.testing.strategies": ("arbitrary",),
+    "kmirror.testing.strategies": ("arbitrary", "plausible", "batches", "logs"),
     "kmirror.testing": ("histories",),
     "kmirror": ("errors",),
     "kmirror.spec": ("wire_values",),

@@ -5,19 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kmirror.errors import UsageError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @contextmanager
 def spark_session(
     app: str, *, master: str | None, remote: str | None, configs: Mapping[str, str], ui: bool = True
-) -> Iterator[SparkSession]:
-    """Yield a session and stop it; what Spark raises in between is told in one line, as `SparkFailure`."""
+) -> Iterator[Any]:
+    """Yield a SparkSession and stop it; what Spark raises in between is told in one line, as `SparkFailure`."""
     from kmirror.spark.failures import in_one_line
     from kmirror.spark.sessions import session
 

@@ -2,11 +2,9 @@
 
     log start <= last stable offset <= high watermark <= log end
 
-Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
-follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
-leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
-
-A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
+Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As follower: the
+leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the leader of a destination cluster
+(D12). A cut removes whole batches (D47). It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
 """
 

@@ -160,25 +160,35 @@ def partition_shapes(picture: Picture, place: Place, half: int, says: dict[str, 
 
 
 def waits_table(picture: Picture) -> str:
-    """Return which partitions waited longest, for what, and which sessions and lines were in the way meanwhile."""
-    waits = [row for row in picture.stretches.waits if row.end_ms - row.begin_ms >= WAIT_MS_MIN]
+    """Return which partitions waited longest, for what, and which sessions and lines were in the way meanwhile.
+
+    A reason that comes again and again in one state is one row.
+    """
+    groups: dict[tuple[Place, str, str], list[Stretch[Place]]] = {}
+    for row in picture.stretches.waits:
+        before = [change.state for change in picture.states.get(row.of, []) if change.at_ms <= row.begin_ms]
+        groups.setdefault((row.of, before[-1] if before else "", row.text), []).append(row)
+    waits = sorted(groups.items(), key=lambda group: -_length_ms(group[1]))
+    waits = [group for group in waits if _length_ms(group[1]) >= WAIT_MS_MIN]
     if not waits:
         return ""
-    waits.sort(key=lambda row: row.begin_ms - row.end_ms)
-    rows = [_wait(picture, row) for row in waits[:WAITS_MAX]]
+    rows = [_wait(picture, *group) for group in waits[:WAITS_MAX]]
     more = f"<p>... and {len(waits) - WAITS_MAX} shorter ones.</p>" if len(waits) > WAITS_MAX else ""
-    head = ("cluster", "partition", "state", "from, s", "for, s", "why", "meanwhile")
-    return f"<h2>What was waited for</h2>{table(head, rows, text=(0, 1, 2), prose=(5, 6))}{more}"
+    head = ("cluster", "partition", "state", "from, s", "for, s", "times", "why", "meanwhile")
+    return f"<h2>What was waited for</h2>{table(head, rows, text=(0, 1, 2), prose=(6, 7))}{more}"
 
 
-def _wait(picture: Picture, row: Stretch[Place]) -> tuple[object, ...]:
-    cluster, tp = row.of
-    dead = overlapping(picture.stretches.dead, row.begin_ms, row.end_ms, lambda node: node.startswith(f"{cluster}-"))
-    lines = overlapping(picture.stretches.lines_down, row.begin_ms, row.end_ms, lambda _: True)
-    before = [change.state for change in picture.states.get(row.of, []) if change.at_ms <= row.begin_ms]
-    meanwhile = "; ".join(each.text for each in (*dead, *lines))
-    length = f"{(row.end_ms - row.begin_ms) / 1000:.3f}"
-    return (cluster, tp, before[-1] if before else "", f"{row.begin_ms / 1000:.3f}", length, row.text, meanwhile)
+def _length_ms(rows: list[Stretch[Place]]) -> int:
+    return sum(row.end_ms - row.begin_ms for row in rows)
+
+
+def _wait(picture: Picture, of: tuple[Place, str, str], rows: list[Stretch[Place]]) -> tuple[object, ...]:
+    (cluster, tp), state, reason = of
+    others = [*picture.stretches.dead, *picture.stretches.lines_down]
+    found = [each for row in rows for each in overlapping(others, row.begin_ms, row.end_ms)]
+    meanwhile = "; ".join(dict.fromkeys(each.text for each in found))
+    length = f"{_length_ms(rows) / 1000:.3f}"
+    return (cluster, tp, state, f"{rows[0].begin_ms / 1000:.3f}", length, len(rows), reason, meanwhile)
 
 
 def facts_list(picture: Picture) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from kmirror.experiments.estimates import percentile
+from kmirror.report.places import places_of
 from kmirror.report.results import AXES, FIGURES, FigureLabel, SweepResults
 
 WIDE = (11.5, 6.8)
@@ -29,7 +29,10 @@ DRAWN_OF_TRANSACTIONS = (
     "torn_transactions",
 )
 LINES_MAX = 8
-TICKS_MAX = 9
+PANEL_CHARACTERS = 42
+"""How many characters of a tick label stand side by side below one of six panels."""
+TICKS_MAX = 5
+"""On an axis whose ticks are matplotlib's own, below one of three panels."""
 POINTS_MAX = 30
 TITLE, LABEL, SMALL = 10, 9, 8
 LOAD = "virtual time since the load began (ms)"
@@ -59,8 +62,8 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     panels = figure.subplots(2, 3).flatten()
     points = sorted({row[axis] for row in results.good})
     lines = sorted({row[hue] for row in results.good}) if hue else [None]
-    places = _places(points)
-    span = max(places.values()) - min(places.values()) or 1
+    places = places_of(points, PANEL_CHARACTERS)
+    axis_name = f"{AXES[axis]}, logarithmic" if places.is_log else AXES[axis]
     drawn = DRAWN_OF_TRANSACTIONS if any(row["transaction_ms"] for row in results.good) else DRAWN
     for panel, name in zip(panels, drawn, strict=True):
         for number, value in enumerate(lines[:LINES_MAX]):
@@ -68,19 +71,21 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
             color = COLORS[number % len(COLORS)]
             label = None if hue is None else str(value)
             if len(points) > POINTS_MAX:
-                panel.plot([r[axis] for r in rows], [r[name] for r in rows], ".", ms=3, color=color, label=label)
+                at = [places.at[row[axis]] for row in rows]
+                panel.plot(at, [row[name] for row in rows], ".", ms=3, color=color, label=label)
                 continue
             groups = SweepResults(rows, results.location).groups([axis])
             found = [group.estimate(name) for group in groups]
             # Bars of neighbouring lines would hide each other.
-            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * span * 0.008
+            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * 0.008
             panel.errorbar(
-                [places[group.point[0]] + aside for group in groups], [e.mean for e in found],
+                [places.at[group.point[0]] + aside for group in groups], [e.mean for e in found],
                 [e.half or 0 for e in found], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
-        _dress(panel, FIGURES[name], AXES[axis])
-        if len(points) <= TICKS_MAX:
-            panel.set_xticks(list(places.values()), [str(point) for point in points])
+        _dress(panel, FIGURES[name], axis_name)
+        panel.set_xticks([places.at[point] for point in places.labelled], [str(point) for point in places.labelled])
+        if places.is_turned:
+            panel.tick_params(axis="x", labelrotation=20)
     title = f"Mean and 95 % confidence interval over {AXES[axis]}"
     if hue is not None:
         title += f"; lines: {AXES[hue]}"
@@ -88,15 +93,6 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
         figure.legend(handles, labels, title=AXES[hue], loc="outside lower center", ncols=len(labels), fontsize=LABEL)
     figure.suptitle(title, fontsize=TITLE + 1)
     return _png(figure)
-
-
-def _places(points: Sequence[Any]) -> dict[Any, int]:
-    """Return where points stand on an axis: numbers where they are, names, and numbers too close for that, in a row."""
-    if all(isinstance(point, int) for point in points):
-        gaps = [after - before for before, after in pairwise(points)]
-        if len(points) > TICKS_MAX or not gaps or min(gaps) * 25 >= points[-1] - points[0]:
-            return {point: point for point in points}
-    return {point: index for index, point in enumerate(points)}
 
 
 def _dress(panel: Any, label: FigureLabel, axis: str) -> None:
@@ -124,6 +120,7 @@ def _distribution(results: SweepResults) -> bytes:
         room = max((values[-1] - values[0]) * 0.05, 1)
         panel.set_xlim(values[0] - room, values[-1] + room)
         panel.ticklabel_format(axis="x", useOffset=False)
+        panel.locator_params(axis="x", nbins=TICKS_MAX)
         panel.grid(alpha=0.25)
     figure.supylabel("% of runs at or below", fontsize=LABEL)
     figure.suptitle("How the runs are distributed", fontsize=TITLE + 1)

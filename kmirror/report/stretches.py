@@ -5,7 +5,7 @@ Every stretch begins and ends with a typed fact of the run, or with the run itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -198,6 +198,6 @@ def _listed(names: Iterable[str | None]) -> str:
     return ", ".join(found[:NAMES_MAX]) + more
 
 
-def overlapping(rows: Iterable[Stretch[K]], begin_ms: int, end_ms: int, where: Callable[[K], bool]) -> list[Stretch[K]]:
-    """Return the stretches that share time with [begin_ms, end_ms), of those things that are wanted."""
-    return [row for row in rows if row.begin_ms < end_ms and begin_ms < row.end_ms and where(row.of)]
+def overlapping(rows: Iterable[Stretch[K]], begin_ms: int, end_ms: int) -> list[Stretch[K]]:
+    """Return the stretches that share time with [begin_ms, end_ms)."""
+    return [row for row in rows if row.begin_ms < end_ms and begin_ms < row.end_ms]

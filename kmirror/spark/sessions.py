@@ -96,6 +96,10 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark: SparkSession = builder.getOrCreate()
+    server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        # Where the JVM dies, its thread would print a stack trace beside the reason that is raised.
+        server.handle_error = lambda request, address: None
     if not master.startswith("local["):
         spark.sparkContext.addPyFile(str(build_archive()))
     return spark

@@ -15,7 +15,7 @@ from tests.repo.layers import imported
 from tests.repo.sources import Source, sources
 
 # What is imported by another name than that of its distribution.
-MODULES = {"google-crc32c": "google_crc32c", "python-snappy": "snappy", "kafka-python": "kafka"}
+MODULES = {"google-crc32c": "google_crc32c", "grpcio": "grpc", "python-snappy": "snappy", "kafka-python": "kafka"}
 # What nothing imports, and why it is asked for.
 REASONS = {
     "pandas": "Spark Connect imports it; asked for to keep out pandas 3, which PySpark 4 does not know",

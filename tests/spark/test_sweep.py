@@ -220,6 +220,32 @@ def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) 
         time.sleep(0.05)
 
 
+def java_of(leader: int) -> int:
+    """Return the JVM in the session that a process leads."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            session = int((folder / "stat").read_text().rpartition(")")[2].split()[3])
+            command = (folder / "cmdline").read_bytes().split(b"\0")[0]
+        except OSError:
+            continue
+        if session == leader and command.endswith(b"java"):
+            return int(folder.name)
+    raise AssertionError("there is no JVM")
+
+
+def test_a_jvm_that_dies_is_one_line(tmp_path: Path) -> None:
+    command = sweep_command(tmp_path, "--master", "local[1]")
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log, start_new_session=True)
+        wait_for_runs(tmp_path, process, 1)
+        os.kill(java_of(process.pid), signal.SIGKILL)
+        assert process.wait(timeout=300) == 1
+    told = (tmp_path / "log").read_text("utf-8")
+    assert told.startswith("kmirror: Spark: its JVM ended: ")
+    assert told.count("\n") == 1
+
+
 def _spark_home() -> str:
     import pyspark
 

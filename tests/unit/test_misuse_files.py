@@ -54,7 +54,7 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "fewer than no runs": (lambda at: assert_history_clean(shrink_runs=-1), "shrink_runs is a whole number from 0 on"),
     # sweeps
     "a sweep as a list": (lambda at: parse_sweep(ANY or []), r"a sweep is a table of keys, such as \[grid\], not \[\]"),
-    "a sweep's mistyped option": (lambda at: parse_sweep({"grid": {"broker": [1]}}), "did you mean brokers"),
+    "a sweep's mistyped option": (lambda at: parse_sweep({"grid": {"broker": [1]}}), "did you mean 'brokers"),
     "a run without brokers": (lambda at: run(ExperimentOptions(brokers=0)), "brokers is a whole number from 1 to 9"),
     "a run of no codec": (lambda at: run(ExperimentOptions(codec="zip")), "codec is one of none, gzip.*not 'zip'"),
 }

@@ -32,6 +32,7 @@ class Pairs:
 
     @property
     def size(self) -> int:
+        """Return the bytes of the left side's logs that are compared."""
         return sum(left.size for left, _ in self.both)
 
 

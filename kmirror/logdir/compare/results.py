@@ -121,6 +121,7 @@ class ComparisonResult:
 
     @property
     def bytes(self) -> int:
+        """Return how many bytes the equal batches have."""
         return sum(each.bytes for each in self.partitions)
 
     @property

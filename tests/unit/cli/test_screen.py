@@ -17,7 +17,7 @@ from kmirror.cli.screen import make_console, tables_that_fit
 from kmirror.experiments.demo import Failback, Failover
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.mirror import MirrorRow
 

@@ -75,15 +75,6 @@ def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
     assert "by-latency_ms" in plots(SweepResults(scattered, "x"))
 
 
-def test_ticks_that_would_collide_stand_in_a_row() -> None:
-    from kmirror.report.plots import _places
-
-    assert _places([5, 25, 50, 100]) == {5: 5, 25: 25, 50: 50, 100: 100}
-    assert _places([0, 100, 500, 10_000]) == {0: 0, 100: 1, 500: 2, 10_000: 3}
-    assert _places(["lz4", "none"]) == {"lz4": 0, "none": 1}
-    assert _places([7]) == {7: 7}
-
-
 def test_a_sweep_with_transactions_draws_what_became_of_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kmirror.report import plots
 

@@ -178,6 +178,22 @@ def test_a_timeline_shows_what_was_done_when_it_was_done_and_why_an_order_waited
     assert f"{killed.at_ms:>8} ms  b-2            killed" in text
 
 
+def test_a_reason_that_comes_again_is_one_row_with_all_that_was_in_its_way() -> None:
+    simulation = Simulation()
+    for name in "ab":
+        Cluster(simulation, name, brokers=1)
+    world = simulation.world
+    world.tell("a-1", StateEntered(TP, "m", MirrorState.MIRRORING, 4))
+    world.tell("b-1", NodeKilled())
+    for reason in ("no answer", "", "no answer", ""):
+        simulation.run_for(span_s=1)
+        world.tell("a-1", ReasonChanged(TP, "m", MirrorState.MIRRORING, reason))
+    waits = timeline_page(simulation).partition("<h2>What was waited for</h2>")[2].partition("</table>")[0]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", waits) == [
+        "a", "orders-0", "MIRRORING", "1.000", "2.000", "2", "no answer", "b-1, killed at 0.000 s, counts as alive",
+    ]  # fmt: skip
+
+
 def test_what_the_trace_says_is_not_drawn_and_a_fact_is() -> None:
     simulation = Simulation()
     Cluster(simulation, "b", brokers=2)

@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "a plan of nothing": (lambda s: s.simulation.at(99, ANY), "action is a function to call, not None"),
     "a fact's name": (
         lambda s: s.simulation.on(ANY or "NodeKilled", print),
-        "a kind of facts is a type, not 'NodeKilled'",
+        "kind is a class of kmirror.sim.facts",
     ),
     "a watch of nothing": (lambda s: s.simulation.on(object, ANY), "call is a function to call, not None"),
     "a line to a number": (lambda s: s.simulation.line(s.a, ANY or 1), "a line ends at a cluster.*not at 1"),

@@ -11,12 +11,13 @@ from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
-from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.log.partition_log import LogConfig, PartitionLog, UnexpectedAppendOffset
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
+from tests.unit.cluster.replication.legacy_logs import converge
 
 TP = TopicPartition("t", 0)
 
@@ -60,3 +61,29 @@ def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
     leader.advance_log_start(30)
     assert fetch(leader, 10, 3, foreign=False).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert fetch(leader, 35, 3, foreign=False).diverging_epoch.epoch == 2
+
+
+def two_histories(count: int) -> tuple[PartitionLog, PartitionLog]:
+    """Return a leader with batches of two, whose epoch 1 ends at 10, and a replica with more of epoch 1, in others."""
+    leader = log(*((offset, 1 if offset < 10 else 3, 2) for offset in range(0, 20, 2)))
+    return leader, log(*((offset, 1, count) for offset in range(0, 24, count)))
+
+
+@pytest.mark.decision("D47")
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize("count", [4, 6, 8, 12])
+def test_a_replica_that_is_cut_inside_a_batch_is_left_without_a_hole(count: int, foreign: bool) -> None:
+    leader, away = two_histories(count)
+    converge(leader, away, foreign=foreign)
+    held = [offset for batch in away.batches() for offset in range(batch.base_offset, batch.last_offset + 1)]
+    assert held == list(range(20))
+    again = PartitionLog.open(TP, away.store, LogConfig(), now_ms=0)
+    assert (again.log_end_offset, again.epochs.entries) == (20, away.epochs.entries)
+
+
+@pytest.mark.decision("D47")
+@pytest.mark.parametrize("count", [3, 7])
+def test_what_ends_inside_a_batch_of_the_leader_is_no_common_history_and_is_refused(count: int) -> None:
+    leader, away = two_histories(count)
+    with pytest.raises(UnexpectedAppendOffset, match="batches begin at offset"):
+        converge(leader, away, foreign=True)

@@ -1,0 +1,73 @@
+"""Where along an axis does each value stand, and below which of them is there room for its label?
+
+Numbers stand where they are; if labels would cover each other like that, as those of 0, 100, 500 and 10,000 do, they
+stand by their logarithms. Labels that still have no room are left out; the first and the last are always there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Value = int | str
+GAP = 1.5
+"""Between two labels, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of an axis's values, as shares of its length."""
+
+    at: dict[Value, float]
+    labelled: tuple[Value, ...]
+    is_log: bool = False
+    is_turned: bool = False
+    """Names are all labelled, and at an angle where there is no room otherwise."""
+
+
+def places_of(values: Sequence[Value], characters: float) -> Places:
+    """Return the places of `values`, which ascend, on an axis as long as so many characters of its labels."""
+    numbers = [value for value in values if isinstance(value, int)]
+    if len(numbers) < len(values):
+        even = _spread(values, range(len(values)))
+        return Places(even, tuple(values), is_turned=len(_with_room(even, characters)) < len(values))
+    linear = _spread(values, numbers)
+    labelled = _with_room(linear, characters)
+    if len(labelled) < len(values) and numbers[0] >= 0 and numbers[-1] > 0:
+        by_log = _spread(values, _logarithms(numbers))
+        more = _with_room(by_log, characters)
+        if len(more) > len(labelled):
+            return Places(by_log, more, is_log=True)
+    return Places(linear, labelled)
+
+
+def _logarithms(numbers: Sequence[int]) -> list[float]:
+    """Return the logarithms; 0, which has none, stands before the least of the others, as far as they are apart."""
+    logs = [math.log10(number) for number in numbers if number]
+    step = (logs[-1] - logs[0]) / (len(logs) - 1) if len(logs) > 1 else 1.0
+    return [logs[0] - step] * (len(numbers) - len(logs)) + logs
+
+
+def _spread(values: Sequence[Value], scores: Sequence[float]) -> dict[Value, float]:
+    """Return places from 0 to 1, as far apart as the scores; a single value stands in the middle."""
+    span = scores[-1] - scores[0]
+    return {value: (score - scores[0]) / span if span else 0.5 for value, score in zip(values, scores, strict=True)}
+
+
+def _with_room(at: dict[Value, float], characters: float) -> tuple[Value, ...]:
+    """Return the values whose labels do not cover each other, the first and the last among them."""
+
+    def collide(one: Value, other: Value) -> bool:
+        return (at[other] - at[one]) * characters < (len(str(one)) + len(str(other))) / 2 + GAP
+
+    kept: list[Value] = []
+    for value in at:
+        if not kept or not collide(kept[-1], value):
+            kept.append(value)
+    last = next(reversed(at))
+    if kept[-1] != last:
+        while len(kept) > 1 and collide(kept[-1], last):
+            kept.pop()
+        kept.append(last)
+    return tuple(kept)

@@ -1,0 +1,82 @@
+"""No two labels of an axis cover each other, whatever values it has."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kmirror.experiments.failover_options import ExperimentOptions
+from kmirror.experiments.one_run import execute
+from kmirror.experiments.sweep_file import Run
+from kmirror.report.places import Value, places_of
+
+pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
+
+EVEN = list(range(0, 100, 10))
+WIDE = [0, 100, 500, 2_000, 10_000]
+MANY = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000]
+NAMES = ["both", "destination_broker", "none", "source_broker"]
+
+
+def test_even_numbers_stand_where_they_are() -> None:
+    places = places_of(EVEN, 42)
+    assert not places.is_log and places.labelled == tuple(EVEN)
+    assert places.at[0] == 0 and places.at[90] == 1 and places.at[30] == pytest.approx(1 / 3)
+
+
+def test_numbers_of_several_magnitudes_stand_by_their_logarithms() -> None:
+    places = places_of(WIDE, 42)
+    assert places.is_log and places.labelled == tuple(WIDE)
+    steps = [after - before for before, after in pairwise(places.at.values())]
+    assert min(steps) > 0.1, "0 has no logarithm, and stands apart from 100 all the same"
+
+
+def test_labels_without_room_are_left_out_but_for_the_ends() -> None:
+    places = places_of(MANY, 42)
+    assert places.is_log and len(places.at) == len(MANY)
+    assert places.labelled[0] == 0 and places.labelled[-1] == 50_000 and len(places.labelled) < len(MANY)
+
+
+def test_names_stand_side_by_side_all_of_them() -> None:
+    assert places_of(NAMES, 60).labelled == tuple(NAMES) and not places_of(NAMES, 60).is_turned
+    assert places_of(NAMES, 20).labelled == tuple(NAMES) and places_of(NAMES, 20).is_turned
+
+
+@pytest.mark.parametrize("values", [[7], [0], ["none"], [0, 5], [3, 3_000_000]])
+def test_few_values_are_all_labelled(values: list[Value]) -> None:
+    assert places_of(values, 42).labelled == tuple(values)
+
+
+@pytest.fixture(scope="module")
+def finished() -> dict[str, Any]:
+    options = ExperimentOptions(failure_ms=300, detect_ms=100, after_ms=100, partitions=1)
+    row = execute("one", Run("0" * 16, options))
+    return row | {"lag": list(row["lag"]), "state_ms": list(row["state_ms"])}
+
+
+def check_labels(figure: Any) -> bytes:
+    figure.savefig(io.BytesIO(), format="png")
+    for panel in figure.axes:
+        labels = [label for label in panel.get_xticklabels() if label.get_text() and not label.get_rotation()]
+        low, high = panel.get_xlim()
+        boxes = [label.get_window_extent() for label in labels if low <= label.get_position()[0] <= high]
+        for one, other in pairwise(sorted(boxes, key=lambda box: box.x0)):
+            assert one.x1 < other.x0, [label.get_text() for label in labels]
+    return b""
+
+
+@pytest.mark.parametrize("values", [EVEN, WIDE, MANY, NAMES, [1_000_000, 1_000_001, 2_000_000, 9_999_999], [5]])
+def test_no_label_of_a_drawn_axis_covers_another(
+    values: list[Value], finished: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmirror.report import plots
+    from kmirror.report.results import SweepResults
+
+    axis = "fault" if values is NAMES else "latency_ms"
+    rows = [finished | {axis: value, "seed": seed, "rto_ms": 999_000 + seed} for value in values for seed in (1, 2)]
+    monkeypatch.setattr(plots, "_png", check_labels)
+    drawn = plots.plots(SweepResults(rows, "x"))
+    assert drawn and (len(values) == 1 or f"by-{axis}" in drawn)
