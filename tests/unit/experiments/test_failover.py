@@ -125,9 +125,17 @@ def test_without_transactions_nothing_is_undecided() -> None:
     assert shown == (0, 0, 0) == (figures.lost_transactions, figures.torn_transactions, figures.failover_cut_records)
 
 
-@pytest.mark.parametrize("options", [{"failure": "site"}, {"brokers": 3, "fault": "source_broker"}])
+@pytest.mark.parametrize("options", [{"failure": "site"}, {"brokers": 3, "fault": "source_broker", "seed": 7}])
 def test_open_transactions_break_no_rule_where_nodes_die(options: dict[str, object]) -> None:
-    assert outcome(**{**TRANSACTIONS, "seed": 6, **options}).broken == []
+    found = outcome(**{**TRANSACTIONS, "seed": 6, **options})
+    assert found.broken == [] and found.figures.mirrored_records > 0
+
+
+def test_where_nothing_was_mirrored_the_failback_takes_nothing_away() -> None:
+    """The source's broker dies before anything is decided: a has the only copy (D25)."""
+    found = outcome(**{**TRANSACTIONS, "seed": 6, "brokers": 3, "fault": "source_broker"})
+    assert found.broken == []
+    assert (found.figures.mirrored_records, found.figures.failback_cut_records) == (0, 0)
 
 
 def test_a_dead_site_loses_what_was_not_mirrored_and_nothing_else() -> None:
