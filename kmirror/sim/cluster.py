@@ -247,12 +247,14 @@ class Cluster:
         UsageError if it does not run.
         """
         self._check_runs(node_id)
-        self.simulation.world.kill(self.process(node_id))
-        if power_cut:
-            rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
-            lost = self.disks[node_id].cut_power(rng)
-            self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
-            self.simulation.world.tell(self.process(node_id), PowerLost(lost))
+        world, name = self.simulation.world, self.process(node_id)
+        with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
+            world.kill(name)
+            if power_cut:
+                rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
+                lost = self.disks[node_id].cut_power(rng)
+                world.trace.add(world.now, name, f"lost {lost} bytes")
+                world.tell(name, PowerLost(lost))
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
