@@ -269,6 +269,11 @@ class Cluster:
             what = f"restart({node_id}) starts it" if node_id in self._starts else "start() starts the cluster"
             raise UsageError(f"{self.process(node_id)} does not run: {what}")
 
+    def _check_is_broker(self, broker_id: int) -> None:
+        self.process(broker_id)
+        if broker_id == CONTROLLER_ID:
+            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
         return self.simulation.world.runs(self.process(node_id))
@@ -356,8 +361,8 @@ class Cluster:
     ) -> ClusterFiles:
         """Return what the brokers' log folders would hold if all were shut down now; the cluster runs on.
 
-        `brokers` and `partitions` pick; UsageError for one that is not there. `kmirror.write_log_dirs` writes it to
-        folders that Kafka's brokers and tools open.
+        `brokers` and `partitions` pick; UsageError for one that is not there, and for lists that name none.
+        `kmirror.write_log_dirs` writes it to folders that Kafka's brokers and tools open.
         """
         return files_of(self, brokers, partitions)
 
@@ -380,8 +385,7 @@ class Cluster:
 
     def broker(self, broker_id: int) -> Broker:
         """Return a broker's node; UsageError while it is down."""
-        if broker_id == CONTROLLER_ID:
-            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+        self._check_is_broker(broker_id)
         self._check_runs(broker_id)
         node = self.simulation.world.processes[self.process(broker_id)].node
         assert isinstance(node, Broker), node
@@ -391,7 +395,9 @@ class Cluster:
         """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
 
         Until then a broker that was killed counts as alive: it leads, and is waited for. None while no controller runs.
+        UsageError if there is no such broker.
         """
+        self._check_is_broker(broker_id)
         if not self.runs(CONTROLLER_ID):
             return None
         ends_at = self.controller.sessions.ends_at(broker_id)
