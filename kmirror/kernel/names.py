@@ -39,6 +39,6 @@ def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 batch`, `2 batches`, `0 histories`."""
     if number == 1:
         return f"{number} {noun}"
-    if noun.endswith("y"):  # No noun here has a vowel before it.
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{number} {noun[:-1]}ies"
     return f"{number} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"

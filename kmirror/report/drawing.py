@@ -20,7 +20,11 @@ LANE = 2 * HALF + GAP + 4
 AXIS = 34
 LETTER = 6.2
 """About the width of a letter in a lane."""
-TICKS_MS = (1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000)
+DAY_MS = 86_400_000
+TICKS_MS = (
+    1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000,
+    43_200_000,
+)  # fmt: skip
 TICKS_MAX = 12
 RED = "#d1495b"
 COLORS = {
@@ -93,7 +97,9 @@ def lane(title: str, small: str, shapes: Iterable[str], *, partition: str = "", 
 
 
 def ticks(end_ms: int) -> range:
-    step = next((step for step in TICKS_MS if end_ms / step <= TICKS_MAX), TICKS_MS[-1])
+    """Return the moments of at most twelve ticks; of a run of more than six days, days apart."""
+    days = -(-end_ms // (TICKS_MAX * DAY_MS))
+    step = next((step for step in TICKS_MS if end_ms / step <= TICKS_MAX), days * DAY_MS)
     return range(step, end_ms, step)
 
 

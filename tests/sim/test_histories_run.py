@@ -227,6 +227,7 @@ def test_a_plan_with_steps_and_clients_taken_out_still_runs(seed: int) -> None:
         (Step(0, "kill_broker", {"cluster": "a", "broker": 4}), "step 0: there is no node or site 'a-4'"),
         (Step(0, "kill_controller", {"cluster": "z"}), "step 0: there is no cluster 'z'"),
         (Step(0, "line_down", {"one": "a", "other": "b-x"}), "step 0: there is no node or site 'b-x'"),
+        (Step(0, "line_down", {"one": "a-1", "other": "a-1"}), "step 0: no line lies between 'a-1' and itself"),
         (Step(0, "create_mirror", {**AB, "servers": "q"}), "step 0: servers is a cluster or nobody, not 'q'"),
     ],
 )

@@ -44,6 +44,7 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a plan without a seed": (lambda at: Plan.from_json("{}"), "this is not a plan: it has no 'seed'"),
     "a plan that is a list": (lambda at: Plan.from_json("[]"), "this is not a plan: list indices"),
     "a plan that is no JSON": (lambda at: Plan.from_json("nope"), "this is not a plan: Expecting value"),
+    "a plan of brackets": (lambda at: Plan.from_json("[" * 200_000), "this is not a plan: too many lists or objects"),
     "no plan": (lambda at: Plan.from_json(ANY), "this is not a plan: the JSON object must be str"),
     "a clean history of a mistyped profile": (lambda at: assert_history_clean(profile="ful"), "did you mean full"),
     "a plan that is not there": (lambda at: assert_history_clean(plan=at / "nope"), "nope: cannot be read: No such"),

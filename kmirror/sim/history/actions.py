@@ -365,4 +365,6 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
         ids = (CONTROLLER_ID, *range(1, clusters[cluster].brokers + 1)) if cluster in clusters else ()
         if not ids or (dash and (not text.isdecimal() or int(text) not in ids)):
             return f"there is no node or site {node!r}"
+        if dash and nodes.count(node) > 1:
+            return f"no line lies between {node!r} and itself"
     return None

@@ -81,6 +81,8 @@ class Plan:
             return cls._from_raw(json.loads(text))
         except KeyError as error:
             raise UsageError(f"this is not a plan: it has no {error.args[0]!r}") from None
+        except RecursionError:
+            raise UsageError("this is not a plan: too many lists or objects in each other") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(f"this is not a plan: {' '.join(str(error).split())}") from None
 

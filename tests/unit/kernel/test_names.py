@@ -27,6 +27,9 @@ def test_few() -> None:
     assert few(list("abcdefg"), "topics") == "a, b, c, d, e and 2 more"
 
 
-def test_counted() -> None:
-    assert [counted(number, "batch") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
-    assert [counted(number, "offset") for number in (0, 1, 2)] == ["0 offsets", "1 offset", "2 offsets"]
+@pytest.mark.parametrize(
+    ("noun", "several"),
+    [("offset", "offsets"), ("batch", "batches"), ("loss", "losses"), ("history", "histories"), ("key", "keys")],
+)
+def test_counted(noun: str, several: str) -> None:
+    assert [counted(number, noun) for number in (0, 1, 2)] == [f"0 {several}", f"1 {noun}", f"2 {several}"]

@@ -13,6 +13,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.load import read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.report.drawing import ticks
 from kmirror.report.lanes import demo_page
 from kmirror.report.stretches import Stretch, Stretches, stretches_of
 from kmirror.report.timeline import timeline_page, write_timeline
@@ -210,6 +211,13 @@ def test_what_the_trace_says_is_not_drawn_and_a_fact_is() -> None:
     text = timeline_page(simulation)
     assert "b STOPPING from 1.0 s to 2.0 s" in text and "STOPPED" not in text
     assert "<title>b-2: orders-0 cut, offsets 5-8: a divergence (1.000 s)</title>" in text
+
+
+@pytest.mark.parametrize("end_ms", [1, 999, 12_001, 7_200_001, 86_400_000, 518_400_001, 1_036_800_001, 10**13])
+def test_a_run_of_any_length_has_few_ticks(end_ms: int) -> None:
+    found = ticks(end_ms)
+    assert len(found) <= 12 and (len(found) >= 2 or end_ms < 2_001)
+    assert all(0 < at < end_ms for at in found)
 
 
 def test_a_run_of_nothing_has_a_timeline(tmp_path: Path) -> None:
