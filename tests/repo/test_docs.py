@@ -201,6 +201,19 @@ def test_an_example_that_does_something_else_is_reported(
     assert expected in str(caught.value)
 
 
+def test_a_command_that_does_not_end_and_a_page_that_cannot_be_read_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("manual.run.SECONDS_MAX", 0)
+    with pytest.raises(ExampleFailed, match=r"page\.md:2: \$ read line < /dev/zero\ndid not end within 0 s"):
+        run("```console\n$ read line < /dev/zero\n```\n", tmp_path)
+    with pytest.raises(ExampleFailed, match=r"nowhere\.md: .*No such file"):
+        run_page(tmp_path / "nowhere.md", tmp_path)
+    (tmp_path / "open.md").write_text("```python\n", "utf-8")
+    with pytest.raises(ExampleFailed, match=r"open\.md: line 1: the fence is never closed"):
+        run_page(tmp_path / "open.md", tmp_path)
+
+
 def test_commands_are_those_of_this_tree(tmp_path: Path) -> None:
     where = "import kmirror; print(kmirror.__file__)"
     page = f"```console\n$ python -c '{where}'\n{ROOT / 'kmirror/__init__.py'}\n$ kmirror --version\nkmirror ...\n```\n"
@@ -238,6 +251,8 @@ FAULTY = [
     ('```python title="not run:"\nx = 1\n```\n', "line 1: say why it is not run"),
     ("```toml\nx = 1\n```\n", "line 1: the title of a toml block"),
     ("```console\nkmirror demo\n```\n", "line 2: a console block begins with"),
+    ('```console title="exit code one"\n$ exit 1\n```\n', "line 1: an exit code is a number"),
+    ('```python title="exit code 1"\nexit(1)\n```\n', "line 1: an exit code is a number"),
     ("```output\n1\n```\n", "line 1: output follows a python block"),
     ("Text:\n\n    kmirror demo\n", "line 3: fence the code"),
 ]
