@@ -7,6 +7,7 @@ the cleaner takes batches out. Two things tell a lost segment from a compacted o
    a kill may leave an index beside a `.log.deleted`, until the next start. A clean shutdown leaves none.
 2. A hole in a log that was never compacted. The cleaner's checkpoint, the configs in the metadata log and the batches
    that are left say whether it may have been: a replica of a compacted log has holes that its own cleaner did not make.
+   A hole below an empty last segment is no fault: a cut to an offset that is in no batch leaves just this (D47).
 
 Nothing else can witness against the cleaner. The records behind a producer's sequence, a marker, a row of a transaction
 index or an epoch may all have been compacted; and a transaction may have a marker and no record. A snapshot may lie in
@@ -82,6 +83,10 @@ class MissingSegments:
             self._was_asked, self._why_compacted = True, why_compacted(self._folder)
         if self._why_compacted is not None:
             self._gap(end_offset, base_offset, self._why_compacted)
+            return
+        last = self._folder.segments[-1]
+        if last.base_offset == base_offset and not last.size:
+            self._gap(end_offset, base_offset, "the log was cut between two batches, and an empty segment is its end")
             return
         reason = (
             f"no segment holds {offsets_in_words(end_offset, base_offset - 1)}, and nothing shows that the log was "

@@ -15,6 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
+from kmirror.log.store import CLEANER_OFFSET
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import end_txn_marker
@@ -169,6 +170,8 @@ def partition_logs(
     store = MemoryStore()
     log = PartitionLog.open(TopicPartition("drawn", 0), store, config, now_ms=NOW_MS)
     log.truncate_fully_and_start_at(base_offset)
+    if gaps:
+        store.write_file(CLEANER_OFFSET, b"%d" % base_offset)  # Else a hole between segments is a segment lost.
     for data in draw(log_batches(base_offset=base_offset, max_size=max_size, legacy=legacy, gaps=gaps)):
         log.append_as_follower(data, max_epoch=LOG_EPOCH_MAX)
     log.update_high_watermark(log.log_end_offset)

@@ -14,9 +14,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from kmirror.cli.verify import command as verify
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.logdir.store import LogFolder
@@ -35,6 +33,7 @@ from tests.interop.log.lives import (
     read_by_us,
 )
 from tests.interop.log.written import CASES, FAILED_OVER, RESET, Written
+from tests.sound import assert_sound
 
 # Logs that lost their beginning or, to the cleaner, what their indexes and snapshots still know of; that were cut;
 # whose producers are as old as the sample, and may be forgotten by now; or that have a producer reset.
@@ -173,8 +172,7 @@ def test_cat_prints_what_consumers_get_where_the_broker_went_on(written_to: Run,
 
 
 def test_kmirror_verifies_and_opens_what_the_broker_went_on_with(written_to: Run, tmp_path: Path) -> None:
-    result = CliRunner().invoke(verify, [str(written_to.after.path), "--deep"])
-    assert result.exit_code == 0, result.output
+    assert_sound(written_to.after.path, "--deep")
     folder = copy_of(written_to.after, tmp_path)
     for tp in written_to.after.partitions:
         told = written_to.offsets[str(tp)]

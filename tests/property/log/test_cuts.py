@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.cli.verify import command as verify
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
-from kmirror.log.store import PartitionStore
+from kmirror.log.store import CLEANER_OFFSET, PartitionStore
 from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import MAGIC_AT, MAGIC_V2
@@ -22,6 +19,7 @@ from kmirror.records.legacy import build_message_set, iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.testing.strategies import log_batches
 from tests.builders import NOW_MS, batch
+from tests.sound import assert_sound
 from tests.unit.log.partitions import TP, lead, open_log
 
 CONFIGS = st.fixed_dictionaries(
@@ -44,6 +42,7 @@ def written(drawn: list[bytes]) -> list[Written]:
 
 def filled(store: PartitionStore, batches: list[Written], config: dict[str, int]) -> PartitionLog:
     log = open_log(store, **config)
+    store.write_file(CLEANER_OFFSET, b"0")  # It has gaps as the cleaner leaves them.
     for one in batches:
         log.append_as_follower(one.data, max_epoch=1_000)
     return log
@@ -60,11 +59,6 @@ def told(log: PartitionLog, batches: list[Written]) -> tuple[object, ...]:
     if any(one.data[MAGIC_AT] < MAGIC_V2 for one in batches):
         return *known, producers  # An old message ends what is known of epochs, and is forgotten where it was cut off.
     return *known, producers, log.last_stable_offset, log.epochs.entries
-
-
-def assert_sound(folder: Path) -> None:
-    ended = CliRunner().invoke(verify, [str(folder), "--deep"])
-    assert ended.exit_code == 0, ended.output
 
 
 @given(log_batches(legacy=True, gaps=True), CONFIGS, st.data())
@@ -93,7 +87,10 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
         read_again = open_log(in_memory.store.fork(), **config)
         assert told(read_again, batches) == told(in_memory, batches) == told(on_disk, batches)
         on_disk.close()
-        assert_sound(folder.path)
+        # An old message ends what is known of epochs. Where one was cut off, `verify` cannot know why there are none.
+        was_old_cut = any(one.data[MAGIC_AT] < MAGIC_V2 and one.last >= expected for one in batches)
+        if on_disk.epochs.entries or not was_old_cut:
+            assert_sound(folder.path, "--deep")
         on_disk = open_log(folder.open(TP), recovery_point=CLEAN_SHUTDOWN, **config)
         assert told(on_disk, batches) == told(in_memory, batches)
         for log in (in_memory, read_again, on_disk):
@@ -102,7 +99,7 @@ def test_one_story_of_where_it_ends(drawn: list[bytes], config: dict[str, int], 
             log.update_high_watermark(log.log_end_offset)
         assert told(on_disk, batches) == told(in_memory, batches) == told(read_again, batches)
         on_disk.close()
-        assert_sound(folder.path)
+        assert_sound(folder.path, "--deep")
 
 
 @pytest.mark.parametrize("cut", range(12))

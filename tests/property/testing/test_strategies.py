@@ -6,11 +6,9 @@ import tempfile
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from kmirror.cli.verify import command as verify
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
@@ -43,6 +41,7 @@ from kmirror.testing.strategies import (
     versions,
 )
 from kmirror.testing.strategies.logs import NOW_MS
+from tests.sound import assert_sound
 
 TP = TopicPartition("drawn", 0)
 GENERATED = settings(derandomize=True, database=None, phases=[Phase.generate])
@@ -147,8 +146,7 @@ def test_whole_logs_are_sound(shape: dict[str, Any], data: st.DataObject) -> Non
             copy.append(base, store.view(base))
         for name in store.files():
             copy.write_file(name, store.read_file(name) or b"")
-        ended = CliRunner().invoke(verify, [path, "--deep"])
-        assert ended.exit_code == 0, ended.output
+        assert_sound(path, "--deep")
 
 
 @pytest.mark.parametrize("suffix", [".txnindex", "00001.log", ".snapshot", "leader-epoch-checkpoint"])

@@ -51,8 +51,8 @@ def cluster() -> Cluster:
 
 
 def ran(command: Any, *arguments: object) -> str:
-    ended = CliRunner().invoke(command, [str(one) for one in arguments])
-    assert ended.exit_code == 0, ended.output
+    ended = CliRunner().invoke(command, [str(one) for one in arguments], standalone_mode=False)
+    assert ended.exception is None and ended.return_value == 0, ended.output
     return ended.output
 
 

@@ -117,6 +117,12 @@ def test_a_hole_in_a_log_that_was_never_compacted_is_a_missing_segment(tmp_path:
     assert faults(partition(tmp_path, "u-0", PLAIN)) == []
 
 
+def test_a_cut_between_two_batches_leaves_an_empty_segment_as_the_end(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: batch(3), 5: b""})
+    assert [gap[:2] for gap in gaps(place)] == [(3, 4)]
+    assert len(faults(partition(tmp_path, "u-0", {0: batch(3), 5: batch(offset=5), 6: b""}))) == 1
+
+
 @pytest.mark.parametrize("format_", [0, 1])
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
 def test_so_it_is_in_the_old_formats(format_: int, codec: Compression, tmp_path: Path) -> None:
