@@ -46,7 +46,7 @@ def run_page(page: Path, folder: Path) -> int:
     namespace: dict[str, object] = {"__name__": "manual"}
     count = 0
     with contextlib.chdir(folder):
-        for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        for block, after in zip(blocks, [*blocks[1:], None], strict=False):
             if not block.is_run:
                 continue
             count += 1

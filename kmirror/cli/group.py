@@ -13,7 +13,7 @@ from kmirror.cli.output import guarded_stdout
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C, on its way through click, which would print an empty line for it and forget what it says."""
+    """Carries a KeyboardInterrupt through click, which would print an empty line and drop the interrupt's message."""
 
 
 class LazyGroup(click.Group):

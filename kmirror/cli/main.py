@@ -45,7 +45,7 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
 
 
 def _tell_interrupt(kept: str) -> None:
-    # A terminal shows ^C and stays on its line.
+    # A terminal echoes ^C without ending the line.
     begin = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""
     complain(f"{begin}kmirror: interrupted{f'; {kept}' if kept else ''}\n")
 

@@ -83,7 +83,7 @@ def texts(name: str, values: object) -> dict[str, str]:
 def byte_view(what: str, buffer: object) -> memoryview:
     """Return the bytes of a buffer (bytes, bytearray, memoryview, mmap) as a view; `LocalProtocolError` for text."""
     try:
-        return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # That is the question.
+        return memoryview(buffer).cast("B")  # type: ignore[arg-type]  # TypeError says that it is no buffer.
     except TypeError:
         hint = "; bytes.fromhex reads hex digits" if isinstance(buffer, str) else ""
         raise LocalProtocolError(f"{what} is read from bytes, not from {shown(buffer)}{hint}") from None

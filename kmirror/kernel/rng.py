@@ -12,7 +12,7 @@ from typing import TypeVar
 
 _MASK = (1 << 64) - 1
 SEED_MAX = _MASK
-"""Numbers begin with 64 bits, so that no two seeds from 0 to this one name the same run."""
+"""The generator starts from 64 bits of the seed, so seeds from 0 to this one all name different runs."""
 T = TypeVar("T")
 
 

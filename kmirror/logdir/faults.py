@@ -113,7 +113,7 @@ class Tally:
         self.index_entries = self.snapshots = 0
         self.faults = 0
         self.skipped: list[str] = []
-        self.gaps: list[Gap] = []  # Of each partition in the order of its offsets, but that at its end last.
+        self.gaps: list[Gap] = []  # Of each partition by offset; one at the log's end comes last.
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
         """Count a fault and report it; `position` is a byte of the file, `offset` a Kafka offset."""

@@ -78,9 +78,9 @@ def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[in
     try:
         for broker in files.brokers:
             _write_broker(beside / _name(broker), broker, files.cluster_id)
-        beside.chmod(0o755)  # What is made for temporary use is for its owner alone.
+        beside.chmod(0o755)  # mkdtemp makes a folder that only its owner may read.
         _sync(beside)
-        beside.rename(target)  # An empty folder gives way.
+        beside.rename(target)  # This replaces an empty folder.
     except BaseException:  # Also Ctrl-C.
         shutil.rmtree(beside, ignore_errors=True)
         raise

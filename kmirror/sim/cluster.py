@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 CONTROLLER_ID = 100
 REPLICATION_FACTOR = 3
-"""If a cluster has as many brokers, and nothing else was asked for."""
+"""The default; a cluster with fewer brokers has as many replicas as brokers."""
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 MIRROR_VERSIONS = next((row.minimum, row.maximum) for row in FEATURES if row.name == MIRROR_VERSION)
 STOP_WITHIN_S = 310
@@ -147,7 +147,7 @@ class Cluster:
             raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
 
     def _check_free(self, client: str) -> None:
-        """Refuse a name under which something in this simulation would be two things."""
+        """Raise UsageError if another cluster or process of this simulation has one of this cluster's names."""
         taken = {*self.simulation.cluster_names, *self.simulation.world.processes}
         for name in (self.name, *self._processes.values(), client):
             if name in taken:

@@ -37,7 +37,7 @@ class Consumer:
         auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST,
         consumer_timeout_ms: int = 1_000,
     ) -> None:
-        """Raise UsageError for topics that are no texts, and for settings that are none."""
+        """Raise UsageError for topics that are not texts, and for settings of the wrong type or out of bounds."""
         check_target(cluster)
         for topic in topics:
             arguments.text("a topic", topic)

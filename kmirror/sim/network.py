@@ -59,7 +59,7 @@ class NetworkOptions:
     reorder_max_us: Duration = 50 * MILLISECOND
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a number that is none, below 0, or no chance; and for delays the wrong way round."""
+        """Raise UsageError for a value out of bounds, and for a minimum delay above the maximum."""
         for each in fields(self):
             most = MILLION if each.name.endswith("_ppm") else None
             whole_number(each.name, getattr(self, each.name), 0, most)
@@ -69,12 +69,12 @@ class NetworkOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSettings:
-    """What was set of a line between two sites or nodes, one way; None is as it is without."""
+    """What was set of a line between two sites or nodes, one way; None leaves the property unset."""
 
     latency_ms: float | None = None
     """Of a frame, one way."""
     jitter_ms: float | None = None
-    """A frame takes up to so much less or more, but never less than nothing."""
+    """A frame takes up to this much less or more; a delay is never negative."""
     bandwidth_kbps: int | None = None
     """In kilobits per second, shared by all links on the line; 0 stands for no limit."""
     loss_ppm: int | None = None

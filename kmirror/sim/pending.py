@@ -21,9 +21,9 @@ from kmirror.sim.world import World
 
 T = TypeVar("T")
 Wait = Callable[[Callable[[Any], None]], None]
-"""Begins something, and sees to it that its argument is called with what comes of it."""
+"""Begins something, and calls its argument with the outcome."""
 Script = Generator[Wait, Any, T]
-"""Yields what it waits for, is sent what came of it, and returns its result."""
+"""Yields what it waits for, is sent each outcome, and returns its result."""
 WITHIN_S = 120.0
 
 
@@ -89,7 +89,7 @@ class Pending(Generic[T]):
         return self._result[0]
 
     def cancel(self) -> None:
-        """Look after it no more; what was sent stays sent. Nothing happens if it is done."""
+        """Stop following the order; requests that were sent are not taken back. Does nothing if it is done."""
         self._is_cancelled = not self.is_done
 
     def on_done(self, call: Callable[[Pending[T]], None]) -> None:

@@ -42,7 +42,7 @@ class Planned:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Do it no more. Nothing happens if it was done, or cancelled before."""
+        """Do not do it (again). Does nothing if it was done or cancelled before."""
         self.is_cancelled = True
 
 

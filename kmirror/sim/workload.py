@@ -29,7 +29,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 RETRY_MS = 50
 TRANSACTION_TIMEOUT_MS = 60_000
-"""Kafka's default; the coordinator aborts what is open that much longer than it should be."""
+"""Kafka's default; added to how long a transaction stays open, it is when the coordinator aborts it."""
 
 
 @dataclass(frozen=True, slots=True)

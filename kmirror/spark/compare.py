@@ -88,7 +88,7 @@ class Range:
     """The source's last stable offset, if it is below its end."""
     destination: tuple[FolderSegment, ...]
     replica: int = 0
-    """Which replica of all it belongs to."""
+    """The number of its replica among all that are compared."""
 
     @property
     def size(self) -> int:

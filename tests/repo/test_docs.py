@@ -91,6 +91,13 @@ def test_command_lines_name_commands_and_flags_that_exist() -> None:
         assert flags <= known, f"{page}: {words[1]} has no {flags - known}"
 
 
+def test_archives_are_unpacked_without_a_warning() -> None:
+    """Python 3.12 and 3.13 print one for `python -m tarfile -e`, which the page does not show."""
+    blocks = [block for page in pages() for block in blocks_of(text_of(page)) if block.language == "console"]
+    found = [command.text for block in blocks for command in commands_of(block) if "-m tarfile" in command.text]
+    assert found and [text for text in found if not text.startswith("python -W ignore -m tarfile -e ")] == []
+
+
 def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
     rows = [[cell.replace("`", "") for cell in row] for row in rows_of(text_of("docs/spark.md"), "## Options")]
     assert tuple(name for name, _, _ in rows) == NAMES
@@ -212,6 +219,10 @@ def test_a_command_that_does_not_end_and_a_page_that_cannot_be_read_are_reported
     (tmp_path / "open.md").write_text("```python\n", "utf-8")
     with pytest.raises(ExampleFailed, match=r"open\.md: line 1: the fence is never closed"):
         run_page(tmp_path / "open.md", tmp_path)
+
+
+def test_a_page_without_examples_runs_none(tmp_path: Path) -> None:
+    assert run("# Page\n", tmp_path) == 0
 
 
 def test_commands_are_those_of_this_tree(tmp_path: Path) -> None:
