@@ -104,7 +104,9 @@ class Site:
 
     def answer_easy(self) -> None:
         """Answer everything but Produce: versions, leaders, producer ids."""
-        while (one := next((row for row in self.script.look() if not isinstance(row.body, ProduceRequest)), None)) is not None:
+        while (
+            one := next((row for row in self.script.look() if not isinstance(row.body, ProduceRequest)), None)
+        ) is not None:
             self.script.asked.remove(one)
             self.script.asked.insert(0, one)
             if isinstance(one.body, ApiVersionsRequest):
