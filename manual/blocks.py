@@ -110,6 +110,10 @@ def faults_of(markdown: str, *, languages: tuple[str, ...] = LANGUAGES) -> Itera
             yield f"line {block.line}: say why it is not run"
         if block.language == "toml" and not block.title:
             yield f"line {block.line}: the title of a toml block is the name of its file"
+        if block.title.startswith(_EXIT) and not (
+            block.language == "console" and block.title.removeprefix(_EXIT).isdecimal()
+        ):
+            yield f"line {block.line}: an exit code is a number, and of a console block"
         if block.language == "output" and (before is None or before.language != "python"):
             yield f"line {block.line}: output follows a python block"
         if block.language == "console":

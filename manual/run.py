@@ -36,12 +36,15 @@ class ExampleFailed(AssertionError):
 
 def run_page(page: Path, folder: Path) -> int:
     """Run the examples of `page` in `folder` and return how many ran; ExampleFailed names the first that fails."""
+    try:
+        blocks = list(blocks_of(page.read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise ExampleFailed(f"{page}: {error}") from error
     for part in STAGED:
         (folder / part).parent.mkdir(parents=True, exist_ok=True)
         (folder / part).symlink_to(ROOT / part)
     namespace: dict[str, object] = {"__name__": "manual"}
     count = 0
-    blocks = list(blocks_of(page.read_text("utf-8")))
     with contextlib.chdir(folder):
         for block, after in zip(blocks, [*blocks[1:], None], strict=True):
             if not block.is_run:
@@ -86,19 +89,22 @@ def _run_python(page: Path, block: Block, namespace: dict[str, object], expected
 def _run_session(page: Path, block: Block, folder: Path) -> None:
     commands = list(commands_of(block))
     for command in commands:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command.text],
-            cwd=folder,
-            env=_environment(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            timeout=SECONDS_MAX,
-            check=False,
-        )
         where = f"{page}:{command.line}: $ {command.text}"
+        try:
+            done = subprocess.run(
+                ["/bin/sh", "-c", command.text],
+                cwd=folder,
+                env=_environment(folder),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                encoding="utf-8",
+                timeout=SECONDS_MAX,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise ExampleFailed(f"{where}\ndid not end within {SECONDS_MAX} s") from None
         _compare(where, command.expected, done.stdout.splitlines())
         wanted = block.exit_code if command is commands[-1] else 0
         if done.returncode != wanted:

@@ -103,7 +103,7 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
         match seen.fact:
             case NodeKilled():
                 down.begin(seen.node, at, f"{seen.node} was killed at {seconds(at)}")
-                if seen.node not in fenced.begun:
+                if _is_broker(seen) and seen.node not in fenced.begun:
                     dead.begin(seen.node, at, f"{seen.node}, killed at {seconds(at)}, counts as alive")
             case NodeStopped():
                 down.begin(seen.node, at, f"{seen.node} stopped at {seconds(at)}")
@@ -150,6 +150,11 @@ def stretches_of(facts: Iterable[Seen[object]], end_ms: int) -> Stretches:
         waits.closed(end_ms),
         orders.closed(end_ms),
     )
+
+
+def _is_broker(seen: Seen[object]) -> bool:
+    """Return whether it is about a broker: a controller has no session that could outlast it."""
+    return seen.node.removeprefix(f"{seen.cluster}-").isdecimal()
 
 
 def _both_ways(rows: list[Stretch[tuple[str, str]]]) -> list[Stretch[str]]:

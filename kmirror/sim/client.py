@@ -173,13 +173,15 @@ class Client:
             version = self.version(endpoint, body)
             admin.cluster.learn_versions(endpoint, {key_of(type(body)): (version, version)})
         self.on_timer(admin.name, admin.on_timer)
-        self._orders += 1
-        number = self._orders
+        number = 0
 
         def ask(go_on: Callable[[Message | ErrorCode], None]) -> None:
-            self._world.tell(self.name, OrderSent(number, body))
-            admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))
-            self.perform()
+            nonlocal number
+            with self._world.one_event():
+                admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))  # Refuses what is no order.
+                number = self._orders = self._orders + 1
+                self._world.tell(self.name, OrderSent(number, body))
+                self.perform()
 
         answer: Message | ErrorCode = yield ask
         self._world.tell(self.name, OrderAnswered(number, answer))

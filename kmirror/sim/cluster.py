@@ -247,12 +247,14 @@ class Cluster:
         UsageError if it does not run.
         """
         self._check_runs(node_id)
-        self.simulation.world.kill(self.process(node_id))
-        if power_cut:
-            rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
-            lost = self.disks[node_id].cut_power(rng)
-            self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
-            self.simulation.world.tell(self.process(node_id), PowerLost(lost))
+        world, name = self.simulation.world, self.process(node_id)
+        with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
+            world.kill(name)
+            if power_cut:
+                rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
+                lost = self.disks[node_id].cut_power(rng)
+                world.trace.add(world.now, name, f"lost {lost} bytes")
+                world.tell(name, PowerLost(lost))
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
@@ -266,6 +268,11 @@ class Cluster:
         if not self.runs(node_id):
             what = f"restart({node_id}) starts it" if node_id in self._starts else "start() starts the cluster"
             raise UsageError(f"{self.process(node_id)} does not run: {what}")
+
+    def _check_is_broker(self, broker_id: int) -> None:
+        self.process(broker_id)
+        if broker_id == CONTROLLER_ID:
+            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
@@ -354,8 +361,8 @@ class Cluster:
     ) -> ClusterFiles:
         """Return what the brokers' log folders would hold if all were shut down now; the cluster runs on.
 
-        `brokers` and `partitions` pick; UsageError for one that is not there. `kmirror.write_log_dirs` writes it to
-        folders that Kafka's brokers and tools open.
+        `brokers` and `partitions` pick; UsageError for one that is not there, and for lists that name none.
+        `kmirror.write_log_dirs` writes it to folders that Kafka's brokers and tools open.
         """
         return files_of(self, brokers, partitions)
 
@@ -378,8 +385,7 @@ class Cluster:
 
     def broker(self, broker_id: int) -> Broker:
         """Return a broker's node; UsageError while it is down."""
-        if broker_id == CONTROLLER_ID:
-            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+        self._check_is_broker(broker_id)
         self._check_runs(broker_id)
         node = self.simulation.world.processes[self.process(broker_id)].node
         assert isinstance(node, Broker), node
@@ -389,7 +395,9 @@ class Cluster:
         """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
 
         Until then a broker that was killed counts as alive: it leads, and is waited for. None while no controller runs.
+        UsageError if there is no such broker.
         """
+        self._check_is_broker(broker_id)
         if not self.runs(CONTROLLER_ID):
             return None
         ends_at = self.controller.sessions.ends_at(broker_id)

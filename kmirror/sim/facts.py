@@ -50,7 +50,7 @@ class NodeStarted:
 
 @dataclass(frozen=True, slots=True)
 class NodeKilled:
-    """A node's process ended without warning; its session at the controller lasts on."""
+    """A broker's or a controller's process ended without warning; a broker's session at the controller lasts on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class PowerLost:
 
 @dataclass(frozen=True, slots=True)
 class NodeStopped:
-    """A node's process ended in order."""
+    """A broker's or a controller's process ended in order."""
 
 
 @dataclass(frozen=True, slots=True)

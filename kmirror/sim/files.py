@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import METADATA_TOPIC_ID, MetadataImage
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import is_of_topic
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -45,6 +46,7 @@ from kmirror.spec.features import MIRROR_VERSION
 from kmirror.spec.topics import METADATA_TOPIC
 from kmirror.spec.wire_values import ResourceType
 
+T = TypeVar("T")
 METADATA_EPOCH = 1
 _MIRRORING = "mirror."  # How the names of KIP-1279's topic configs begin.
 _NO_LEADER = -1
@@ -96,12 +98,20 @@ def files_of(
     cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
 ) -> ClusterFiles:
     """Return copies of the replicas that these brokers have of these partitions; see `Cluster.files`."""
+    brokers = None if brokers is None else _some("brokers", arguments.items("brokers", brokers, "broker ids"))
+    partitions = None if partitions is None else _some("partitions", arguments.partitions(partitions))
     wanted = _chosen_partitions(cluster, partitions)
     found = tuple(_broker(cluster, broker_id, wanted) for broker_id in _chosen_brokers(cluster, brokers))
     for tp in partitions or ():
         if not any(tp in broker.partitions for broker in found):
             raise UsageError(f"no chosen broker of cluster {cluster.name} has {tp}: {_who_has(cluster, tp)}")
     return ClusterFiles(cluster.cluster_id, found)
+
+
+def _some(name: str, given: list[T]) -> list[T]:
+    if not given:
+        raise UsageError(f"no {name} are chosen: name at least one, or leave {name} out for all")
+    return given
 
 
 def _broker(cluster: Copied, broker_id: int, partitions: Iterable[TopicPartition]) -> BrokerFiles:

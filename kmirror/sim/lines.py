@@ -37,7 +37,7 @@ class Line:
     def directions(self) -> tuple[tuple[str, str], ...]:
         """Return (sender, receiver) of each direction."""
         there = (self.one, self.other)
-        return (there,) if self.one_way else (there, there[::-1])
+        return (there,) if self.one_way or self.one == self.other else (there, there[::-1])
 
     @property
     def is_down(self) -> bool:

@@ -109,13 +109,13 @@ class Simulation:
         orders, kills nodes, takes lines down. What it raises, an AssertionError for instance, ends the call that runs
         the world.
         """
-        if not isinstance(kind, type):
-            raise UsageError(f"kind is a class of kmirror.sim.facts, or object for all of them, not {shown(kind)}")
+        _check_kind(kind)
         callback("call", call)
         return self.world.watchers.on(kind, call)
 
     def facts(self, kind: type[F]) -> list[Seen[F]]:
         """Return the facts of `kind` since the run began, in the order in which they happened."""
+        _check_kind(kind)
         return [cast("Seen[F]", seen) for seen in self.world.watchers.facts if isinstance(seen.fact, kind)]
 
     def at(self, when: float | Callable[[], bool], action: Callable[[], None]) -> Planned:
@@ -142,7 +142,8 @@ class Simulation:
         """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
 
         A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
-        nothing in this simulation bears the name.
+        nothing in this simulation bears the name, and for a node and itself; between a cluster and itself lie the lines
+        of all its nodes to each other.
         """
         for place in (one, other):
             if not isinstance(place, str) and getattr(place, "simulation", None) is not self:
@@ -152,4 +153,11 @@ class Simulation:
         for place in ends:
             if place not in known:
                 raise UsageError(f"there is no cluster and no node {place!r}; there are: {', '.join(known)}")
+        if ends[0] == ends[1] in self.world.processes:
+            raise UsageError(f"no line lies between {ends[0]!r} and itself: name another node, or a cluster")
         return Line(self.world, ends[0], ends[1], one_way)
+
+
+def _check_kind(kind: object) -> None:
+    if not isinstance(kind, type):
+        raise UsageError(f"kind is a class of kmirror.sim.facts, or object for all of them, not {shown(kind)}")

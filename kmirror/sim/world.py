@@ -127,22 +127,24 @@ class World:
         process.node = process.make()
         process.incarnation += 1
         self.trace.add(self.now, name, "started")
-        with self._moment():
+        with self.one_event():
             if process.is_server:
                 self.tell(name, NodeStarted())
             self._deliver(name, process.incarnation, Started())
 
     def kill(self, name: str) -> None:
         """End a process at once; what is on its disk stays, everything else is gone."""
-        with self._moment():
-            self._end(self.processes[name], "killed")
-            self.tell(name, NodeKilled())
+        with self.one_event():
+            process = self.processes[name]
+            self._end(process, "killed")
+            if process.is_server:
+                self.tell(name, NodeKilled())
 
     def stop(self, name: str) -> None:
         """Ask a process to end; it runs until it has put everything in order."""
         process = self.processes[name]
         assert process.node is not None, f"{name} does not run"
-        with self._moment():
+        with self.one_event():
             self._deliver(name, process.incarnation, Stop())
 
     def _end(self, process: Process, how: str) -> None:
@@ -161,12 +163,12 @@ class World:
 
     def tell(self, node: str, fact: object) -> None:
         """Keep a fact about a node, or about the `network`; who watches is called when the present event is over."""
-        with self._moment():
+        with self.one_event():
             process = self.processes.get(node)
             self.watchers.tell(Seen(self.elapsed_us, "" if process is None else process.site, node, fact))
 
     @contextmanager
-    def _moment(self) -> Iterator[None]:
+    def one_event(self) -> Iterator[None]:
         """Call who watches when what is done inside is over, and only then; inside an event that is its end."""
         if self._is_busy:
             yield
@@ -233,7 +235,7 @@ class World:
 
     def perform(self, name: str, effects: list[Effect]) -> None:
         """Carry out what a process wants without an event: how a script acts through its client."""
-        with self._moment():
+        with self.one_event():
             for effect in effects:
                 self._carry_out(self.processes[name], effect)
 

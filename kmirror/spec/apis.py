@@ -49,7 +49,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
     ApiRow("Envelope", 0, 0, _CONTROLLER),
     ApiRow("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
-    ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
+    ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="log directories"),
     ApiRow("AllocateProducerIds", 0, 0, _CONTROLLER),
     ApiRow("CreateMirror", 0, 0, _BOTH, 0),
     ApiRow("AddTopicsToMirror", 0, 0, _BOTH, 0),

@@ -15,6 +15,7 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.spark.folders import SPLIT_BYTES
 from kmirror.spark.options import CHOICES, NAMES
+from kmirror.spec.apis import NOT_SERVED_YET, ROWS
 from manual.blocks import LANGUAGES, Block, blocks_of, commands_of, faults_of
 from manual.run import ExampleFailed, matches, run_page
 from manual.tables import TABLES, renewed, rows_of, table_names
@@ -100,6 +101,16 @@ def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
         # What the default does may be said by what the others do.
         assert [word for word in words[1:] if word not in about[name]] == [], name
     assert defaults["splitBytes"] == str(SPLIT_BYTES)
+
+
+def test_the_page_on_the_proposal_knows_which_of_its_apis_are_served() -> None:
+    """An API that is built one day is no longer told as missing."""
+    rows = list(rows_of(text_of("docs/proposal.md"), "## What of KIP-1279 is here"))
+    told = {name.strip(): here for names, here in rows for name in names.split(",")}
+    assert {row.name: told.get(row.name) for row in NOT_SERVED_YET} == {r.name: "messages only" for r in NOT_SERVED_YET}
+    own = [row.name for row in ROWS if row.mirror_from == row.first]
+    raised = [f"{row.name} {row.last}" for row in ROWS if row.mirror_from == row.last and row.first < row.last]
+    assert {name: told.get(name) for name in (*own, *raised)} == dict.fromkeys((*own, *raised), "yes")
 
 
 def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> None:
@@ -190,6 +201,19 @@ def test_an_example_that_does_something_else_is_reported(
     assert expected in str(caught.value)
 
 
+def test_a_command_that_does_not_end_and_a_page_that_cannot_be_read_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("manual.run.SECONDS_MAX", 0)
+    with pytest.raises(ExampleFailed, match=r"page\.md:2: \$ read line < /dev/zero\ndid not end within 0 s"):
+        run("```console\n$ read line < /dev/zero\n```\n", tmp_path)
+    with pytest.raises(ExampleFailed, match=r"nowhere\.md: .*No such file"):
+        run_page(tmp_path / "nowhere.md", tmp_path)
+    (tmp_path / "open.md").write_text("```python\n", "utf-8")
+    with pytest.raises(ExampleFailed, match=r"open\.md: line 1: the fence is never closed"):
+        run_page(tmp_path / "open.md", tmp_path)
+
+
 def test_commands_are_those_of_this_tree(tmp_path: Path) -> None:
     where = "import kmirror; print(kmirror.__file__)"
     page = f"```console\n$ python -c '{where}'\n{ROOT / 'kmirror/__init__.py'}\n$ kmirror --version\nkmirror ...\n```\n"
@@ -227,6 +251,8 @@ FAULTY = [
     ('```python title="not run:"\nx = 1\n```\n', "line 1: say why it is not run"),
     ("```toml\nx = 1\n```\n", "line 1: the title of a toml block"),
     ("```console\nkmirror demo\n```\n", "line 2: a console block begins with"),
+    ('```console title="exit code one"\n$ exit 1\n```\n', "line 1: an exit code is a number"),
+    ('```python title="exit code 1"\nexit(1)\n```\n', "line 1: an exit code is a number"),
     ("```output\n1\n```\n", "line 1: output follows a python block"),
     ("Text:\n\n    kmirror demo\n", "line 3: fence the code"),
 ]

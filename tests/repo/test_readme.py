@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 RUNS, TESTS = 0, 1
 
 
@@ -70,3 +72,43 @@ def test_the_readme_is_short_and_leads_to_every_page_that_a_visitor_needs(root: 
     assert len(text.splitlines()) <= 120
     names = ("index", "start", "proposal", "histories", "logs", "protocol", "sweeps", "spark", "findings", "benchmarks")
     assert [name for name in names if f"](docs/{name}.md)" not in text] == []
+
+
+def faults_of_changes(text: str) -> list[str]:
+    """Return what a merge by union leaves in the change log: a title or a line twice, a title without a line."""
+    found = []
+    for section in re.split(r"^##.*\n", text, flags=re.MULTILINE)[1:]:
+        blocks = [block.splitlines() for block in re.split(r"\n{2,}", section.strip("\n")) if block]
+        is_grouped = bool(blocks) and not blocks[0][0].startswith("- ")
+        for block in blocks:
+            titles = [line for line in block if not line.startswith(("- ", "  "))]
+            if titles != (block[:1] if is_grouped else []):
+                found.append(f"lines without a title, or more than one: {block[0]}")
+            if len(block) == len(titles):
+                found.append(f"a title without a line: {block[0]}")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    found += [f"twice: {line}" for line in dict.fromkeys(lines) if lines.count(line) > 1]
+    return found + [f"too long: {line}" for line in lines if len(line) > 130]
+
+
+def unreleased(root: Path) -> str:
+    return (root / "CHANGELOG.md").read_text("utf-8").partition("## Unreleased\n")[2]
+
+
+def test_the_change_log_shows_no_trace_of_a_merge(root: Path) -> None:
+    assert faults_of_changes(unreleased(root)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("### Changed\n\n- One.\n- Two,\n  of two lines.\n\n### Fixed\n\nLogs\n- Three.\n\nTools\n- Four.\n", []),
+        ("### Changed\n\n- One.\n- One.\n", ["twice: - One."]),
+        ("### Fixed\n\nLogs\nTools\n- One.\n", ["lines without a title, or more than one: Logs"]),
+        ("### Fixed\n\nLogs\n- One.\n\n- Two.\n", ["lines without a title, or more than one: - Two."]),
+        ("### Fixed\n\nLogs\n\nTools\n- One.\n", ["a title without a line: Logs"]),
+        ("### Changed\n\n- " + "x" * 130 + "\n", ["too long: - " + "x" * 130]),
+    ],
+)
+def test_traces_of_a_merge_are_found(text: str, expected: list[str]) -> None:
+    assert faults_of_changes(text) == expected

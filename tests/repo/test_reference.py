@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import zlib
 from pathlib import Path
 from types import FunctionType
@@ -10,7 +11,7 @@ from types import FunctionType
 import pytest
 
 import kmirror
-from manual.site import PUBLIC_MODULES, inventory, missing, public_names, undocumented
+from manual.site import PUBLIC_MODULES, build, inventory, missing, public_names, undocumented
 
 AS_DOCUMENTED_THERE = {
     "MemoryStore": "kmirror.log.store.PartitionStore",
@@ -66,6 +67,43 @@ def test_a_name_that_no_page_shows_is_reported() -> None:
     assert f"{module}.TopicPartition" in names
     assert list(missing(names, [module])) == []
     assert list(missing(names[1:], [module])) == names[:1]
+
+
+SITE = """
+[project]
+site_name = "small"
+site_dir = "build/manual"
+use_directory_urls = false
+
+[project.plugins.mkdocstrings.handlers.python]
+paths = ["."]
+"""
+SMALL = "# Page\n\nSee [the other](other.md#there).\n\n::: kmirror.kernel.ids\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", ""),
+        ("other.md", "nowhere.md", "page does not exist"),
+        ("#there", "#not-there", "anchor does not exist"),
+        ("[the other](other.md#there)", "[this][kmirror.kernel.ids.Nobody]", "unresolved autoref"),
+        ("kernel.ids", "kernel.nonsense", "Could not collect 'kmirror.kernel.nonsense'"),
+        ("::: kmirror.kernel.ids", "", "shows kmirror.kernel.ids.TopicPartition"),
+    ],
+)
+def test_a_warning_or_a_missing_name_ends_the_build(
+    before: str, after: str, expected: str, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "zensical.toml").write_text(SITE, "utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text(SMALL.replace(before, after), "utf-8")
+    (tmp_path / "docs/other.md").write_text("# Other\n\n## There\n\n::: kmirror.kernel.uuid\n", "utf-8")
+    (tmp_path / "kmirror/kernel").mkdir(parents=True)
+    for name in ("__init__.py", "kernel/__init__.py", "kernel/ids.py", "kernel/uuid.py"):
+        shutil.copy(root / "kmirror" / name, tmp_path / "kmirror" / name)
+    assert build(tmp_path, ["kmirror.kernel.ids"]) == int(bool(expected))
+    assert expected in capsys.readouterr().err
 
 
 def test_public_names_are_classes_functions_and_methods_without_an_underscore() -> None:

@@ -77,6 +77,11 @@ def test_a_session_outlasts_a_short_absence_and_a_fenced_broker_has_none() -> No
     assert [row.is_over for row in found.down] == [True, False]
 
 
+def test_a_controller_that_was_killed_has_no_session_that_lasts() -> None:
+    found = run((1_000, "b-controller", NodeKilled()), (4_000, "b-controller", NodeStarted()))
+    assert times(found.down) == [("b-controller", 1_000, 4_000)] and found.dead == []
+
+
 def test_a_node_that_stopped_leaves_nobody_waiting() -> None:
     found = run((3_000, "b-2", NodeStopped()), (4_000, "b-2", NodeStarted()))
     assert times(found.down) == [("b-2", 3_000, 4_000)] and found.dead == []

@@ -133,6 +133,17 @@ def test_a_dead_broker_s_torn_log_is_cut_as_it_would_cut_it(cluster: Cluster, tm
     [
         ({"brokers": [1, 7]}, "cluster b has no broker 7: it has 1, 2, 3"),
         ({"partitions": [TopicPartition("orders", 9)]}, "cluster b has no partition orders-9"),
+        ({"brokers": 1}, "brokers are a list of broker ids, not 1"),
+        ({"brokers": []}, "no brokers are chosen: name at least one, or leave brokers out for all"),
+        ({"partitions": []}, "no partitions are chosen: name at least one, or leave partitions out for all"),
+        (
+            {"partitions": ["orders"]},
+            "a partition is a TopicPartition, such as TopicPartition('orders', 0), not 'orders'",
+        ),
+        (
+            {"partitions": ORDERS},
+            "partitions are a list of TopicPartition, not TopicPartition(topic='orders', partition=0)",
+        ),
     ],
 )
 def test_what_is_not_there_is_named(cluster: Cluster, words: dict[str, Any], told: str) -> None:

@@ -132,6 +132,14 @@ def test_properties_that_no_line_has_are_refused(settings: dict[str, float], tex
     assert str(refused.value) == text
 
 
+def test_between_a_cluster_and_itself_lie_the_lines_of_its_nodes_one_direction_each() -> None:
+    simulation = two()
+    simulation.line("a", "a").take_down()
+    assert simulation.line("a-1", "a-2").is_down is simulation.line("a", "b").is_down is False
+    assert simulation.world.network.is_down("a-1", "a-2") and not simulation.world.network.is_down("a-1", "b-1")
+    assert [seen.fact for seen in simulation.facts(LineDown)] == [LineDown("a|a", (("a", "a"),))]
+
+
 def test_a_direction_that_is_down_already_is_not_told_again() -> None:
     simulation = two()
     there, both = simulation.line("a", "b", one_way=True), simulation.line("b", "a")

@@ -52,6 +52,8 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: s.simulation.on(ANY or "NodeKilled", print),
         "kind is a class of kmirror.sim.facts",
     ),
+    "facts by a name": (lambda s: s.simulation.facts(ANY or "NodeKilled"), "kind is a class of kmirror.sim.facts"),
+    "a line to itself": (lambda s: s.simulation.line("a-1", "a-1"), "no line lies between 'a-1' and itself"),
     "a watch of nothing": (lambda s: s.simulation.on(object, ANY), "call is a function to call, not None"),
     "a line to a number": (lambda s: s.simulation.line(s.a, ANY or 1), "a line ends at a cluster.*not at 1"),
     "a line to nowhere": (lambda s: s.simulation.line(s.a, "z"), "no cluster and no node 'z'"),
@@ -134,6 +136,8 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "ask after nobody": (lambda s: s.a.runs(9), "cluster a has no node 9"),
     "the address of nobody": (lambda s: s.a.endpoint(9), "cluster a has no node 9"),
     "look at nobody": (lambda s: s.a.broker(9), "cluster a has no node 9"),
+    "the session of nobody": (lambda s: s.a.session_ends_s(9), "cluster a has no node 9"),
+    "the session of a controller": (lambda s: s.a.session_ends_s(100), "100 is the controller of cluster a"),
     "the controller as a broker": (
         lambda s: s.a.broker(CONTROLLER_ID),
         "100 is the controller of cluster a: `controller` re",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.facts import BrokerFenced, OrderAnswered, OrderSent, StateEntered
@@ -148,6 +150,17 @@ def test_orders_that_are_under_way_at_the_same_time_are_told_apart() -> None:
         assert a.topics() == ["one", "three", "two"]
         numbers = [seen.fact.number for seen in simulation.facts(OrderAnswered)]
         assert sorted(numbers) == [seen.fact.number for seen in simulation.facts(OrderSent)] == [1, 2, 3]
+
+
+def test_an_order_that_was_refused_here_was_not_sent() -> None:
+    with Simulation(2) as simulation, Cluster(simulation, "a", brokers=1) as a:
+        number: Any = 5
+        for order in (FetchRequest(), CreateTopicsRequest(topics=[CreatableTopic(name=number)])):
+            with pytest.raises(UsageError):
+                a.begin_order(order)
+        assert simulation.facts(OrderSent) == []
+        a.create_topic(TOPIC)
+        assert [seen.fact.number for seen in simulation.facts(OrderSent)] == [1]
 
 
 def test_a_controlled_shutdown_goes_on_beside_the_run() -> None:

@@ -8,6 +8,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
+from kmirror.records.codecs import Compression
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.facts import (
     BrokerFenced,
@@ -19,10 +20,12 @@ from kmirror.sim.facts import (
     NodeKilled,
     NodeStarted,
     NodeStopped,
+    PowerLost,
     Seen,
     StateEntered,
 )
 from kmirror.sim.simulation import Simulation
+from kmirror.sim.workload import Load, LoadOptions
 from tests.sim.stage import ONE_BROKER, TOPIC, TP, WrittenLogs, pair, plain
 
 SOON = {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
@@ -153,6 +156,25 @@ def test_a_condition_is_looked_at_after_every_event_and_acted_on_once() -> None:
     began = simulation.world.now
     simulation.run_for(span_s=3)
     assert times == [began + SECOND]
+
+
+def test_a_power_cut_is_over_before_anybody_hears_of_the_kill() -> None:
+    a = cluster(brokers=2)
+    a.simulation.on(NodeKilled, lambda seen: a.restart(2))
+    a.kill(2, power_cut=True)
+    last = [(row.node, type(row.fact)) for row in a.simulation.facts(object)][-3:]
+    assert last == [("a-2", NodeKilled), ("a-2", PowerLost), ("a-2", NodeStarted)]
+
+
+def test_producers_that_die_with_their_site_are_no_nodes() -> None:
+    a = cluster(brokers=1)
+    options = LoadOptions(
+        producers=1, transactional=0, transaction_ms=0, batch_records=1, record_bytes=10, records_per_second=10,
+        compression=Compression.NONE,
+    )  # fmt: skip
+    load = Load(a, "load", [TP], a.rng.split("load"), options)
+    load.crash()
+    assert a.simulation.facts(NodeKilled) == []
 
 
 def test_an_instant_that_is_over_is_refused() -> None:

@@ -11,6 +11,7 @@ from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode
 
 PARTITIONS = 6
@@ -155,3 +156,8 @@ def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster
     cluster.restart(1)
     cluster.simulation.run_until(cluster.is_settled, within_s=60)
     assert cluster.broker(1).parts.replicas.partitions[tp].log.log_end_offset == held + 1
+
+
+def test_what_is_told_of_the_heartbeat_no_longer_leaves_it_out() -> None:
+    (row,) = (row for row in ROWS if row.name == "BrokerHeartbeat")
+    assert row.left_out == "log directories"
