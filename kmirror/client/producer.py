@@ -5,8 +5,7 @@ for every retry, so a leader recognises a duplicate. A number is never given to 
 for the producer accepts any first number, so the batches behind a failed one may have been written under theirs. After
 a failure the producer therefore bumps its epoch (KIP-360). What was under way behind the failed batch is repeated under
 its old number until the leader either acknowledges it or answers that it cannot take it; in the new epoch the partition
-begins again at 0 with what was not written. A batch that could only be written after a later one fails, so that the
-order is kept. A transaction in which a batch failed can only be aborted, and the
+begins again at 0 with what was not written. A transaction in which a batch failed can only be aborted, and the
 coordinator bumps the epoch before the next one. Batches are sent as the caller makes them, none are joined.
 """
 
@@ -43,6 +42,7 @@ TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 LOST_SEQUENCE = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 """The leader expects another number; a batch that is answered so is not in its log."""
 PASSED = "a later batch of the partition was acknowledged"
+"""Why a batch fails that could still be written: Kafka's client writes it, and so changes the order."""
 
 
 @dataclass(frozen=True, slots=True)
