@@ -220,8 +220,8 @@ class _Writer:
     def _may_send(self, tp: TopicPartition) -> bool:
         """Is `tp` known to take batches, or is there no other batch that finds out?
 
-        While a partition is read-only one batch at a time finds that out. Otherwise every batch whose turn comes would be
-        refused, counted, and take the producer to another epoch.
+        While a partition is read-only one batch at a time finds that out. Otherwise every batch whose turn comes would
+        be refused, counted, and take the producer to another epoch.
         """
         return tp in self._takes or (not self._under_way[tp] and self._again_at.get(tp, 0) <= self._world.now)
 
