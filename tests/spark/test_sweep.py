@@ -295,5 +295,5 @@ def test_ctrl_c_and_a_killed_driver_lose_no_finished_run(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     found = digests(tmp_path)
     assert len(found) == 80 and kept <= found.keys()
-    again = int(done.stdout.partition(" were there")[0].rpartition(" ")[2])
+    again = int(done.stdout.partition(" there before")[0].rpartition(" ")[2])
     assert again >= len(kept)

@@ -160,22 +160,25 @@ def test_the_cleaner_run_after_run(tmp_path: Path, log_class_path: str) -> None:
     assert all(size[0] > size[-1] for size in sizes), "each had something to drop in later runs"
 
 
-def deeds(draw: random.Random, start: int, end: int, *, clean_shutdown: bool) -> list[str]:
-    """Draw what is done to a log in one life, while retention may drop all of it.
+def deeds(draw: random.Random, start: int, ends: list[int], *, clean_shutdown: bool) -> list[str]:
+    """Draw what is done in one life to a log whose batches end at `ends`, while retention may drop all of it.
 
+    Batches are cut as wholes: a cut inside one has another log end in Kafka until the log is opened again (D47).
     It is cut only where all of it was read: of segments that it took by their indexes Kafka forgets the greatest
     timestamp when a cut takes the last row, and it keeps a table without producers when none was known.
     """
     found: list[str] = []
+    end = max([start, *ends])
     for _ in range(draw.randrange(3)):
         kind = draw.choice(["cut", "restart", "start", "start", "retain"])
         offset = draw.choice([start, end, draw.randint(start, end)])
         if kind == "restart":
             start = end = offset = draw.choice([0, end + 10, draw.randint(0, end)])
+            ends = []
         elif kind == "cut":
             if clean_shutdown:
                 continue
-            offset = draw.randint(0, end)
+            offset = draw.choice([end, *(e for e in ends if e <= end)])
             start, end = min(start, offset), offset
         start = max(start, offset) if kind == "start" else start
         found.append(kind if kind == "retain" else f"{kind} {offset}")
@@ -193,12 +196,12 @@ def test_logs_that_are_cut_and_emptied_life_after_life(tmp_path: Path, log_class
         lives = []
         for job, start in zip(jobs, starts, strict=True):
             store, is_clean = job.store.fork(), draw.random() < 0.6
-            end = max([start, *(batch.next_offset for batch in batches_of(store))])
+            ends = [batch.next_offset for batch in batches_of(store)]
             if draw.random() < 0.3:
                 for name in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
                     store.delete_file(name)
             now_ms = NOW_MS + draw.choice([0, 0, 0, 8 * DAY_MS])
-            done = tuple(deeds(draw, start, end, clean_shutdown=is_clean))
+            done = tuple(deeds(draw, start, ends, clean_shutdown=is_clean))
             lives.append(job.fork(store=store, now_ms=now_ms, log_start=start, clean_shutdown=is_clean, deeds=done))
         left = compare(lives, tmp_path / str(life), log_class_path)
         jobs, starts = lives, [int(answer.split()[0]) for answer, _ in left]

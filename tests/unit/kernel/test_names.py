@@ -28,5 +28,5 @@ def test_few() -> None:
 
 
 def test_counted() -> None:
-    assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
+    assert [counted(number, "batch") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
     assert [counted(number, "offset") for number in (0, 1, 2)] == ["0 offsets", "1 offset", "2 offsets"]

@@ -219,7 +219,7 @@ def test_more_records_than_offsets_are_refused_though_the_checksum_holds(tmp_pat
     body = bytearray(whole[layout.ATTRIBUTES_AT :])
     body[layout.LAST_OFFSET_DELTA_AT - layout.ATTRIBUTES_AT + 3] = 0
     partition(tmp_path, "t-0", {0: frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0)})
-    assert refused(tmp_path).reason == "2 records in 1 offsets"
+    assert refused(tmp_path).reason == "2 records in 1 offset"
 
 
 def test_attributes_that_a_producer_made_up_are_read_as_a_broker_does(tmp_path: Path) -> None:
