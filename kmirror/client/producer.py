@@ -1,15 +1,19 @@
 """The producer: sends each batch until it is acknowledged, refused, or `delivery.timeout.ms` is over.
 
-A batch of an idempotent producer gets its sequence number when it is first sent and keeps it for every retry, so a
-leader recognises a duplicate. A refused batch was not written: the later ones take over its numbers. If it is unknown
-at the end whether a batch was written, its numbers can be neither used nor skipped: the producer goes on in a new epoch
-(KIP-360), and a transaction must be aborted. Batches are sent as the caller makes them, none are joined.
+A batch of an idempotent producer gets its producer id, epoch and sequence number when it is first sent and keeps them
+for every retry, so a leader recognises a duplicate. A number is never given to a second batch: a leader without state
+for the producer accepts any first number, so the batches behind a failed one may have been written under theirs. After
+a failure the producer therefore bumps its epoch (KIP-360). What was under way behind the failed batch is repeated under
+its old number until the leader either acknowledges it or answers that it cannot take it; in the new epoch the partition
+begins again at 0 with what was not written. A transaction in which a batch failed can only be aborted, and the
+coordinator bumps the epoch before the next one. Batches are sent as the caller makes them, none are joined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kmirror.client.backoff import Backoff
 from kmirror.client.remote_cluster import RemoteCluster, code_of
@@ -36,7 +40,9 @@ SEQUENCES = 1 << 31
 """After the last sequence number comes 0."""
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 LOST_SEQUENCE = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-"""The leader expects another number than that of the first batch that it has not acknowledged."""
+"""The leader expects another number; a batch that is answered so is not in its log."""
+PASSED = "a later batch of the partition was acknowledged"
+"""Why a batch fails that could still be written: Kafka's client writes it, and so changes the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +74,47 @@ class Delivery:
 OnDelivery = Callable[[Instant, Delivery], None]
 
 
-@dataclass(slots=True)
+class _Identity(NamedTuple):
+    """A producer id and epoch; sequence numbers count within it."""
+
+    producer_id: int
+    epoch: int
+
+
+NO_IDENTITY = _Identity(-1, -1)
+
+
+@dataclass(slots=True, eq=False)
 class _Batch:
     tp: TopicPartition
+    position: int
+    """Its place among all batches of the partition, in the order of `send`."""
     records: Sequence[RecordData]
     on_delivery: OnDelivery
     timestamp_ms: int
     until: Instant
+    identity: _Identity = NO_IDENTITY
     sequence: int = -1
-    renumbered: bool = False
-    """Its sequence number changed while it was in flight; the answer is about the old number."""
+    """-1 if it was never sent, or if it is known that it was not written and it needs a new number."""
     attempts: int = 0
 
 
 @dataclass(slots=True)
 class _Partition:
-    """The waiting and the in-flight batches of one partition, both in the order of their sequence numbers."""
+    """The waiting batches of one partition, in the order of `send`, and those in flight."""
 
     waiting: list[_Batch] = field(default_factory=list)
     in_flight: list[_Batch] = field(default_factory=list)
-    epoch: int = -1
+    sent: int = 0
+    """How many batches the application has handed over."""
+    identity: _Identity = NO_IDENTITY
     next_sequence: int = 0
+    taken: int = -1
+    """The highest position of a batch that was acknowledged."""
+    leader: Endpoint | None = None
+    """Where the batches in flight are."""
     restarts: bool = False
-    """Sequence numbers begin at 0 again, in the next epoch, once nothing is in flight."""
+    """Sequence numbers begin at 0 again, in a new epoch, once no batch can have been written under its old number."""
     paused_until: Instant = 0
     doubtful: bool = False
     """The leader must be looked up again before anything is sent."""
@@ -149,16 +173,20 @@ class Producer:
     def send(self, now: Instant, tp: TopicPartition, records: Sequence[RecordData], on_delivery: OnDelivery) -> None:
         """Send a batch and call `on_delivery` once.
 
-        UsageError without a producer id or an open transaction, or for records that no producer sends.
+        UsageError without a producer id or an open transaction, after a fatal error, or for records that no producer
+        sends.
         """
         self.checked(tp, records)
         if self.is_idempotent and self.transactions.producer_id < 0:
             raise UsageError("an idempotent producer needs an id before it sends")
         if self.configs.transactional_id is not None and self.transactions.state is not State.IN_TRANSACTION:
             raise UsageError(f"no transaction takes a batch: the producer is {self.transactions.state.name}")
+        if self.is_idempotent and self.transactions.state is State.FATAL_ERROR:
+            raise UsageError(f"the producer has failed for good ({self.transactions.error.name}): make another one")
         until = now + self.configs.delivery_timeout_ms * MILLISECOND
-        batch = _Batch(tp, records, on_delivery, to_ms(now), until)
-        self._partitions.setdefault(tp, _Partition()).waiting.append(batch)
+        partition = self._partitions.setdefault(tp, _Partition())
+        partition.waiting.append(_Batch(tp, partition.sent, records, on_delivery, to_ms(now), until))
+        partition.sent += 1
         if self.configs.transactional_id is None or tp in self.transactions.added:
             self._send_all(now)
             return
@@ -190,7 +218,7 @@ class Producer:
         return records
 
     def _drop(self, now: Instant, tp: TopicPartition, error: ErrorCode) -> None:
-        """End the waiting batches of a partition that were never sent, with `error`."""
+        """End the waiting batches of a partition that cannot have been written, with `error`."""
         partition = self._partitions[tp]
         unsent = [batch for batch in partition.waiting if batch.sequence < 0]
         partition.waiting = [batch for batch in partition.waiting if batch.sequence >= 0]
@@ -255,7 +283,10 @@ class Producer:
             endpoint = self._leader(tp, partition)
             if endpoint is None:
                 self._refresh(now)
+            elif partition.in_flight and partition.leader != endpoint:
+                continue  # The next leader must not take what comes later before the former has answered.
             elif self._requests.get(endpoint, 0) < self.configs.max_in_flight_requests_per_connection:
+                partition.leader = endpoint
                 by_leader.setdefault(endpoint, []).append(self._take(partition))
         for endpoint, batches in by_leader.items():
             self._send(now, endpoint, batches)
@@ -266,23 +297,33 @@ class Producer:
             return False
         if self.configs.transactional_id is not None and tp not in self.transactions.added:
             return False
-        # A retry must be answered before anything else is sent; without sequence numbers there is one batch in flight.
-        again = partition.waiting[0].attempts > 0 or partition.restarts
-        return not partition.in_flight or (self.is_idempotent and not again)
+        if not partition.in_flight:
+            return not partition.restarts or self._next(partition).sequence >= 0 or partition.identity != self._identity
+        # A retry must be answered before anything else is sent, and so must all of one epoch before the next begins.
+        # Without sequence numbers there is one batch in flight.
+        is_retry = partition.waiting[0].attempts > 0 or partition.restarts
+        return self.is_idempotent and not is_retry and partition.identity == self._identity
+
+    @property
+    def _identity(self) -> _Identity:
+        """Return the producer id and epoch of batches that get their number now."""
+        return _Identity(self.transactions.producer_id, self.transactions.epoch)
+
+    def _next(self, partition: _Partition) -> _Batch:
+        """Return the waiting batch to send next: before a restart, first those that may have been written."""
+        if partition.restarts:
+            return next((batch for batch in partition.waiting if batch.sequence >= 0), partition.waiting[0])
+        return partition.waiting[0]
 
     def _take(self, partition: _Partition) -> _Batch:
         """Return the next batch with its sequence number; it counts as in flight."""
-        if self.is_idempotent:
-            epoch = self.transactions.epoch
-            is_first_try = partition.waiting[0].sequence < 0
-            if partition.restarts or (partition.epoch != epoch and not partition.in_flight and is_first_try):
-                partition.restarts = False
-                partition.epoch, partition.next_sequence = epoch, 0
-                for batch in partition.waiting:
-                    batch.sequence = -1
-        batch = partition.waiting.pop(0)
+        batch = self._next(partition)
+        partition.waiting.remove(batch)
         if self.is_idempotent and batch.sequence < 0:
-            batch.sequence = partition.next_sequence
+            if partition.identity != self._identity:
+                assert not partition.in_flight, f"{batch.tp}: batches of {partition.identity} are in flight"
+                partition.identity, partition.next_sequence, partition.restarts = self._identity, 0, False
+            batch.identity, batch.sequence = partition.identity, partition.next_sequence
             partition.next_sequence = (batch.sequence + len(batch.records)) % SEQUENCES
         partition.in_flight.append(batch)
         return batch
@@ -317,20 +358,19 @@ class Producer:
                     name = topic.name or names.get(topic.topic_id, "")
                     rows.update({TopicPartition(name, row.index): row for row in topic.partition_responses})
             for batch in batches:
+                # Not all at once: the callback of one batch may send, and must find the others still in flight.
                 self._partitions[batch.tp].in_flight.remove(batch)
-            for batch in batches:
                 self._on_row(later, batch, rows.get(batch.tp))
             self._send_all(later)
 
         self.cluster.send(now, endpoint, "produce", request, on_reply, version_max=version_max)
 
     def _encode(self, batch: _Batch) -> bytes:
-        has_id = self.is_idempotent
         return build_batch(
             batch.records,
             compression=self.configs.compression,
-            producer_id=self.transactions.producer_id if has_id else -1,
-            producer_epoch=self._partitions[batch.tp].epoch if has_id else -1,
+            producer_id=batch.identity.producer_id,
+            producer_epoch=batch.identity.epoch,
             base_sequence=batch.sequence,
             is_transactional=self.configs.transactional_id is not None,
             timestamp_ms=batch.timestamp_ms,
@@ -342,22 +382,46 @@ class Producer:
         partition = self._partitions[batch.tp]
         error = ErrorCode.NETWORK_EXCEPTION if row is None else code_of(row.error_code)
         if error in TAKEN and row is not None:
+            partition.taken = max(partition.taken, batch.position)
+            # Those that wait for a new number would now be written after it.
+            passed = [other for other in partition.waiting if other.sequence < 0 and other.position < batch.position]
+            partition.waiting = [other for other in partition.waiting if other not in passed]
             batch.on_delivery(now, Delivery(ErrorCode.NONE, row.base_offset))
+            for other in passed:
+                self._fail(now, other, Delivery(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message=PASSED))
             return
-        has_earlier = any(_is_before(other, batch) for other in (*partition.in_flight, *partition.waiting))
-        has_earlier, batch.renumbered = has_earlier or batch.renumbered or partition.restarts, False
-        if error.retriable or (error in LOST_SEQUENCE and has_earlier):
-            self._retry(now, batch, row)
-        elif error in LOST_SEQUENCE and self.configs.transactional_id is None and self.is_idempotent:
-            self._restart(now, partition)
+        if error in LOST_SEQUENCE and batch.sequence >= 0:
+            self._on_lost_sequence(now, batch, row, error)
+        elif error.retriable:
             self._retry(now, batch, row)
         else:
             message = "" if row is None else row.error_message or ""
-            self._fail(now, batch, Delivery(error, message=message), is_written=error in LOST_SEQUENCE)
+            self._fail(now, batch, Delivery(error, message=message))
+
+    def _on_lost_sequence(
+        self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None, error: ErrorCode
+    ) -> None:
+        """Send a batch again that the leader cannot take under its number: after an earlier one, or in a new epoch."""
+        partition = self._partitions[batch.tp]
+        others = (*partition.in_flight, *partition.waiting)
+        has_earlier = any(other.sequence >= 0 and other.position < batch.position for other in others)
+        if self.configs.transactional_id is None and (partition.restarts or not has_earlier):
+            batch.sequence = -1
+            self._restart(now, partition)
+            if batch.position < partition.taken:
+                self._fail(now, batch, Delivery(error, message=PASSED))
+            else:
+                self._retry(now, batch, row)
+        elif has_earlier:
+            self._retry(now, batch, row)
+        else:
+            is_second = self.transactions.state is State.ABORTABLE_ERROR
+            message = "" if row is None else row.error_message or ""
+            self._fail(now, batch, Delivery(ErrorCode.TRANSACTION_ABORTABLE if is_second else error, message=message))
 
     def _retry(self, now: Instant, batch: _Batch, row: PartitionProduceResponse | None) -> None:
         partition = self._partitions[batch.tp]
-        place = sum(1 for other in partition.waiting if _is_before(other, batch))
+        place = sum(1 for other in partition.waiting if other.position < batch.position)
         partition.waiting.insert(place, batch)
         partition.paused_until = now + self._backoff.pause_ms(batch.attempts) * MILLISECOND
         batch.attempts += 1
@@ -368,39 +432,44 @@ class Producer:
             self._refresh(now)
 
     def _expire(self, now: Instant) -> None:
-        """Fail waiting batches whose `delivery.timeout.ms` is over; one that was sent before may have been written."""
+        """Fail waiting batches whose `delivery.timeout.ms` is over."""
         for partition in list(self._partitions.values()):
-            for batch in [batch for batch in partition.waiting if batch.until <= now]:
+            # A callback may send, and so come here again: each batch is looked for when it is its turn.
+            while (batch := next((one for one in partition.waiting if one.until <= now), None)) is not None:
                 partition.waiting.remove(batch)
-                delivery = Delivery(ErrorCode.REQUEST_TIMED_OUT)
-                self._fail(now, batch, delivery, is_written=batch.attempts > 0)
+                self._fail(now, batch, Delivery(ErrorCode.REQUEST_TIMED_OUT))
 
-    def _fail(self, now: Instant, batch: _Batch, delivery: Delivery, *, is_written: bool) -> None:
-        """Fail a batch; unless it may have been written (`is_written`), the later batches take over its numbers."""
-        partition = self._partitions[batch.tp]
+    def _fail(self, now: Instant, batch: _Batch, delivery: Delivery) -> None:
+        """Fail a batch; once it has been sent, its number leaves a gap that only a new epoch closes."""
         if self.configs.transactional_id is not None:
-            self.transactions.fail_transaction(delivery.error, needs_new_epoch=is_written)
-        if is_written and self.configs.transactional_id is None:
-            self._restart(now, partition)
-        elif not is_written and batch.sequence >= 0:
-            count = len(batch.records)
-            partition.next_sequence = (partition.next_sequence - count) % SEQUENCES
-            for other in (*partition.in_flight, *partition.waiting):
-                if _is_before(batch, other):
-                    other.sequence = (other.sequence - count) % SEQUENCES
-                    other.renumbered = other in partition.in_flight
+            self.transactions.fail_transaction(delivery.error, needs_new_epoch=batch.sequence >= 0)
+        elif batch.sequence >= 0:
+            self._restart(now, self._partitions[batch.tp])
         batch.on_delivery(now, delivery)
 
     def _restart(self, now: Instant, partition: _Partition) -> None:
-        """Begin the partition's sequence numbers at 0 again, in the next epoch."""
-        if not self.is_idempotent or partition.restarts:
+        """Make the partition's sequence numbers begin at 0 again, in a new epoch."""
+        if partition.restarts:
             return
         partition.restarts = True
-        if partition.epoch == self.transactions.epoch:
-            if self.transactions.epoch < EPOCH_MAX:
-                self.transactions.epoch += 1
-            else:
-                self.transactions.init(now, lambda later, _: self._send_all(later))
+        if partition.identity != self._identity:
+            return  # Another partition has bumped the epoch already.
+        if self.transactions.epoch < EPOCH_MAX:
+            self.transactions.epoch += 1
+        elif self.transactions.state is State.READY:
+            self.transactions.init(now, self._on_new_id)
+
+    def _on_new_id(self, now: Instant, error: ErrorCode) -> None:
+        """Go on with the new producer id that follows the last epoch; ask again if nobody answered in time.
+
+        If the id is refused, the batches that need it fail.
+        """
+        if error is ErrorCode.REQUEST_TIMED_OUT:
+            self.transactions.init(now, self._on_new_id)
+        elif error:
+            for tp in [tp for tp, partition in self._partitions.items() if partition.restarts]:
+                self._drop(now, tp, error)
+        self._send_all(now)
 
     # -- leaders ------------------------------------------------------------------------------
 
@@ -421,10 +490,3 @@ class Producer:
             if error and not error.retriable:
                 self._drop(now, tp, error)
         self._send_all(now)
-
-
-def _is_before(one: _Batch, other: _Batch) -> bool:
-    """Return whether `one` has the earlier sequence number; numbers wrap, so the shorter distance counts."""
-    if one.sequence < 0 or other.sequence < 0:
-        return one.sequence >= 0 > other.sequence
-    return 0 < (other.sequence - one.sequence) % SEQUENCES < SEQUENCES // 2

@@ -197,10 +197,14 @@ class TransactionManager:
         self._ask(now, request, _end_error, done)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
-        """Take over that a batch failed: the transaction can only be aborted, and the producer may need a new epoch."""
+        """Take over that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
+
+        The first error stays the transaction's error, unless a later one says that the producer is fenced.
+        """
         self._needs_new_epoch = self._needs_new_epoch or needs_new_epoch
         if error is ErrorCode.PRODUCER_FENCED or self.state in PREDECESSORS[State.ABORTABLE_ERROR]:
-            self.error = error
+            if error is ErrorCode.PRODUCER_FENCED or self.state is not State.ABORTABLE_ERROR:
+                self.error = error
             self.enter(State.FATAL_ERROR if error is ErrorCode.PRODUCER_FENCED else State.ABORTABLE_ERROR)
 
     def _lose(self, error: ErrorCode) -> None:

@@ -220,8 +220,8 @@ class _Writer:
     def _may_send(self, tp: TopicPartition) -> bool:
         """Is `tp` known to take batches, or is there no other batch that finds out?
 
-        Were several under way and the first refused, its sequence number would go to the next one, which the leader may
-        have taken under its own; what got that number later would pass for a duplicate.
+        While a partition is read-only one batch at a time finds that out. Otherwise every batch whose turn comes would
+        be refused, counted, and take the producer to another epoch.
         """
         return tp in self._takes or (not self._under_way[tp] and self._again_at.get(tp, 0) <= self._world.now)
 

@@ -201,18 +201,17 @@ def test_a_leader_that_names_the_next_one_is_believed() -> None:
     assert stage.batches() == [(TP, "a", 0, 0)] and stage.script.look()[0].peer == TWO
 
 
-def test_a_refused_batch_gives_its_numbers_to_those_behind_it() -> None:
+def test_the_numbers_of_a_refused_batch_are_never_given_to_another() -> None:
     stage = Stage()
     stage.send("a", records=3)
     stage.send("b")
     stage.answer(ErrorCode.MESSAGE_TOO_LARGE)
     assert stage.delivered == [("a", ErrorCode.MESSAGE_TOO_LARGE, -1)]
+    stage.send("c")
+    assert stage.batches() == [(TP, "b", 0, 3)], "what is later waits for the new epoch"
     stage.answer(OUT_OF_ORDER)
     stage.wait()
-    assert stage.batches() == [(TP, "b", 0, 0)]
-    stage.answer()
-    stage.send("c")
-    assert stage.batches() == [(TP, "c", 0, 1)]
+    assert stage.batches() == [(TP, "b", 1, 0), (TP, "c", 1, 1)]
 
 
 @pytest.mark.parametrize("error", [OUT_OF_ORDER, ErrorCode.UNKNOWN_PRODUCER_ID])

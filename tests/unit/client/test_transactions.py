@@ -27,6 +27,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.protocol.message import Message
+from kmirror.records.batch import Batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TP, TWO, Script, metadata
@@ -225,6 +226,26 @@ def test_after_a_batch_that_nobody_knows_of_an_abort_takes_the_next_epoch() -> N
     assert isinstance(bump, InitProducerIdRequest) and (bump.producer_id, bump.producer_epoch) == (7, 3)
     stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=4))
     assert (stage.told(), stage.state, stage.producer.transactions.epoch) == ([NONE], State.READY, 4)
+
+
+def test_a_transaction_with_a_refused_batch_is_over_for_those_behind_it_and_the_next_one_has_a_new_epoch() -> None:
+    stage = Stage()
+    stage.begin()
+    stage.send()
+    stage.answer(produced(ErrorCode.MESSAGE_TOO_LARGE))
+    stage.answer(produced(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    assert stage.delivered == [ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.TRANSACTION_ABORTABLE]
+    stage.end(commit=True)
+    assert stage.told() == [ErrorCode.MESSAGE_TOO_LARGE], "the first error, which explains the others"
+    stage.end(commit=False)
+    stage.answer(EndTxnResponse())
+    assert isinstance(stage.asked(), InitProducerIdRequest)
+    stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=4))
+    stage.begin()
+    request = stage.asked()
+    assert isinstance(request, ProduceRequest)
+    batch = Batch(bytes(request.topic_data[0].partition_data[0].records or b""))
+    assert (batch.producer_epoch, batch.base_sequence) == (4, 0)
 
 
 def test_an_abort_gives_up_what_was_never_sent() -> None:

@@ -99,7 +99,7 @@ def test_what_dies_with_the_site_leaves_its_transaction_open() -> None:
 
 @pytest.mark.parametrize("transactional", [0, 2])
 def test_nothing_acknowledged_is_missing_where_writes_are_refused_for_a_while(transactional: int) -> None:
-    """Batches sent behind one that is refused would be taken, and what gets their numbers later be a duplicate."""
+    """The leader knows nothing of the producers when it begins to take batches, and takes any first sequence number."""
     a = cluster(5)
     b = Cluster(a.simulation, "b", brokers=1, configs={"transaction.state.log.num.partitions": "1"})
     b.start()
