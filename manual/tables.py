@@ -159,7 +159,6 @@ def _commands() -> str:
         command = top.get_command(click.Context(top), row.name)
         assert command is not None
         context = click.Context(command, info_name=f"kmirror {row.name}", terminal_width=HELP_WIDTH)
-        context.help_option_names = ["-h", "--help"]
         parts.append(f"## {row.name}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.protocol.gen.registry import KAFKA_RELEASE
 from kmirror.protocol.registry import Api, all_apis
@@ -16,7 +17,7 @@ ROLES: Final = ("broker", "controller")
 HEADINGS: Final = ("KEY", "NAME", "KAFKA", "KIP-1279", "FLEXIBLE", "BROKER", "CONTROLLER")
 
 
-@click.command("apis")
+@click.command("apis", context_settings=CONTEXT)
 @click.argument("words", nargs=-1, metavar="[NAME]...")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line an API.")
 def command(words: tuple[str, ...], output: str) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 
 from kmirror.cli.chosen_partitions import choose_partitions
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import Output
 from kmirror.cli.record_json import json_line, payload, utc_or_none
 from kmirror.errors import UsageError
@@ -31,7 +32,7 @@ DEFAULT_FORMAT: Final = r"%s\n"
 Render = Callable[[Record], bytes]
 
 
-@click.command("cat")
+@click.command("cat", context_settings=CONTEXT)
 @click.argument(
     "directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, readable=False)
 )

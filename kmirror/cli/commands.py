@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+CONTEXT: Final[Mapping[str, Any]] = {"help_option_names": ["-h", "--help"]}
+"""What every command hands to click; click keeps the first names for help that it is asked with."""
 
 
 class CommandRow(NamedTuple):

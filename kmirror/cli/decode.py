@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.decoded_parts import Part, conclude
 from kmirror.cli.decoded_records import OpenedRecords
 from kmirror.errors import ProtocolError, UsageError
@@ -22,7 +23,7 @@ from kmirror.protocol.registry import Api, by_api_name, by_key, by_name
 from kmirror.protocol.structs import Policy, Struct, check_version
 
 
-@click.command("decode")
+@click.command("decode", context_settings=CONTEXT)
 @click.argument("source", metavar="HEX|FILE|-")
 @click.option("--request", "is_request", is_flag=True, help="A request with its header, which names API and version.")
 @click.option("--response", "is_response", is_flag=True, help="A response with its header; say --api and --version.")

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table, that_fits
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
@@ -188,7 +189,7 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
         raise UsageError(f"{error}; {REMEDY}") from None
 
 
-@click.command("demo")
+@click.command("demo", context_settings=CONTEXT)
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
 @click.option(
     "--data",

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from kmirror.cli.byte_progress import byte_progress
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import Output
 from kmirror.cli.refusing import refusing
 from kmirror.errors import KmirrorError
@@ -26,7 +27,7 @@ from kmirror.logdir.compare.partitions import CompareOptions, compare
 from kmirror.logdir.compare.results import ComparisonResult, Difference, PartitionResult
 
 
-@click.command("diff")
+@click.command("diff", context_settings=CONTEXT)
 @click.argument("left", metavar="LEFT", type=click.Path(path_type=Path, readable=False))
 @click.argument("right", metavar="RIGHT", type=click.Path(path_type=Path, readable=False))
 @click.option("--until-lso", is_flag=True, help="Compare up to the last stable offset of LEFT alone.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.logdir.dissect.core import DissectedRow, with_paths
@@ -20,7 +21,7 @@ from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 _BYTES_SHOWN_MAX = 24
 
 
-@click.command("dissect")
+@click.command("dissect", context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--as",

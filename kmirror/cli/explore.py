@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.kernel.names import counted
 from kmirror.sim.explorer.model import Model
 from kmirror.sim.explorer.rules import NAMED, WITHOUT, rules_named
@@ -21,7 +22,7 @@ STATES_MAX = 20_000_000
 """What is searched by default; a state costs some 200 bytes."""
 
 
-@click.command("explore")
+@click.command("explore", context_settings=CONTEXT)
 @click.option(
     "--scope",
     "scope_name",

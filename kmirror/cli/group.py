@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from kmirror import __version__
-from kmirror.cli.commands import CommandRow
+from kmirror.cli.commands import CONTEXT, CommandRow
 from kmirror.cli.output import guarded_stdout
 
 
@@ -52,7 +52,7 @@ def build(rows: Sequence[CommandRow]) -> click.Group:
         name="kmirror",
         rows=rows,
         help="Kafka's Cluster Mirroring (KIP-1279): run it, break it, measure it.",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=CONTEXT,
         no_args_is_help=True,
     )
     version = click.version_option(__version__, prog_name="kmirror", message="%(prog)s %(version)s")

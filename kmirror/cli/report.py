@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.errors import UsageError
 from kmirror.kernel.names import counted
 
 
-@click.command("report")
+@click.command("report", context_settings=CONTEXT)
 @click.argument("results", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "-o", "--output", required=True, metavar="FILE|json|csv",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.refusing import refusing
 from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
 from kmirror.cli.sim_spark import on_spark
@@ -32,7 +33,7 @@ def profiles() -> dict[str, str]:
     return {name: row.doc for name, row in PROFILES.items()}
 
 
-@click.command("sim")
+@click.command("sim", context_settings=CONTEXT)
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), help="Names the history.  [default: 0]")
 @click.option("--seeds", type=click.IntRange(min=1), default=1, metavar="M", help="Run M histories, from --seed on.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="In so many processes.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.refusing import refusing
 from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import KmirrorError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SHOWN_MAX = 50
 
 
-@click.command("spark-verify")
+@click.command("spark-verify", context_settings=CONTEXT)
 @click.argument("source")
 @click.argument("destination")
 @click.option("--logical", is_flag=True, help="Where batches differ compare the records, whatever their offsets.")

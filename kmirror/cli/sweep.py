@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.screen import make_console, tables_that_fit
 from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 GOES_ON = "the same command goes on from there"
 
 
-@click.command("sweep")
+@click.command("sweep", context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("-o", "--output", metavar="DIR", help="Where the results go: a path or URI; FILE.results by default.")
 @click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import click
 
+from kmirror.cli.commands import CONTEXT
 from kmirror.cli.verify_folder import OUTPUTS, verify_folder
 
 
-@click.command("verify")
+@click.command("verify", context_settings=CONTEXT)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, readable=False))
 @click.option("--deep", is_flag=True, help="Inflate every batch and check the lengths of its records too.")
 @click.option(
