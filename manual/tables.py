@@ -158,7 +158,8 @@ def _commands() -> str:
     for row in COMMANDS:
         command = top.get_command(click.Context(top), row.name)
         assert command is not None
-        context = click.Context(command, info_name=f"kmirror {row.name}", terminal_width=HELP_WIDTH)
+        settings = {**command.context_settings, "terminal_width": HELP_WIDTH}
+        context = click.Context(command, info_name=f"kmirror {row.name}", **settings)
         parts.append(f"## {row.name}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)
 
