@@ -85,6 +85,7 @@ class Experiment:
         self._mirrored: list[TopicPartition] = []
         self._states: dict[tuple[str, TopicPartition], tuple[MirrorState, Instant]] = {}
         self.partitions = [TopicPartition(TOPIC, number) for number in range(options.partitions)]
+        self._is_site_down = False
         self.simulation.on(LogCut, lambda seen: self._cuts.append((seen.node, seen.fact)))
         self.simulation.on(StateEntered, lambda seen: self._follow(seen.cluster, seen.fact))
 
@@ -130,6 +131,7 @@ class Experiment:
         figures.undecided_at_failure = sum(p.log.high_watermark - p.log.last_stable_offset for p in leaders)
         self._line.take_down()
         if options.failure == "site":
+            self._is_site_down = True
             self._before.crash()
             for broker_id in self.a.living():
                 self.a.kill(broker_id)
@@ -161,6 +163,7 @@ class Experiment:
 
     def _fail_back(self) -> None:
         world, figures, load, after = self.simulation.world, self.figures, self._before, self._after
+        self._is_site_down = False
         for broker_id in self.a.broker_ids:
             if not self.a.runs(broker_id):
                 self.a.restart(broker_id)
@@ -329,7 +332,12 @@ class Experiment:
             down = self._rng.between(world.now, fails_at)
             world.at(down, lambda c=cluster, v=victim: c.kill(v) if c.runs(v) else None)  # type: ignore[misc]
             up = down + DOWN_MS * MILLISECOND
-            world.at(up, lambda c=cluster, v=victim: None if c.runs(v) else c.restart(v))  # type: ignore[misc]
+            world.at(up, lambda c=cluster, v=victim: self._start_again(c, v))  # type: ignore[misc]
+
+    def _start_again(self, cluster: Cluster, broker_id: int) -> None:
+        # Nobody starts a broker at a site that is down; with the failback all of them start.
+        if not cluster.runs(broker_id) and not (cluster is self.a and self._is_site_down):
+            cluster.restart(broker_id)
 
     def _log(self, cluster: Cluster, tp: TopicPartition) -> PartitionLog:
         if cluster.leader(tp) is None:

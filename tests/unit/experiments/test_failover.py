@@ -19,6 +19,7 @@ from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import Note
 from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
+from kmirror.sim.facts import LineDown, NodeStarted
 from kmirror.sim.network import Network, NetworkOptions
 
 QUICK = {"failure_ms": 1500, "detect_ms": 300, "after_ms": 300, "refresh_ms": 100}
@@ -33,6 +34,19 @@ def test_the_same_options_are_the_same_run_and_another_seed_is_not() -> None:
     again = outcome(seed=3, loss_ppm=5000, reorder_ppm=50_000)
     assert first == again
     assert outcome(seed=4).digest != outcome(seed=3).digest
+
+
+def test_no_broker_starts_at_a_site_that_is_down() -> None:
+    options = ExperimentOptions(
+        **{**QUICK, "failure": "site", "fault": "source_broker", "brokers": 2, "after_ms": 16_000}
+    )
+    experiment = failover.Experiment(options)
+    assert experiment.run().broken == []
+    [down] = experiment.simulation.facts(LineDown)
+    started = [
+        seen for seen in experiment.simulation.facts(NodeStarted) if seen.cluster == "a" and seen.at_ms > down.at_ms
+    ]
+    assert len(started) == 2 and len({seen.at_ms for seen in started}) == 1, "both with the failback"
 
 
 def test_no_rule_is_broken_and_the_figures_add_up() -> None:
