@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
-from kmirror.errors import KmirrorError, UsageError
+from kmirror.errors import KmirrorError, SimulationFailure, UsageError
 from kmirror.kernel.arguments import seconds
 from kmirror.kernel.clock import SECOND
 from kmirror.sim.world import World
@@ -81,9 +81,9 @@ class Pending(Generic[T]):
                 within_us=round(within_s * SECOND),
                 what=lambda: f"{self._what}, which waits for {self.waits_for}",
             )
-        finally:
-            if not self.is_done:
-                self.cancel()
+        except SimulationFailure:
+            self.cancel()
+            raise
         if self._error is not None:
             raise self._error
         return self._result[0]

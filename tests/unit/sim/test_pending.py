@@ -49,6 +49,17 @@ def test_a_topic_is_created_while_the_run_goes_on() -> None:
         assert repr(pending) == "<Pending topic orders in a: done>"
 
 
+def test_a_wait_where_none_is_possible_is_refused_and_the_order_goes_on() -> None:
+    with Simulation(1) as simulation, Cluster(simulation, "a") as a:
+        pending = a.begin_create_topic(TOPIC)
+        simulation.at(simulation.elapsed_s, lambda: pending.result())
+        with pytest.raises(UsageError):
+            simulation.run_for(span_s=1)
+        assert not pending.is_done
+        pending.result()
+        assert a.topics() == [TOPIC]
+
+
 def test_what_was_refused_is_told_when_it_is_looked_at() -> None:
     with Simulation(1) as simulation, Cluster(simulation, "a") as a:
         a.create_topic(TOPIC)
