@@ -41,5 +41,5 @@ class TuplesReader(DataSourceReader):
                     yield (
                         record.key, record.value, segment.tp.topic, segment.tp.partition, record.offset,
                         datetime.fromtimestamp(record.timestamp / 1000, UTC), int(record.timestamp_type), None,
-                        record.leader_epoch, batch.producer_id, False, batch.base_offset,
+                        record.leader_epoch, batch.producer_id, False, batch.base_offset, str(segment.path),
                     )  # fmt: skip
