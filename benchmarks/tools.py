@@ -163,7 +163,7 @@ def against_kafka(
         folder = partition(shape, GIB)
         mine, other = kmirror("verify", *ours, str(folder)), dump_log(folder, *theirs)
         with one_core():
-            found = re.search(r"no fault in 1 partitions, \d+ segments, (\d+) batches", output(mine))
+            found = re.search(r"no fault in 1 partition, \d+ segments?, (\d+) batches", output(mine))
             assert found, "verify finds nothing wrong"
             assert output(other).count(" isvalid: true") == int(found[1]), "Kafka sees the same batches"
             return in_turns(mine, other, rounds(pairs))
