@@ -12,6 +12,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
@@ -34,14 +35,19 @@ class PartitionDriver:
         self._context = context
         self._writer = StateWriter(context, self.look_at, self.stop_fetching)
         lineage_check = LineageCheck(context, self._writer, self.look_at, self.stop_fetching)
-        self.fetchers = MirrorFetchers(context, self._writer, lineage_check)
+        self._bumps = EpochBumps(context)
+        self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
         self._preparing = Preparing(context, self._writer, lineage_check, self.look_at)
-        self._stopping = Stopping(context, self._writer, self.look_at)
+        self._stopping = Stopping(context, self._writer, self._bumps, self.look_at)
         self._state_loader = StateLoader(context, self._writer)
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
         """Take a partition off its fetcher."""
         self.fetchers.remove(mp)
+
+    def settle(self, now: Instant) -> bool:
+        """Send what the partitions' steps have collected; return whether there was anything."""
+        return self._bumps.settle(now)
 
     def look_at_all(self, now: Instant) -> None:
         """Look at every partition."""
