@@ -83,7 +83,7 @@ def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     The partition is busy until `Inquiry.resumes`.
     """
     source = context.sources.get(mp.assignment.mirror)
-    leader = None if source is None else source.leaders.get(mp.tp)
+    leader = None if source is None else source.leader(mp.tp)
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
         mp.reason = "the source's leader is not known"
