@@ -56,7 +56,10 @@ class Inquiry:
             return f"the source does not tell who wrote the log: {code_of(row.error_code).name}"
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
-        mp.source_lineage, mp.source_lineage_epoch = described.stretches(row), row.leader_epoch
+        stretches = described.stretches(row)
+        if stretches is None:
+            return "the source names a writer of the log without its cluster id"
+        mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
         self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 

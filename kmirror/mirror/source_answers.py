@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.lineage import Stretches, stretches_from
+from kmirror.mirror.lineage import Stretch, Stretches
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -20,6 +20,8 @@ class Described:
         """Error code of our mirror's row; UNKNOWN_MIRROR is an answer and not an error."""
         self._details: dict[tuple[str, int], PartitionDetail] = {}
         self._lineages = {(t.topic_name, row.partition_index): row for t in reply.lineages for row in t.partitions}
+        self._cluster_ids = reply.cluster_ids
+        self._shared: dict[tuple[tuple[int, int], ...], Stretches] = {}
         for described in reply.mirrors:
             if described.mirror_name != mirror or described.error_code == ErrorCode.UNKNOWN_MIRROR:
                 continue
@@ -45,9 +47,17 @@ class Described:
         """Return the row that tells who wrote a partition's log, or None."""
         return self._lineages.get(tp)
 
-    def stretches(self, row: PartitionLineage) -> Stretches:
-        """Return who wrote a log, as a row of this answer tells it."""
-        return stretches_from(row.stretches)
+    def stretches(self, row: PartitionLineage) -> Stretches | None:
+        """Return who wrote a log, as a row of this answer tells it; None if it names a cluster that is not told."""
+        key = tuple((stretch.first_epoch, stretch.cluster) for stretch in row.stretches)
+        if any(not 0 <= cluster < len(self._cluster_ids) for _, cluster in key):
+            return None
+        # Most logs of a source have the same lineage: they share one tuple.
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = tuple(sorted(Stretch(epoch, self._cluster_ids[cluster]) for epoch, cluster in key))
+            self._shared[key] = shared
+        return shared
 
 
 class Listed:

@@ -157,7 +157,7 @@ def _describe(inquiries: Sequence[Inquiry]) -> Message:
         topic, partition = inquiry.mp.tp
         topics.setdefault(topic, LineageTopic(topic_name=topic)).partitions.append(partition)
     mirror = inquiries[0].mp.assignment.mirror
-    return DescribeMirrorsRequest(mirror_names=[mirror], lineages=list(topics.values()))
+    return DescribeMirrorsRequest(mirror_names=[mirror], lineages=list(topics.values()), named_only=True)
 
 
 def _read_described(reply: Message, inquiry: Inquiry) -> Described | None:
