@@ -17,6 +17,7 @@ from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.source_lineage import LineageCheck
+from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
@@ -34,10 +35,11 @@ class PartitionDriver:
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._writer = StateWriter(context, self.look_at, self.stop_fetching)
-        lineage_check = LineageCheck(context, self._writer, self.look_at, self.stop_fetching)
+        self._questions = SourceQuestions(context, self.look_at)
+        lineage_check = LineageCheck(context, self._writer, self._questions, self.look_at, self.stop_fetching)
         self._bumps = EpochBumps(context)
         self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
-        self._preparing = Preparing(context, self._writer, lineage_check, self.look_at)
+        self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_at)
         self._stopping = Stopping(context, self._writer, self._bumps, self.look_at)
         self._state_loader = StateLoader(context, self._writer)
 
@@ -47,7 +49,7 @@ class PartitionDriver:
 
     def settle(self, now: Instant) -> bool:
         """Send what the partitions' steps have collected; return whether there was anything."""
-        return self._bumps.settle(now)
+        return any([self._questions.settle(now), self._bumps.settle(now)])
 
     def look_at_all(self, now: Instant) -> None:
         """Look at every partition."""
