@@ -47,7 +47,9 @@ class PartitionDriver:
 
     def settle(self, now: Instant) -> bool:
         """Send what the partitions' steps have collected; return whether there was anything."""
-        return self._bumps.settle(now)
+        context = self._context
+        worked = [self._bumps.settle(now), context.states.settle(now), context.coordinator.runtime.settle(now)]
+        return any(worked)
 
     def look_at_all(self, now: Instant) -> None:
         """Look at every partition."""
