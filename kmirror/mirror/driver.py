@@ -7,6 +7,8 @@ a lost answer, a new leader, or a restart costs a repetition and nothing else.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -29,6 +31,12 @@ ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
+class Settles(Protocol):
+    """Collects during an event what it does for many partitions at once."""
+
+    def settle(self, now: Instant) -> bool: ...
+
+
 class PartitionDriver:
     """Moves one broker's partitions along, and holds the parts that do the steps."""
 
@@ -49,7 +57,10 @@ class PartitionDriver:
 
     def settle(self, now: Instant) -> bool:
         """Send what the partitions' steps have collected; return whether there was anything."""
-        return any([self._questions.settle(now), self._bumps.settle(now)])
+        states, shards = self._context.states, self._context.coordinator.runtime
+        parts: tuple[Settles, ...] = (self._questions, self._bumps, states, shards)
+        worked = [part.settle(now) for part in parts]
+        return any(worked)
 
     def look_at_all(self, now: Instant) -> None:
         """Look at every partition."""
