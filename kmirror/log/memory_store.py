@@ -31,7 +31,7 @@ class _SegmentBuffer:
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
         need = self.size + extra
-        capacity = max(_INITIAL_BYTES, need, min(2 * self.size, self.size + (64 << 20)))
+        capacity = max(_INITIAL_BYTES, need + min(self.size // 2, 64 << 20))
         grown = memoryview(allocate(capacity))
         grown[: self.size] = self.buffer[: self.size]
         self.buffer = grown
