@@ -61,7 +61,7 @@ class MirrorFetchers:
         source = self._context.sources.get(mp.assignment.mirror)
         if source is None:
             return
-        leader = source.leaders.get(mp.tp)
+        leader = source.leader(mp.tp)
         endpoint = source.leader_endpoint(mp.tp)
         if leader is None or endpoint is None:
             self.remove(mp)

@@ -67,7 +67,7 @@ class Inquiry:
 def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState) -> Inquiry | None:
     """Return an inquiry to the source's leader; None, with the reason set at `mp`, if the leader is not known."""
     source = context.sources.get(mp.assignment.mirror)
-    leader = None if source is None else source.leaders.get(mp.tp)
+    leader = None if source is None else source.leader(mp.tp)
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
         mp.reason = "the source's leader is not known"
