@@ -11,6 +11,7 @@ the event has been handled. A partition that nothing marks costs nothing.
 from __future__ import annotations
 
 from itertools import islice
+from typing import Protocol
 
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -38,6 +39,12 @@ ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
+class Settles(Protocol):
+    """Collects during an event what it does for many partitions at once."""
+
+    def settle(self, now: Instant) -> bool: ...
+
+
 class PartitionDriver:
     """Moves one broker's partitions along, and holds the parts that do the steps."""
 
@@ -63,7 +70,10 @@ class PartitionDriver:
 
     def settle(self, now: Instant) -> bool:
         """Look at what is marked, and send what the steps have collected; return whether there was anything."""
-        return any([self._look_at_due(now), self._questions.settle(now), self._bumps.settle(now)])
+        states, shards = self._context.states, self._context.coordinator.runtime
+        parts: tuple[Settles, ...] = (self._questions, self._bumps, states, shards)
+        worked = [self._look_at_due(now), *(part.settle(now) for part in parts)]
+        return any(worked)
 
     def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
         """Look at a partition once the present event has been handled."""
