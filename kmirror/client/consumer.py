@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.fetch_session import FetchSession
-from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
@@ -211,7 +211,8 @@ class Consumer:
         partitions = self.partitions_of(topic)
         return bool(partitions) and all(self.cluster.leader_endpoint(tp) is not None for tp in partitions)
 
-    def _on_refreshed(self, now: Instant, answered: bool) -> None:
+    def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
+        answered = changes is not None
         if answered:
             self._doubtful.clear()
         waiting, self._after_refresh = self._after_refresh, []
@@ -227,7 +228,9 @@ class Consumer:
         return found
 
     def _epoch(self, tp: TopicPartition) -> int:
-        return self.cluster.leaders[tp].epoch
+        leader = self.cluster.leader(tp)
+        assert leader is not None, f"the leader of {tp} was found"
+        return leader.epoch
 
     def _doubt(self, partitions: Iterable[TopicPartition]) -> None:
         self._doubtful.update(dict.fromkeys(tp.topic for tp in partitions))

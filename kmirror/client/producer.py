@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kmirror.client.backoff import Backoff
-from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.client.transactions import OnDone, State, TransactionManager
 from kmirror.errors import UsageError
@@ -482,7 +482,8 @@ class Producer:
         self._refresh_at = now + self._backoff.pause_ms(self._refresh_failures) * MILLISECOND
         self.cluster.refresh(now, dict.fromkeys(tp.topic for tp in self._partitions))
 
-    def _on_refreshed(self, now: Instant, answered: bool) -> None:
+    def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
+        answered = changes is not None
         self._refresh_failures = 0 if answered else self._refresh_failures + 1
         for tp, partition in list(self._partitions.items()):
             partition.doubtful = partition.doubtful and not answered

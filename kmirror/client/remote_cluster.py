@@ -8,7 +8,7 @@ carry, never raises in the node that asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.client.requester import OnReply, Requester
 from kmirror.errors import LocalProtocolError
@@ -18,7 +18,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
-from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
@@ -43,6 +43,25 @@ class RemoteTopic:
 
     topic_id: Uuid
     partitions: int
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one answer to Metadata changed in a RemoteCluster; each field is a dict that serves as an ordered set.
+
+    What is missing or has no leader is in it each time, changed or not: nobody else would ask for it again.
+    """
+
+    cluster_id: bool = False
+    """The id is another one than before, or the first one: everything has to be looked at."""
+    topics: dict[str, None] = field(default_factory=dict)
+    """Topics whose id, number of partitions or error is another; those that are missing, or not in the answer."""
+    partitions: dict[TopicPartition, None] = field(default_factory=dict)
+    """Partitions whose leader, leader epoch or leader's endpoint is another; those whose leader is not known."""
+
+
+OnRefreshed = Callable[[Instant, Changes | None], None]
+"""(now, what the answer changed, or None if no broker answered)"""
 
 
 def parse_servers(text: str) -> tuple[Endpoint, ...]:
@@ -71,7 +90,7 @@ class RemoteCluster:
         servers: tuple[Endpoint, ...],
         *,
         timeout_ms: int,
-        on_refreshed: Callable[[Instant, bool], None] | None = None,
+        on_refreshed: OnRefreshed | None = None,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
@@ -89,30 +108,31 @@ class RemoteCluster:
         """Topics that the last refresh did not find, and how many refreshes in a row did not."""
         self.refused: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
-        self.leaders: dict[TopicPartition, RemoteLeader] = {}
+        self._leaders: dict[str, dict[int, RemoteLeader]] = {}
+        """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
         self.refreshing = False
 
     # -- metadata -----------------------------------------------------------------------------
 
     def refresh(self, now: Instant, topics: Iterable[str]) -> None:
-        """Ask one of the brokers about `topics`; `on_refreshed` is called with whether it answered.
+        """Ask one of the brokers about `topics`; `on_refreshed` is told what its answer changed.
 
         Does nothing while another refresh is under way.
         """
         if self.refreshing or not self.servers:
             return
         self.refreshing = True
+        names = sorted(topics)
         request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in sorted(topics)], allow_auto_topic_creation=False
+            topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self.refreshing = False
-            if isinstance(reply, MetadataResponse):
-                self._learn(reply)
+            changes = self._learn(reply, names) if isinstance(reply, MetadataResponse) else None
             if self._on_refreshed is not None:
-                self._on_refreshed(later, isinstance(reply, MetadataResponse))
+                self._on_refreshed(later, changes)
 
         self.send(now, self.any_broker(), "metadata", request, on_reply)
 
@@ -123,36 +143,63 @@ class RemoteCluster:
         self._turn += 1
         return endpoint
 
-    def _learn(self, reply: MetadataResponse) -> None:
+    def _learn(self, reply: MetadataResponse, asked: list[str]) -> Changes:
+        changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(asked))
         self.cluster_id = reply.cluster_id
-        self.brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
+        self._learn_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
         for topic in reply.topics:
-            name = topic.name or ""
-            times_missing = self.missing.pop(name, 0)
-            self.refused.pop(name, None)
-            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                self.missing[name] = times_missing + 1
-                continue
-            if topic.error_code:
-                self.refused[name] = code_of(topic.error_code)
-                continue
-            before = self.topics.get(name)
-            if before is not None and before.topic_id != topic.topic_id:
-                for tp in [tp for tp in self.leaders if tp.topic == name]:
-                    del self.leaders[tp]  # Another topic of the same name counts its epochs from the start.
-            self.topics[name] = RemoteTopic(topic.topic_id, len(topic.partitions))
-            for row in topic.partitions:
-                self.learn_leader(TopicPartition(name, row.partition_index), row.leader_id, row.leader_epoch)
+            if not self._learn_topic(topic, changes):
+                changes.topics.pop(topic.name or "", None)
+        return changes
 
-    def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> None:
-        """Take over the leader of `tp`, unless a higher leader epoch is known already."""
-        known = self.leaders.get(tp)
-        if known is None or epoch >= known.epoch:
-            self.leaders[tp] = RemoteLeader(broker_id, epoch)
+    def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
+        before, self.brokers = self.brokers, brokers
+        moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
+        if moved:
+            for name, leaders in self._leaders.items():
+                for partition, leader in leaders.items():
+                    if leader.broker_id in moved:
+                        changes.partitions[TopicPartition(name, partition)] = None
+
+    def _learn_topic(self, topic: MetadataResponseTopic, changes: Changes) -> bool:
+        """Return whether the topic belongs to the changed ones."""
+        name = topic.name or ""
+        times_missing, refused = self.missing.pop(name, 0), self.refused.pop(name, None)
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            self.missing[name] = times_missing + 1
+            return True
+        if topic.error_code:
+            self.refused[name] = code_of(topic.error_code)
+            return times_missing > 0 or self.refused[name] is not refused
+        before, rows = self.topics.get(name), topic.partitions
+        if before is not None and before.topic_id != topic.topic_id:
+            self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
+        is_other = before is None or (before.topic_id, before.partitions) != (topic.topic_id, len(rows))
+        if is_other:
+            self.topics[name] = RemoteTopic(topic.topic_id, len(rows))
+        for row in rows:
+            tp = TopicPartition(name, row.partition_index)
+            if self.learn_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
+                changes.partitions[tp] = None
+        return is_other or times_missing > 0 or refused is not None
+
+    def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> bool:
+        """Take over the leader of `tp`, unless a higher leader epoch is known already; return whether it is another."""
+        leaders = self._leaders.setdefault(tp.topic, {})
+        known = leaders.get(tp.partition)
+        if known is not None and (epoch < known.epoch or (broker_id, epoch) == (known.broker_id, known.epoch)):
+            return False
+        leaders[tp.partition] = RemoteLeader(broker_id, epoch)
+        return True
+
+    def leader(self, tp: TopicPartition) -> RemoteLeader | None:
+        """Return the leader of `tp` as it was learned last, or None."""
+        leaders = self._leaders.get(tp.topic)
+        return None if leaders is None else leaders.get(tp.partition)
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
         """Return where the leader of `tp` listens, or None if that is not known."""
-        leader = self.leaders.get(tp)
+        leader = self.leader(tp)
         return None if leader is None else self.brokers.get(leader.broker_id)
 
     # -- versions -----------------------------------------------------------------------------

@@ -7,15 +7,19 @@ a lost answer, a new leader, or a restart costs a repetition and nothing else.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.source_lineage import LineageCheck
+from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
@@ -27,21 +31,36 @@ ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
+class Settles(Protocol):
+    """Collects during an event what it does for many partitions at once."""
+
+    def settle(self, now: Instant) -> bool: ...
+
+
 class PartitionDriver:
     """Moves one broker's partitions along, and holds the parts that do the steps."""
 
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._writer = StateWriter(context, self.look_at, self.stop_fetching)
-        lineage_check = LineageCheck(context, self._writer, self.look_at, self.stop_fetching)
-        self.fetchers = MirrorFetchers(context, self._writer, lineage_check)
-        self._preparing = Preparing(context, self._writer, lineage_check, self.look_at)
-        self._stopping = Stopping(context, self._writer, self.look_at)
+        self._questions = SourceQuestions(context, self.look_at)
+        lineage_check = LineageCheck(context, self._writer, self._questions, self.look_at, self.stop_fetching)
+        self._bumps = EpochBumps(context)
+        self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
+        self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_at)
+        self._stopping = Stopping(context, self._writer, self._bumps, self.look_at)
         self._state_loader = StateLoader(context, self._writer)
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
         """Take a partition off its fetcher."""
         self.fetchers.remove(mp)
+
+    def settle(self, now: Instant) -> bool:
+        """Send what the partitions' steps have collected; return whether there was anything."""
+        states, shards = self._context.states, self._context.coordinator.runtime
+        parts: tuple[Settles, ...] = (self._questions, self._bumps, states, shards)
+        worked = [part.settle(now) for part in parts]
+        return any(worked)
 
     def look_at_all(self, now: Instant) -> None:
         """Look at every partition."""

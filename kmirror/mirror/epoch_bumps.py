@@ -1,8 +1,15 @@
-"""BumpLeaderEpochs: how a leader asks the controller for a leader epoch that is high enough (D14, D36)."""
+"""BumpLeaderEpochs: how a leader asks the controller for a leader epoch that is high enough (D14, D36).
+
+What is wanted while one event is handled goes out together, at most `PARTITIONS_MAX` partitions in a request.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.protocol.gen.bump_leader_epochs_request import (
@@ -12,27 +19,63 @@ from kmirror.protocol.gen.bump_leader_epochs_request import (
 )
 from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse
 from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+PARTITIONS_MAX = 1000
+"""Bounds what the controller decides, and writes as one batch, at a time."""
+
+Wanted = tuple[MirrorPartition, int]
+"""A partition and the least leader epoch that it needs."""
 
 
-def bump(context: MirrorContext, now: Instant, mp: MirrorPartition, epoch: int) -> None:
-    """Ask the controller for a leader epoch of at least `epoch`.
+class EpochBumps:
+    """The leader epochs that one broker's partitions wait for."""
 
-    The new epoch arrives with the metadata image; an error makes the partition retry.
-    """
-    mp.bumping = True
-    row = LeaderEpochState(partition_index=mp.tp.partition, min_leader_epoch=epoch)
-    request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=mp.topic_id, partitions=[row])])
+    def __init__(self, context: MirrorContext) -> None:
+        self._context = context
+        self._wanted: dict[TopicPartition, Wanted] = {}
 
-    def on_reply(later: Instant, reply: Message | None) -> None:
-        mp.bumping = False
-        done = isinstance(reply, BumpLeaderEpochsResponse) and not _first_error(reply)
-        if not done and context.is_present(mp):
-            context.retry_later(later, mp, "the controller did not bump the leader epoch")
+    def ask(self, mp: MirrorPartition, epoch: int) -> None:
+        """Have the controller raise the leader epoch to at least `epoch`, unless it has been asked already.
 
-    context.broker.ask_controller(now, request, on_reply)
+        The new epoch arrives with the metadata image; an error makes the partition retry.
+        """
+        if not mp.bumping:
+            mp.bumping = True
+            self._wanted[mp.tp] = (mp, epoch)
+
+    def settle(self, now: Instant) -> bool:
+        """Send what was asked for since the last call; return whether there was anything."""
+        if not self._wanted:
+            return False
+        wanted, self._wanted = list(self._wanted.values()), {}
+        for first in range(0, len(wanted), PARTITIONS_MAX):
+            self._send(now, wanted[first : first + PARTITIONS_MAX])
+        return True
+
+    def _send(self, now: Instant, wanted: Sequence[Wanted]) -> None:
+        topics: dict[Uuid, TopicState] = {}
+        for mp, epoch in wanted:
+            row = LeaderEpochState(partition_index=mp.tp.partition, min_leader_epoch=epoch)
+            topics.setdefault(mp.topic_id, TopicState(topic_id=mp.topic_id)).partitions.append(row)
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            done = _raised(reply)
+            for mp, _ in wanted:
+                mp.bumping = False
+                if (mp.topic_id, mp.tp.partition) not in done and self._context.is_present(mp):
+                    self._context.retry_later(later, mp, "the controller did not bump the leader epoch")
+
+        self._context.broker.ask_controller(now, BumpLeaderEpochsRequest(topics=list(topics.values())), on_reply)
 
 
-def _first_error(reply: BumpLeaderEpochsResponse) -> int:
-    """Return the first error of an answer, or 0."""
-    rows = (row.error_code for topic in reply.topics for row in topic.partitions)
-    return reply.error_code or next((error for error in rows if error), 0)
+def _raised(reply: Message | None) -> set[tuple[Uuid, int]]:
+    """Return the topic ids and partitions whose leader epochs are high enough, as an answer says; none without one."""
+    if not isinstance(reply, BumpLeaderEpochsResponse) or reply.error_code:
+        return set()
+    return {
+        (topic.topic_id, row.partition_index)
+        for topic in reply.topics
+        for row in topic.partitions
+        if row.error_code == ErrorCode.NONE
+    }

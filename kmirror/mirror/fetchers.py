@@ -20,7 +20,7 @@ from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
-from kmirror.mirror.epoch_bumps import bump
+from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
@@ -45,12 +45,15 @@ class MirrorFetchers:
 
     replica_id = CONSUMER
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck) -> None:
+    def __init__(
+        self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck, bumps: EpochBumps
+    ) -> None:
         self._context = context
         self._broker = context.broker
         self._replicas = context.replicas
         self._writer = writer
         self._lineage_check = lineage_check
+        self._bumps = bumps
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
@@ -58,7 +61,7 @@ class MirrorFetchers:
         source = self._context.sources.get(mp.assignment.mirror)
         if source is None:
             return
-        leader = source.leaders.get(mp.tp)
+        leader = source.leader(mp.tp)
         endpoint = source.leader_endpoint(mp.tp)
         if leader is None or endpoint is None:
             self.remove(mp)
@@ -116,7 +119,7 @@ class MirrorFetchers:
     def position(self, now: Instant, mp: MirrorPartition) -> FetchPartition | None:
         """Return the log end and the epoch of the last batch, once the local leader epoch reaches the source's."""
         partition = self._replicas.led(mp.tp)
-        if partition is None or not self._reaches_epochs(now, mp):
+        if partition is None or not self._reaches_epochs(mp):
             return None
         return FetchPartition(
             partition=mp.tp.partition,
@@ -127,7 +130,7 @@ class MirrorFetchers:
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
-    def _reaches_epochs(self, now: Instant, mp: MirrorPartition) -> bool:
+    def _reaches_epochs(self, mp: MirrorPartition) -> bool:
         """Return whether the local leader epoch has reached the source's and the lineage's; else bump it (D14, D45)."""
         partition = self._led(mp)
         wanted = max(mp.source_epoch, mp.lineage.since)
@@ -135,8 +138,7 @@ class MirrorFetchers:
             return True
         theirs = f"the source's is {mp.source_epoch}"
         mp.reason = f"waiting for leader epoch {wanted}: {theirs}, here it is {partition.leader_epoch}"
-        if not mp.bumping:
-            bump(self._context, now, mp, wanted)
+        self._bumps.ask(mp, wanted)
         return False
 
     def topic_id(self, mp: MirrorPartition) -> Uuid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from kmirror.client.remote_cluster import RemoteCluster, parse_servers
+from kmirror.client.remote_cluster import Changes, RemoteCluster, parse_servers
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
 from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
@@ -61,10 +61,10 @@ class SourceRefresh:
         if topics:
             source.refresh(now, topics)
 
-    def _on_answer(self, mirror: str, now: Instant, answered: bool) -> None:
+    def _on_answer(self, mirror: str, now: Instant, changes: Changes | None) -> None:
         broker = self._context.broker
-        interval = broker.configs.integer("mirror.metadata.refresh.interval.ms") if answered else RETRY_MS
+        interval = broker.configs.integer("mirror.metadata.refresh.interval.ms") if changes is not None else RETRY_MS
         broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), now + interval * MILLISECOND)
         source = self._context.sources.get(mirror)
-        if source is not None and answered:
+        if source is not None and changes is not None:
             self._on_refreshed(now, mirror, source)

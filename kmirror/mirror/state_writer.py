@@ -103,7 +103,7 @@ class StateWriter:
                 cut_if_listed(self._context, later, mp)
             self.go_on(later, mp)
 
-        self._context.states.write(now, write, on_written)
+        self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""

@@ -22,7 +22,7 @@ from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
-from kmirror.mirror.epoch_bumps import bump
+from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.facts import ProducersReset
 from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.log_cuts import cut
@@ -87,9 +87,10 @@ def next_step(facts: StopFacts) -> StopStep:
 class Stopping:
     """Carries one broker's partitions through STOPPING; every step may be repeated."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, look_at: LookAt) -> None:
+    def __init__(self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps, look_at: LookAt) -> None:
         self._context = context
         self._writer = writer
+        self._bumps = bumps
         self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
@@ -104,7 +105,7 @@ class Stopping:
             case StopStep.DECIDE:
                 self._decide(now, mp, partition)
             case StopStep.BUMP:
-                self._bump(now, mp)
+                self._bump(mp)
             case StopStep.RESET:
                 self._end_transactions(now, mp, partition)
             case StopStep.FINISH:
@@ -156,11 +157,10 @@ class Stopping:
         """Return whether this leader's epoch is at least the plan's, so that it was begun for this stop (D36)."""
         return partition.leader_epoch >= _plan(mp).epoch
 
-    def _bump(self, now: Instant, mp: MirrorPartition) -> None:
+    def _bump(self, mp: MirrorPartition) -> None:
         epoch = _plan(mp).epoch
         mp.reason = f"waiting for leader epoch {epoch}, above the last mirrored one"
-        if not mp.bumping:
-            bump(self._context, now, mp, epoch)
+        self._bumps.ask(mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
         """Return whether our own producer reset is the last batch; its epoch is above all mirrored ones."""

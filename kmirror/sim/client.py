@@ -184,6 +184,7 @@ class Client:
                 self.perform()
 
         answer: Message | ErrorCode = yield ask
+        del self._node.timers[admin.name]  # An order that is answered has no timer any more.
         self._world.tell(self.name, OrderAnswered(number, answer))
         if isinstance(answer, ErrorCode):
             text = f"{body.NAME} was not carried out: {answer.name}: {answer.text}"

@@ -122,8 +122,9 @@ def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     assert mp is not None
     for broker_id in p.b.broker_ids:
         source = p.b.component(broker_id).context.sources["m"]
-        for tp, known in list(source.leaders.items()):
-            source.leaders[tp] = type(known)(known.broker_id, SOURCE_EPOCH_MAX + 1)
+        known = source.leader(TP)
+        if known is not None:
+            source.learn_leader(TP, known.broker_id, SOURCE_EPOCH_MAX + 1)
     p.run_until(lambda: p.b.state() == "FAILED", "the partition to fail")
     survives(p)
 

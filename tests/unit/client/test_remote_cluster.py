@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, parse_servers
+from kmirror.client.remote_cluster import Changes, RemoteCluster, RemoteLeader, parse_servers
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
@@ -22,14 +23,14 @@ class Stage:
 
     def __init__(self) -> None:
         self.script = Script()
-        self.refreshed: list[bool] = []
+        self.refreshed: list[Changes | None] = []
         self.told: list[Message | None] = []
         self.cluster = RemoteCluster(
             "me", self.script.requester, (BOOTSTRAP,), timeout_ms=1_000, on_refreshed=self.on_refreshed
         )
 
-    def on_refreshed(self, _: Instant, answered: bool) -> None:
-        self.refreshed.append(answered)
+    def on_refreshed(self, _: Instant, changes: Changes | None) -> None:
+        self.refreshed.append(changes)
 
     def on_reply(self, _: Instant, reply: Message | None) -> None:
         self.told.append(reply)
@@ -40,6 +41,13 @@ class Stage:
         if isinstance(self.script.look()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.answer(reply)
+
+    def told_of(self, reply: MetadataResponse) -> tuple[bool, list[str], list[TopicPartition]]:
+        """Refresh, and return what is said to have changed: the cluster id, topics, partitions."""
+        self.refresh(reply)
+        changes = self.refreshed[-1]
+        assert changes is not None
+        return changes.cluster_id, list(changes.topics), list(changes.partitions)
 
     def send(self, body: Message, *, version_min: int = 0, version_max: int | None = None) -> None:
         self.cluster.send(0, ONE, "x", body, self.on_reply, version_min=version_min, version_max=version_max)
@@ -115,16 +123,57 @@ def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
     assert stage.cluster.leader_endpoint(TP) == ONE
     assert stage.cluster.leader_endpoint(OTHER) is None, "broker 9 is not among them"
     assert stage.cluster.topics["t"].partitions == 2 and stage.cluster.cluster_id == "theirs"
-    assert stage.refreshed == [True]
+    assert len(stage.refreshed) == 1
+
+
+def test_a_refresh_says_what_it_changed_and_what_is_still_not_known() -> None:
+    stage = Stage()
+    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (True, ["t"], [TP, OTHER])
+    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 4)})) == (False, [], [])
+    assert stage.told_of(metadata({TP: (1, 4), OTHER: (2, 5)})) == (False, [], [OTHER]), "a leader epoch"
+    assert stage.told_of(metadata({TP: (2, 3), OTHER: (1, 6)})) == (False, [], [OTHER]), "an older answer about TP"
+    for _ in range(2):
+        assert stage.told_of(metadata({TP: (1, 4), OTHER: (-1, 7)})) == (False, [], [OTHER]), "no leader"
+    assert stage.told_of(metadata({TP: (1, 4)})) == (False, ["t"], []), "the number of partitions"
+    renewed = metadata({TP: (1, 4)}, topic_id=Uuid.from_ints(3, 4))
+    assert stage.told_of(renewed) == (False, ["t"], [TP])
+    renewed.cluster_id = "another"
+    assert stage.told_of(renewed) == (True, [], [])
+
+
+def test_a_broker_that_moved_or_went_changes_the_partitions_that_it_leads() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4), OTHER: (2, 4)}))
+    moved = metadata({TP: (1, 4), OTHER: (2, 4)})
+    moved.brokers[1].port += 1
+    assert stage.told_of(moved) == (False, [], [OTHER])
+    del moved.brokers[0]
+    for _ in range(2):
+        assert stage.told_of(moved) == (False, [], [TP]), "nobody knows where broker 1 is"
+
+
+def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_time() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    for error, told in [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ["t"]),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, []),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ["t"]),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ["t"]),
+        (ErrorCode.NONE, ["t"]),
+        (ErrorCode.NONE, []),
+    ]:
+        assert stage.told_of(metadata({TP: (1, 4)}, error=error))[1] == told, error
+    assert stage.told_of(metadata({}))[1] == ["t"], "asked for, and not in the answer"
 
 
 def test_a_leader_epoch_never_falls_while_the_topic_is_the_same() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
     stage.refresh(metadata({TP: (2, 3)}))
-    assert stage.cluster.leaders[TP] == RemoteLeader(1, 4)
+    assert stage.cluster.leader(TP) == RemoteLeader(1, 4)
     stage.refresh(metadata({TP: (2, 0)}, topic_id=Uuid.from_ints(3, 4)))
-    assert stage.cluster.leaders[TP] == RemoteLeader(2, 0)
+    assert stage.cluster.leader(TP) == RemoteLeader(2, 0)
 
 
 def test_topics_that_are_missing_or_refused_are_told_apart() -> None:
@@ -147,7 +196,7 @@ def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
     stage.script.answer(metadata({TP: (1, 4)}))
     stage.cluster.refresh(0, ["t"])
     assert stage.script.break_link().peer in (ONE, TWO)
-    assert stage.refreshed == [True, False] and not stage.cluster.refreshing
+    assert stage.refreshed[0] is not None and stage.refreshed[1] is None and not stage.cluster.refreshing
 
 
 def test_servers_without_a_possible_port_are_left_out() -> None:

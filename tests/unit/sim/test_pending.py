@@ -185,3 +185,12 @@ def test_a_controlled_shutdown_goes_on_beside_the_run() -> None:
         assert everything.waits_for == "the end of a-2, a-3, a-controller"
         everything.result()
         assert not a.runs(CONTROLLER_ID)
+
+
+def test_an_order_that_was_answered_leaves_no_timer_behind() -> None:
+    cluster = Cluster(Simulation(7), "a")
+    cluster.start()
+    cluster.create_topic("one")
+    before = len(cluster.client._node.timers)
+    cluster.create_topic("two")
+    assert len(cluster.client._node.timers) == before
