@@ -13,13 +13,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import log, pass_through, protocol, records, report, spark, tools
+from benchmarks import engine, log, pass_through, protocol, records, report, spark, tools
 from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
     "protocol": protocol.cases,
     "records": records.cases,
     "log": lambda: log.cases() + pass_through.cases(),
+    "engine": engine.cases,
     "tools": tools.cases,
     "spark": spark.cases,
 }

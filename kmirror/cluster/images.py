@@ -3,10 +3,14 @@
 Controller and brokers replay the same records with the same code; an image changes in no other way. Leader epochs
 follow Kafka's rule: a PartitionChangeRecord that names a leader raises the epoch by one, one without a leader leaves
 it; the partition epoch rises with every change.
+
+`apply` also keeps what would take a walk over the whole cluster to find out: the partitions that a broker holds, how
+many it leads, which have no leader, which resources of a type have configs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -56,6 +60,8 @@ class PartitionImage:
 
 @dataclass(slots=True)
 class TopicImage:
+    """One topic, and its partitions by number."""
+
     name: str
     topic_id: Uuid
     partitions: dict[int, PartitionImage] = field(default_factory=dict)
@@ -98,7 +104,19 @@ class MetadataImage:
         self.features: dict[str, int] = {}
         self.next_producer_id = 0
         self.offset = -1
-        """Offset of the last record applied."""
+        """Offset of the last record applied. It rises with every batch, so it names the version of the image: what was
+        derived from the image holds as long as this is the same."""
+        self.leaderless: dict[TopicPartition, None] = {}
+        """The partitions that have no leader, in the order in which they lost it."""
+        self._held: dict[int, dict[str, int]] = {}
+        """Broker to topic to the partitions that it has a replica of, partition n as bit n: a set or a dict would take
+        a hundred times the memory, in every node."""
+        self._leads: dict[int, int] = {}
+        """Broker to the number of partitions that it leads."""
+        self._configured: dict[int, dict[str, None]] = {}
+        """Resource type to the names that have configs."""
+        self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Every list of replicas or ISR members, once: there are few different ones."""
 
     def apply(self, record: Message, delta: Delta) -> None:
         """Replay one record, and add what it changed to `delta`."""
@@ -148,46 +166,98 @@ class MetadataImage:
 
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
-        del self.topics[name]
+        for index, partition in self.topics.pop(name).partitions.items():
+            self._forget_leader(TopicPartition(name, index), partition)
+            for broker_id in partition.replicas:
+                self._held[broker_id].pop(name, None)
         if self.configs.pop((ResourceType.TOPIC, name), None) is not None:
+            del self._configured[ResourceType.TOPIC][name]
             delta.configs[(ResourceType.TOPIC, name)] = None
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 
     def _set_partition(self, record: PartitionRecord, delta: Delta) -> None:
-        name = self.topic_names[record.topic_id]
-        self.topics[name].partitions[record.partition_id] = PartitionImage(
-            tuple(record.replicas),
-            tuple(record.isr),
+        partition = PartitionImage(
+            self._shared(record.replicas),
+            self._shared(record.isr),
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
         )
-        delta.partitions[TopicPartition(name, record.partition_id)] = None
+        self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
     def _change_partition(self, record: PartitionChangeRecord, delta: Delta) -> None:
-        name = self.topic_names[record.topic_id]
-        before = self.topics[name].partitions[record.partition_id]
+        topic = self.topics[self.topic_names[record.topic_id]]
+        before = topic.partitions[record.partition_id]
         names_leader = record.leader != LEADER_UNCHANGED
-        self.topics[name].partitions[record.partition_id] = PartitionImage(
-            before.replicas if record.replicas is None else tuple(record.replicas),
-            before.isr if record.isr is None else tuple(record.isr),
+        partition = PartitionImage(
+            before.replicas if record.replicas is None else self._shared(record.replicas),
+            before.isr if record.isr is None else self._shared(record.isr),
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
             before.partition_epoch + 1,
         )
-        delta.partitions[TopicPartition(name, record.partition_id)] = None
+        self._put(topic, record.partition_id, partition, delta)
+
+    def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
+        key = tuple(members)
+        return self._tuples.setdefault(key, key)
+
+    def _put(self, topic: TopicImage, index: int, partition: PartitionImage, delta: Delta) -> None:
+        tp, before, bit = TopicPartition(topic.name, index), topic.partitions.get(index), 1 << index
+        topic.partitions[index] = partition
+        delta.partitions[tp] = None
+        if before is None or before.replicas is not partition.replicas:
+            for broker_id in () if before is None else before.replicas:
+                self._held[broker_id][topic.name] &= ~bit
+            for broker_id in partition.replicas:
+                held = self._held.setdefault(broker_id, {})
+                held[topic.name] = held.get(topic.name, 0) | bit
+        if before is None or before.leader != partition.leader:
+            if before is not None:
+                self._forget_leader(tp, before)
+            if partition.leader == NO_LEADER:
+                self.leaderless[tp] = None
+            else:
+                self._leads[partition.leader] = self._leads.get(partition.leader, 0) + 1
+
+    def _forget_leader(self, tp: TopicPartition, before: PartitionImage) -> None:
+        """Forget who led a partition."""
+        if before.leader == NO_LEADER:
+            self.leaderless.pop(tp, None)
+        else:
+            self._leads[before.leader] -= 1
 
     def _set_config(self, record: ConfigRecord, delta: Delta) -> None:
         resource = (record.resource_type, record.resource_name)
         values = self.configs.setdefault(resource, {})
+        names = self._configured.setdefault(record.resource_type, {})
         if record.value is None:
             values.pop(record.name, None)
             if not values:
                 del self.configs[resource]
+                names.pop(record.resource_name, None)
         else:
             values[record.name] = record.value
+            names[record.resource_name] = None
         delta.configs[resource] = None
+
+    def held_by(self, broker_id: int) -> Iterator[tuple[TopicImage, int]]:
+        """Yield topic and number of each partition that a broker has a replica of; topics in the order they came in."""
+        for name, bits in self._held.get(broker_id, {}).items():
+            topic, digits = self.topics[name], f"{bits:b}"[::-1]
+            index = digits.find("1")
+            while index >= 0:
+                yield topic, index
+                index = digits.find("1", index + 1)
+
+    def leads(self, broker_id: int) -> int:
+        """Return the number of partitions that a broker leads."""
+        return self._leads.get(broker_id, 0)
+
+    def configured(self, resource_type: int) -> Iterable[str]:
+        """Return the names of the resources of a type that have configs of their own."""
+        return self._configured.get(resource_type, {})
 
     def partition(self, tp: TopicPartition) -> PartitionImage | None:
         """Return the partition's state, or None if there is no such partition."""

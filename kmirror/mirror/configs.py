@@ -18,4 +18,4 @@ def mirror_configs(image: MetadataImage, mirror: str) -> Configs | None:
 
 def mirror_names(image: MetadataImage) -> list[str]:
     """Return the names of all mirrors, sorted."""
-    return sorted(name for kind, name in image.configs if kind == ResourceType.MIRROR)
+    return sorted(image.configured(ResourceType.MIRROR))

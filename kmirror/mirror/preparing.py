@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 
 from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
-from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
+from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_answers import Described, Listed, Offsets
 from kmirror.mirror.source_lineage import LineageCheck
+from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail
-from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
-from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
-from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
-from kmirror.protocol.message import Message
+from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
 from kmirror.spec.configs import Configs, Scope
 
 
@@ -69,9 +68,15 @@ class Preparing:
     """Carries one broker's partitions through PREPARING; every step may be repeated."""
 
     def __init__(
-        self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck, look_at: LookAt
+        self,
+        context: MirrorContext,
+        writer: StateWriter,
+        questions: SourceQuestions,
+        lineage_check: LineageCheck,
+        look_at: LookAt,
     ) -> None:
         self._context = context
+        self._questions = questions
         self._writer = writer
         self._lineage_check = lineage_check
         self._look_at = look_at
@@ -103,43 +108,40 @@ class Preparing:
     # -- what does the source know of us? -------------------------------------------------------
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        inquiry = begin_inquiry(self._context, now, mp)
-        if inquiry is None:
-            return
-        if not _is_empty(self._context.replicas.led(mp.tp)):
+        inquiry = begin_inquiry(self._context, now, mp, MirrorState.PREPARING)
+        if inquiry is not None:
             # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
             # since. A broker that does not answer has proved nothing (D32).
-            inquiry.source.forget_versions(inquiry.endpoint)
+            needs_proof = not _is_empty(self._context.replicas.led(mp.tp))
+            self._questions.describe(inquiry, self._on_first_answer, versions_anew=needs_proof)
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if not inquiry.resumes(MirrorState.PREPARING):
-                return
-            if reply is None and inquiry.has_no_describe():
-                own = mp.last_mirrored_epoch
-                what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
-                self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
-                inquiry.learn_lineage(None)
-                self._decide(later, mp, self._without_source_epoch(mp))
-            else:
-                self._on_described(later, inquiry, reply)
-
-        inquiry.describe(now, on_reply)
-
-    def _on_described(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> None:
+    def _on_first_answer(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp
-        if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
+        if described is None and inquiry.has_no_describe():
+            own = mp.last_mirrored_epoch
+            what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
+            self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
+            inquiry.learn_lineage(None)
+            self._decide(now, mp, self._without_source_epoch(mp))
+        else:
+            self._on_described(now, inquiry, described)
+
+    def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
+        mp = inquiry.mp
+        if described is None or described.error_code:
+            suffix = "" if described is None else error_suffix(described.error_code)
             self._context.refresh_soon(now, mp.assignment.mirror)
-            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{error_suffix(reply)}")
+            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{suffix}")
             return
-        unknown = inquiry.learn_lineage(reply)
+        unknown = inquiry.learn_lineage(described)
         if unknown:
             self._context.refresh_soon(now, mp.assignment.mirror)
             self._context.retry_later(now, mp, unknown)
             return
-        refused = refusal_in(reply, mp)
-        found = detail_in(reply, mp)
-        if refused:
-            self._context.retry_later(now, mp, f"the source does not describe its mirror: {code_of(refused).name}")
+        found = described.detail(mp.tp)
+        if described.refused:
+            name = code_of(described.refused).name
+            self._context.retry_later(now, mp, f"the source does not describe its mirror: {name}")
         elif found is not None:
             self._on_found(now, inquiry, found)
         elif _is_empty(self._context.replicas.led(mp.tp)):
@@ -149,39 +151,37 @@ class Preparing:
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
         """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""
-        mp = inquiry.mp
         if found.state == MirrorState.UNKNOWN.name:
-            self._context.retry_later(now, mp, "the source has not loaded its own state yet")
-            return
-        mp.busy = True
+            self._context.retry_later(now, inquiry.mp, "the source has not loaded its own state yet")
+        else:
+            self._questions.list_mirrors(inquiry, partial(self._on_listed, found))
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if not inquiry.resumes(MirrorState.PREPARING):
-                return
-            if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{error_suffix(reply)}")
-                return
-            theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
-            if not theirs:  # The mirror was deleted, or we may not see it: the epoch may be for another cluster.
-                self._context.retry_later(later, mp, "the source described its mirror, and does not list it")
-            elif theirs[0] not in ("", self._context.broker.cluster_id):
-                # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
-                self._decide(later, mp, self._without_source_epoch(mp))
-            elif found.state != MirrorState.STOPPED.name:
-                # Two clusters that mirror each other would each cut records that only the other one has.
-                reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
-                self._context.retry_later(later, mp, reason)
-            elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
-                reason = (
-                    f"the source's mirror {mp.assignment.mirror} of us was stopped before it mirrored anything, so "
-                    "ours is the only copy: delete that mirror over there to have it cut"
-                )
-                self._context.retry_later(later, mp, reason)
-            else:
-                # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
-                self._decide(later, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
-
-        inquiry.ask(now, ListMirrorsRequest(), on_reply)
+    def _on_listed(self, found: PartitionDetail, now: Instant, inquiry: Inquiry, listed: Listed | None) -> None:
+        mp = inquiry.mp
+        mirror = mp.assignment.mirror
+        if listed is None or listed.error_code:
+            suffix = "" if listed is None else error_suffix(listed.error_code)
+            self._context.retry_later(now, mp, f"the source did not answer ListMirrors{suffix}")
+        elif (
+            mirror not in listed.sources
+        ):  # It was deleted, or we may not see it: the epoch may be for another cluster.
+            self._context.retry_later(now, mp, "the source described its mirror, and does not list it")
+        elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
+            # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
+            self._decide(now, mp, self._without_source_epoch(mp))
+        elif found.state != MirrorState.STOPPED.name:
+            # Two clusters that mirror each other would each cut records that only the other one has.
+            reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
+            self._context.retry_later(now, mp, reason)
+        elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
+            reason = (
+                f"the source's mirror {mirror} of us was stopped before it mirrored anything, so ours is the only "
+                "copy: delete that mirror over there to have it cut"
+            )
+            self._context.retry_later(now, mp, reason)
+        else:
+            # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
+            self._decide(now, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
 
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
@@ -190,35 +190,26 @@ class Preparing:
         A broker that answers ListOffsets in the epoch that we name, both before and after DescribeMirrors, was the
         leader throughout.
         """
-        mp = inquiry.mp
-        mp.busy = True
+        self._questions.list_offsets(inquiry, self._on_leading_before)
 
-        def led_before(later: Instant, reply: Message | None) -> None:
-            if self._still_leads(later, inquiry, reply):
-                mp.busy = True
-                inquiry.describe(later, silent_again)
+    def _on_leading_before(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> None:
+        if self._leads(now, inquiry, offsets):
+            self._questions.describe(inquiry, self._on_described_again)
 
-        def silent_again(later: Instant, reply: Message | None) -> None:
-            if not inquiry.resumes(MirrorState.PREPARING):
-                return
-            if isinstance(reply, DescribeMirrorsResponse) and is_silent(reply, mp) and not inquiry.learn_lineage(reply):
-                mp.busy = True
-                inquiry.list_offsets(later, led_after)
-            else:
-                self._on_described(later, inquiry, reply)
+    def _on_described_again(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
+        silent = described is not None and described.is_silent(inquiry.mp.tp)
+        if silent and not inquiry.learn_lineage(described):
+            self._questions.list_offsets(inquiry, self._on_leading_after)
+        else:
+            self._on_described(now, inquiry, described)
 
-        def led_after(later: Instant, reply: Message | None) -> None:
-            if self._still_leads(later, inquiry, reply):
-                self._decide(later, mp, self._without_source_epoch(mp))
+    def _on_leading_after(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> None:
+        if self._leads(now, inquiry, offsets):
+            self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
 
-        inquiry.list_offsets(now, led_before)
-
-    def _still_leads(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> bool:
-        if not inquiry.resumes(MirrorState.PREPARING):
-            return False
-        topics = reply.topics if isinstance(reply, ListOffsetsResponse) else []
-        rows = [row for topic in topics for row in topic.partitions]
-        if len(rows) == 1 and not rows[0].error_code:
+    def _leads(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> bool:
+        """Return whether the broker has just proved to lead the partition; if not, try again later."""
+        if offsets is not None and offsets.proves_leader(inquiry.mp.tp):
             return True
         self._context.refresh_soon(now, inquiry.mp.assignment.mirror)
         self._context.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")

@@ -15,21 +15,27 @@ from kmirror.mirror.cut_rules import after_cut
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_answers import Described
+from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
-from kmirror.protocol.message import Message
 
 
 class LineageCheck:
     """Checks, and adopts, the lineages of the sources of one broker's partitions."""
 
     def __init__(
-        self, context: MirrorContext, writer: StateWriter, look_at: LookAt, stop_fetching: StopFetching
+        self,
+        context: MirrorContext,
+        writer: StateWriter,
+        questions: SourceQuestions,
+        look_at: LookAt,
+        stop_fetching: StopFetching,
     ) -> None:
         self._context = context
         self._writer = writer
+        self._questions = questions
         self._look_at = look_at
         self._stop_fetching = stop_fetching
 
@@ -72,17 +78,16 @@ class LineageCheck:
         return False
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        inquiry = begin_inquiry(self._context, now, mp)
+        inquiry = begin_inquiry(self._context, now, mp, MirrorState.MIRRORING)
         if inquiry is not None:
-            inquiry.describe(now, lambda later, reply: self._on_described(later, inquiry, reply))
+            self._questions.describe(inquiry, self._on_described)
 
-    def _on_described(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> None:
+    def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp
-        if not inquiry.resumes(MirrorState.MIRRORING):
-            return
-        described = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
-        if described is None and not (reply is None and inquiry.has_no_describe()):
-            reason = f"the source did not answer DescribeMirrors{error_suffix(reply)}"
+        if described is None and not inquiry.has_no_describe():
+            reason = "the source did not answer DescribeMirrors"
+        elif described is not None and described.error_code:
+            reason = f"the source did not answer DescribeMirrors{error_suffix(described.error_code)}"
         else:
             reason = inquiry.learn_lineage(described)
         if reason:

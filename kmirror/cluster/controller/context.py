@@ -19,7 +19,7 @@ from kmirror.spec.configs import Configs
 from kmirror.spec.features import MIRROR_VERSION
 
 Commit = Callable[[Instant, Sequence[Message]], None]
-"""Append records as one batch and replay them."""
+"""Append records, in as many batches as it takes, and replay them."""
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ a power cut could take them. Brokers fetch the log like followers, as far as it 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -23,9 +24,11 @@ from kmirror.cluster.controller.metadata_log import (
     MetadataLog,
     OpenedMetadataLog,
     OpenMetadataLog,
+    TooManyRecords,
 )
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import NO_LEADER, Delta
+from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
@@ -55,6 +58,7 @@ from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
+from kmirror.spec.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Controller:
             failures=self.failures,
         )
         self._disk_jobs = DiskJobs(self.outbox)
-        self._held: list[tuple[int, Reply | CloseLink]] = []
+        self._held: deque[tuple[int, Reply | CloseLink]] = deque()
         """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
         self._is_ending = False
         self._is_closing = False
@@ -128,8 +132,9 @@ class Controller:
         if log is None:
             return effects
         committed, end_offset = log.log.high_watermark, log.log.log_end_offset
-        ready: list[Effect] = [effect for offset, effect in self._held if offset <= committed]
-        self._held = [(offset, effect) for offset, effect in self._held if offset > committed]
+        ready: list[Effect] = []
+        while self._held and self._held[0][0] <= committed:
+            ready.append(self._held.popleft()[1])
         for effect in effects:
             if isinstance(effect, Reply | CloseLink) and (self._held or committed < end_offset):
                 self._held.append((end_offset, effect))
@@ -178,7 +183,7 @@ class Controller:
             self.image.offset = batch.last_offset
         self._read_configs()
         if self.image.offset < 0 and self.options.bootstrap:
-            self.commit(now, self.options.bootstrap)
+            self.commit(now, self.options.bootstrap, atomic=True)
         self.sessions.start(now)
         self.server.accept()
 
@@ -240,22 +245,29 @@ class Controller:
         inbound.reply(answer)
 
     def decide(self, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
-        """Decide a request, persist the records, and return the answer; None if no decision exists for its class."""
+        """Decide a request, persist the records, and return the answer; None if no decision exists for its class.
+
+        A decision that no batch of the metadata log can hold is refused with POLICY_VIOLATION.
+        """
         if type(body) not in self._decisions:
             return None
         decision = self._decisions[type(body)](self.context, now, body, version, rights)
-        self.commit(now, decision.records)
+        try:
+            self.commit(now, decision.records, atomic=decision.atomic)
+        except TooManyRecords:
+            error, message = ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+            return refusal(body, version, error, message)
         return decision.response
 
-    def commit(self, now: Instant, records: Sequence[Message]) -> None:
-        """Append `records` as one batch and replay them; no records, no batch.
+    def commit(self, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
+        """Append `records` and replay them, as one batch if `atomic`; TooManyRecords if they do not fit into one.
 
         What follows from them is said once they are flushed.
         """
         if not records:
             return
         delta = Delta()
-        last = self.context.log.append(now, records)
+        last = self.context.log.append(now, records, atomic=atomic)
         for record in records:
             if isinstance(record, PartitionRecord | PartitionChangeRecord):
                 self._apply_partition(record, delta)

@@ -26,6 +26,9 @@ class Decision:
 
     records: Sequence[Message]
     response: Message
+    atomic: bool = True
+    """A crash may not leave some of the records without the others. False where each one stands for itself: then there
+    may be more of them than one batch of the metadata log holds (ControllerResult.of and atomicOf)."""
 
 
 Decide = Callable[[ControllerContext, Instant, Message, int, Rights], Decision]

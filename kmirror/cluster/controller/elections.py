@@ -17,28 +17,29 @@ from kmirror.spec.configs import Configs, Scope
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
     """Return the changes that take `broker_id` out of every ISR and leadership; it may still be active in `image`."""
     records: list[Message] = []
-    for topic in image.topics.values():
-        for index, partition in topic.partitions.items():
-            if broker_id not in partition.isr and partition.leader != broker_id:
-                continue
-            alive = [b for b in partition.replicas if b != broker_id and image.is_active(b)]
-            change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, broker_id)
-            if change is not None:
-                records.append(change)
+    for topic, index in image.held_by(broker_id):
+        partition = topic.partitions[index]
+        if broker_id not in partition.isr and partition.leader != broker_id:
+            continue
+        alive = [b for b in partition.replicas if b != broker_id and image.is_active(b)]
+        change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, broker_id)
+        if change is not None:
+            records.append(change)
     return records
 
 
-def unfence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
-    """Return the elections that become possible because `broker_id` is alive again."""
+def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | None = None) -> list[Message]:
+    """Return the elections that are possible; `broker_id` counts as active, which in `image` it may not be yet."""
     records: list[Message] = []
-    for topic in image.topics.values():
-        for index, partition in topic.partitions.items():
-            if partition.leader != NO_LEADER or broker_id not in partition.replicas:
-                continue
-            alive = [b for b in partition.replicas if b == broker_id or image.is_active(b)]
-            change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, None)
-            if change is not None:
-                records.append(change)
+    for name, index in image.leaderless:
+        topic = image.topics[name]
+        partition = topic.partitions[index]
+        if broker_id is not None and broker_id not in partition.replicas:
+            continue  # What is possible without it has been done.
+        alive = [b for b in partition.replicas if b == broker_id or image.is_active(b)]
+        change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, None)
+        if change is not None:
+            records.append(change)
     return records
 
 

@@ -53,9 +53,9 @@ class Heartbeats:
                 return BrokerState.SHUTDOWN_NOW if request.want_shut_down else BrokerState.FENCED
             if not request.want_shut_down:
                 return BrokerState.UNFENCED
-            leads = has_leaderships(image, broker.broker_id)
+            leads = image.leads(broker.broker_id)
             return BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW
-        if has_leaderships(image, broker.broker_id):
+        if image.leads(broker.broker_id):
             return BrokerState.CONTROLLED_SHUTDOWN
         needed = self._shutdown_offsets[broker.broker_id]
         may_go = all(replayed >= needed for replayed in self._replayed.values())
@@ -76,10 +76,3 @@ class Heartbeats:
         """Forget a broker that was fenced or registers anew."""
         self._replayed.pop(broker_id, None)
         self._shutdown_offsets.pop(broker_id, None)
-
-
-def has_leaderships(image: MetadataImage, broker_id: int) -> bool:
-    """Return whether a broker leads any partition."""
-    return any(
-        partition.leader == broker_id for topic in image.topics.values() for partition in topic.partitions.values()
-    )

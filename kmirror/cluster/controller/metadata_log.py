@@ -18,6 +18,13 @@ from kmirror.records.record import RecordData
 from kmirror.spec.topics import METADATA_TOPIC
 
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
+RECORDS_MAX = 10_000
+"""Records in one batch (QuorumController.DEFAULT_MAX_RECORDS_PER_BATCH)."""
+BATCH_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of one batch (KafkaRaftClient.MAX_BATCH_SIZE_BYTES); a broker fetches as much at a time."""
+RECORD_OVERHEAD = 32
+"""More than what a record has beside its value: lengths, deltas, attributes. A batch's header is less than two."""
+CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX)
 
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
@@ -26,6 +33,10 @@ RECORD_VERSIONS: dict[str, int] = {
     "PartitionChangeRecord": 0,
 }
 """Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
+
+
+class TooManyRecords(Exception):
+    """What is to be decided at once does not fit into one batch (BoundedListTooLongException)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class OpenMetadataLog:
     def run(self) -> OpenedMetadataLog:
         """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end."""
         log = PartitionLog.open(
-            METADATA_PARTITION, self.disk.open(METADATA_PARTITION), LogConfig(), now_ms=self.now_ms, repair=True
+            METADATA_PARTITION, self.disk.open(METADATA_PARTITION), CONFIG, now_ms=self.now_ms, repair=True
         )
         return OpenedMetadataLog(log, [ReplayedBatch(list(_messages(b)), b.last_offset) for b in log.batches()])
 
@@ -63,6 +74,17 @@ def _messages(batch: AnyBatch) -> Iterator[Message]:
     for record in () if batch.is_control else batch.records():
         assert record.value is not None, f"metadata record {record.offset} has no value"
         yield decode_metadata_record(record.value)[0]
+
+
+def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Yield `values` in order, as many at a time as one batch may hold, and at least one."""
+    first, size = 0, 0
+    for position, value in enumerate(values):
+        size += len(value) + RECORD_OVERHEAD
+        if position > first and (position - first == RECORDS_MAX or size > BATCH_BYTES_MAX - 2 * RECORD_OVERHEAD):
+            yield values[first:position]
+            first, size = position, len(value) + RECORD_OVERHEAD
+    yield values[first:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +114,25 @@ class MetadataLog:
     def log(self) -> PartitionLog:
         return self._log
 
-    def append(self, now: Instant, records: Sequence[Message]) -> int:
-        """Append one batch; return the offset of its last record. It is committed once it has been flushed."""
-        frames = [
-            RecordData(value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now))
-            for record in records
-        ]
-        info = self._log.append_as_leader(
-            build_batch(frames), leader_epoch=self.epoch, now_ms=to_ms(now), origin=AppendOrigin.COORDINATOR
-        )
-        return info.last_offset
+    def append(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
+        """Append records; return the offset of the last one. They are committed once they have been flushed.
+
+        With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
+        hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
+        """
+        batches = list(_batches([encode_metadata_record(r, RECORD_VERSIONS.get(r.NAME, 0)) for r in records]))
+        if atomic and len(batches) > 1:
+            raise TooManyRecords(f"{len(records)} records do not fit into one batch of the metadata log")
+        last_offset = -1
+        for values in batches:
+            info = self._log.append_as_leader(
+                build_batch([RecordData(value=value, timestamp=to_ms(now)) for value in values]),
+                leader_epoch=self.epoch,
+                now_ms=to_ms(now),
+                origin=AppendOrigin.COORDINATOR,
+            )
+            last_offset = info.last_offset
+        return last_offset
 
     @property
     def is_committed(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.controller.context import Commit, ControllerContext
-from kmirror.cluster.controller.elections import fence_records, unfence_records
+from kmirror.cluster.controller.elections import elect_leaderless, fence_records
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.images import BrokerImage
@@ -26,11 +26,15 @@ class BrokerSessions:
         self._heartbeats = Heartbeats()
 
     def start(self, now: Instant) -> None:
-        """Begin a whole session for every unfenced broker, after the controller has replayed its log."""
+        """Begin a whole session for every unfenced broker, after the controller has replayed its log.
+
+        The log may end between the batches of an unfencing: the elections that are missing are made up for.
+        """
         for broker in self._context.image.brokers.values():
             if not broker.fenced:
                 self._heard(now, broker.broker_id)
                 self._heartbeats.reported(broker.broker_id, BrokerState.UNFENCED, -1, self._context.image.offset)
+        self._commit(now, elect_leaderless(self._context.image, self._context.configs))
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
@@ -78,14 +82,16 @@ class BrokerSessions:
         return self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
 
     def fence(self, now: Instant, broker_id: int, why: str) -> None:
-        """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again."""
+        """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again.
+
+        That may take several batches. The broker counts as fenced with the last record, so that a controller that
+        starts in the midst of it still has a session to end (handleBrokerFenced).
+        """
         self.forget(broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"fencing broker {broker_id}: {why}", BrokerFenced(broker_id, why))
-        records: list[Message] = [
-            BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
-        ]
-        records += fence_records(self._context.image, self._context.configs, broker_id)
+        records = fence_records(self._context.image, self._context.configs, broker_id)
+        records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1))
         self._commit(now, records)
 
     def unfence(self, now: Instant, broker_id: int) -> None:
@@ -96,7 +102,7 @@ class BrokerSessions:
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
         ]
-        records += unfence_records(self._context.image, self._context.configs, broker_id)
+        records += elect_leaderless(self._context.image, self._context.configs, broker_id)
         self._commit(now, records)
 
     def _begin_controlled_shutdown(self, now: Instant, broker_id: int) -> None:

@@ -3,19 +3,23 @@
 A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
 partition is reported twice. The source's offset is its high watermark: a failover loses what lies above the last
 stable offset, which no mirror can read (D22). Reason says why a partition waits or failed (D38). On request the answer
-has the lineage of a log, whether it is mirrored or not (D45). A mirror that the client may not describe is refused
+has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose lineages are asked for,
+so that it costs what is asked and not what there is (D45). A mirror that the client may not describe is refused
 by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing (D18,
 D32). Left out: authorized operations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import itemgetter
+
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.access import withholds
-from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import Stretches
 from kmirror.mirror.partition import MirrorPartition
@@ -38,31 +42,50 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     """Answer with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
     request = inbound.body
     assert isinstance(request, DescribeMirrorsRequest)
-    known = mirror_names(context.broker.image)
     response = DescribeMirrorsResponse()
-    for mirror in request.mirror_names or known:
+    for mirror in request.mirror_names or mirror_names(context.broker.image):
         denied = inbound.rights.error(AclOperation.DESCRIBE, Resource.mirror(mirror))
         if denied and not request.mirror_names:
             continue
         described = DescribedMirror(mirror_name=mirror)
         response.mirrors.append(described)
-        if denied or mirror not in known:
+        if denied or mirror_configs(context.broker.image, mirror) is None:
             described.error_code = denied or ErrorCode.UNKNOWN_MIRROR
             continue
         topics: dict[str, TopicPartitions] = {}
-        for tp, mp in sorted(context.partitions.items()):
-            if mp.assignment.mirror == mirror:
-                topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
-                topic.partitions.append(_detail(context, mp))
+        for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
+            topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
+            topic.partitions.append(_detail(context, mp))
         described.topics = list(topics.values())
     denied_topics = inbound.rights.denied_topics(
         AclOperation.DESCRIBE, [topic.topic_name for topic in request.lineages]
     )
-    response.lineages = [_lineages(context, topic, denied_topics.get(topic.topic_name)) for topic in request.lineages]
+    clusters: dict[str, int] = {}
+    response.lineages = [
+        _lineages(context, topic, denied_topics.get(topic.topic_name), clusters) for topic in request.lineages
+    ]
+    response.cluster_ids = list(clusters)
     inbound.reply(response)
 
 
-def _lineages(context: MirrorContext, asked: LineageTopic, denied: ErrorCode | None) -> TopicLineage:
+def _wanted(
+    context: MirrorContext, request: DescribeMirrorsRequest, mirror: str
+) -> Iterator[tuple[TopicPartition, MirrorPartition]]:
+    """Return the partitions of a mirror that this broker leads and the request wants described."""
+    if not request.named_only:
+        yield from ((mp.tp, mp) for mp in context.partitions_of(mirror))
+        return
+    named = {TopicPartition(topic.topic_name, index): None for topic in request.lineages for index in topic.partitions}
+    for tp in named:
+        mp = context.partitions.get(tp)
+        if mp is not None and mp.assignment.mirror == mirror:
+            yield tp, mp
+
+
+def _lineages(
+    context: MirrorContext, asked: LineageTopic, denied: ErrorCode | None, clusters: dict[str, int]
+) -> TopicLineage:
+    """Return the lineages of a topic's partitions; `clusters` has the index of each cluster that was named so far."""
     topic = TopicLineage(topic_name=asked.topic_name)
     for partition in asked.partitions:
         if denied is not None:
@@ -70,7 +93,10 @@ def _lineages(context: MirrorContext, asked: LineageTopic, denied: ErrorCode | N
             continue
         error, leader_epoch, stretches = _writers(context, TopicPartition(asked.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
-        row.stretches = [LineageStretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in stretches]
+        row.stretches = [
+            LineageStretch(first_epoch=epoch, cluster=clusters.setdefault(cluster, len(clusters)))
+            for epoch, cluster in stretches
+        ]
         topic.partitions.append(row)
     return topic
 

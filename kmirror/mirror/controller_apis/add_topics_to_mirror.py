@@ -47,7 +47,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                     value=Assignment(mirror, Wish.MIRROR).text(),
                 )
             )
-    return Decision(records, response)
+    return Decision(records, response, atomic=False)
 
 
 def _check(context: ControllerContext, topic: TopicData) -> ErrorCode:

@@ -58,4 +58,4 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                         partition_epoch=image.partition_epoch + 1,
                     )
                 )
-    return Decision(records, response)
+    return Decision(records, response, atomic=False)

@@ -46,4 +46,4 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                     value=Assignment(mirror, Wish.REMOVE).text() if exists else None,
                 )
             )
-    return Decision(records, response)
+    return Decision(records, response, atomic=False)

@@ -68,6 +68,7 @@ class DescribeMirrorsRequest(Message):
     __slots__ = ("mirror_names", "include_authorized_operations")
 
     lineages = Tagged[list[LineageTopic]]("lineages", list)
+    named_only = Tagged[bool]("named_only", False)
 
     NAME = "DescribeMirrorsRequest"
     TYPE = "request"
@@ -98,6 +99,7 @@ class DescribeMirrorsRequest(Message):
             default=[],
             struct=LineageTopic,
         ),
+        Field("NamedOnly", "named_only", "bool", (0, 0), tagged=(0, 0), tag=1, default=False),
     )
 
     def __init__(
@@ -108,6 +110,8 @@ class DescribeMirrorsRequest(Message):
         include_authorized_operations: bool = False,  # bool
         # Partitions, of any topic, of which the answer tells the lineage as well.
         lineages: list[LineageTopic] = UNSET,  # []LineageTopic, tag 0
+        # Whether mirrors are described for those partitions only that Lineages names.
+        named_only: bool = False,  # bool, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -115,6 +119,8 @@ class DescribeMirrorsRequest(Message):
         self.include_authorized_operations = include_authorized_operations
         if lineages is not UNSET:
             self.lineages = lineages
+        if named_only != False:
+            self.named_only = named_only
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -136,7 +142,9 @@ class DescribeMirrorsRequest(Message):
             for lineage_topic in self.lineages:
                 lineage_topic._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        if self.named_only:
+            tags.append((1, wire.pack_bool(self.named_only)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsRequest, int]:
@@ -159,6 +167,9 @@ class DescribeMirrorsRequest(Message):
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 3)
                 self.lineages, pos = wire.read_structs(LineageTopic._read, buf, pos, n, version)
+            elif tag == 1:
+                (self.named_only,) = wire.unpack_bool(buf, pos)
+                pos += 1
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
                 self.unknown_tags = (*self.unknown_tags, unknown)

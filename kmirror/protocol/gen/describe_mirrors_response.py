@@ -238,30 +238,29 @@ class DescribedMirror(Struct):
 class LineageStretch(Struct):
     """Part of DescribeMirrorsResponse."""
 
-    __slots__ = ("first_epoch", "cluster_id")
+    __slots__ = ("first_epoch", "cluster")
 
     FIELDS = (
         Field("FirstEpoch", "first_epoch", "int32", (0, 0), default=0),
-        Field("ClusterId", "cluster_id", "string", (0, 0), default=""),
+        Field("Cluster", "cluster", "int16", (0, 0), default=0),
     )
 
     def __init__(
         self,
         # First leader epoch of the stretch.
         first_epoch: int = 0,  # int32
-        # Cluster that wrote it.
-        cluster_id: str = "",  # string
+        # Index in ClusterIds of the cluster that wrote it.
+        cluster: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.first_epoch = first_epoch
-        self.cluster_id = cluster_id
+        self.cluster = cluster
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
-        put(wire.pack_int32(self.first_epoch))
-        put(wire.compact_string(self.cluster_id))
+        put(pack_ih(self.first_epoch, self.cluster))
         if self._tagged:
             self._write_tags(put, version)
         else:
@@ -271,9 +270,8 @@ class LineageStretch(Struct):
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LineageStretch, int]:
         self = cls.__new__(cls)
         self._tagged = 0
-        (self.first_epoch,) = wire.unpack_int32(buf, pos)
-        pos += 4
-        self.cluster_id, pos = wire.read_compact_string(buf, pos)
+        self.first_epoch, self.cluster = unpack_ih(buf, pos)
+        pos += 6
         if buf[pos]:
             self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
@@ -329,7 +327,7 @@ class PartitionLineage(Struct):
         self._tagged = 0
         self.partition_index, self.error_code, self.leader_epoch = unpack_ihi(buf, pos)
         pos += 10
-        n, pos = wire.read_compact_count(buf, pos, 6)
+        n, pos = wire.read_compact_count(buf, pos, 7)
         self.stretches, pos = wire.read_structs(LineageStretch._read, buf, pos, n, version)
         if buf[pos]:
             self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
@@ -400,6 +398,7 @@ class DescribeMirrorsResponse(Message):
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "mirrors")
 
     lineages = Tagged[list[TopicLineage]]("lineages", list)
+    cluster_ids = Tagged[list[str]]("cluster_ids", list)
 
     NAME = "DescribeMirrorsResponse"
     TYPE = "response"
@@ -423,6 +422,7 @@ class DescribeMirrorsResponse(Message):
             default=[],
             struct=TopicLineage,
         ),
+        Field("ClusterIds", "cluster_ids", "string", (0, 0), is_array=True, tagged=(0, 0), tag=1, default=[]),
     )
 
     def __init__(
@@ -437,6 +437,8 @@ class DescribeMirrorsResponse(Message):
         mirrors: list[DescribedMirror] = UNSET,  # []DescribedMirror
         # The lineages that were asked for.
         lineages: list[TopicLineage] = UNSET,  # []TopicLineage, tag 0
+        # The clusters that wrote the logs whose lineages were asked for.
+        cluster_ids: list[str] = UNSET,  # []string, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -446,6 +448,8 @@ class DescribeMirrorsResponse(Message):
         self.mirrors = [] if mirrors is UNSET else mirrors
         if lineages is not UNSET:
             self.lineages = lineages
+        if cluster_ids is not UNSET:
+            self.cluster_ids = cluster_ids
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -468,7 +472,13 @@ class DescribeMirrorsResponse(Message):
             for topic_lineage in self.lineages:
                 topic_lineage._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        if self.cluster_ids:
+            body_1: list[wire.Chunk] = []
+            body_1.append(wire.compact_count(self.cluster_ids))
+            for text in self.cluster_ids:
+                body_1.append(wire.compact_string(text))
+            tags.append((1, b"".join(body_1)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsResponse, int]:
@@ -489,6 +499,9 @@ class DescribeMirrorsResponse(Message):
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 3)
                 self.lineages, pos = wire.read_structs(TopicLineage._read, buf, pos, n, version)
+            elif tag == 1:
+                n, pos = wire.read_compact_count(buf, pos, 1)
+                self.cluster_ids, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
                 self.unknown_tags = (*self.unknown_tags, unknown)

@@ -54,7 +54,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                 )
             answer.leader_id, answer.leader_epoch, answer.isr = image.leader, image.leader_epoch, isr
             answer.partition_epoch = image.partition_epoch + changed
-    return Decision(records, response)
+    return Decision(records, response, atomic=False)
 
 
 def _members(proposal: Proposal, version: int) -> list[tuple[int, int]]:

@@ -1,0 +1,150 @@
+"""What an event of an idle simulated cluster costs, beside what it must cost (E4).
+
+Three brokers and their controller have nothing to do but to stay in touch: heartbeats, long polls of followers and of
+the metadata log, timers. The limit of an event that brings a frame is to decode the frame, to encode the same message
+again and to update one SHA-256 with it; that of an event without a frame, such as a timer, is one such update with its
+line in the trace. So the limit has both codecs of each message, at the ends where they are needed, and the digest; what
+is above it are the heap, the dispatch, the nodes' own work, effects and network.
+
+The events of a virtual minute are written down first, with a spy before each node. The limit is what those take;
+ours is the time of other minutes of the same run, for each event that reaches a node, without the spy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from benchmarks.harness import Case, no_runs
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk, Effect, Event, Link, Node, RequestReceived, ResponseReceived, Send
+from kmirror.protocol.headers import (
+    RequestHead,
+    decode_request,
+    decode_response,
+    encode_request_chunks,
+    encode_response_chunks,
+    peek_request,
+)
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+
+MINUTE_S = 60.0
+PARTITIONS = 4
+
+
+WARM_UP_S = 5.0  # Every request that was under way is answered by then.
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One event, as far as the limit needs it."""
+
+    data: Chunk
+    """The frame, or what the digest gets of an event without one."""
+    is_request: bool = False
+    answers: RequestHead | None = None
+    """Of a response: the head of the request that it answers."""
+
+
+@dataclass
+class Minute:
+    """The events of all nodes, in order."""
+
+    seen: list[Seen] = field(default_factory=list)
+    asked: dict[tuple[str, Link, int], RequestHead] = field(default_factory=dict)
+    """(node, link, correlation id) of the requests under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spy:
+    """Stands before a node, and writes down what the node is given."""
+
+    name: str
+    node: Node
+    minute: Minute
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Return what the node does."""
+        self.minute.seen.append(self._seen(now, event))
+        effects = self.node.handle(now, event)
+        for effect in effects:
+            if isinstance(effect, Send):
+                head = peek_request(b"".join(effect.chunks))
+                self.minute.asked[self.name, effect.link, head.correlation_id] = head
+        return effects
+
+    def _seen(self, now: Instant, event: Event) -> Seen:
+        if isinstance(event, RequestReceived):
+            return Seen(event.frame, is_request=True)
+        if isinstance(event, ResponseReceived):
+            key = (self.name, event.link, int.from_bytes(event.frame[:4], "big"))
+            return Seen(event.frame, answers=self.minute.asked.pop(key, None))
+        return Seen(f"{now} {self.name} {event}".encode())
+
+
+def idle_cluster() -> Simulation:
+    """Return a simulation whose one cluster has come to rest."""
+    simulation = Simulation(seed=1)
+    cluster = Cluster(simulation, "a", brokers=3)
+    cluster.start()
+    cluster.create_topic("orders", PARTITIONS)
+    simulation.run_for(span_s=WARM_UP_S)
+    assert cluster.is_settled()
+    return simulation
+
+
+def spied(span_s: float) -> list[Seen]:
+    """Return the events of so many idle seconds."""
+    simulation, minute = idle_cluster(), Minute()
+    for process in simulation.world.processes.values():
+        if process.node is not None:
+            process.node = Spy(process.name, process.node, minute)
+    simulation.run_for(span_s=WARM_UP_S)
+    minute.seen.clear()
+    lines = simulation.world.trace.count
+    simulation.run_for(span_s=span_s)
+    assert simulation.world.trace.count - lines == len(minute.seen), "a line of the trace stands for each event"
+    return minute.seen
+
+
+def limit(events: list[Seen]) -> None:
+    """Do for each event what cannot be left out."""
+    digest = hashlib.sha256()
+    for event in events:
+        if event.is_request:
+            head, request = decode_request(event.data)
+            encode_request_chunks(
+                request, head.api_version, correlation_id=head.correlation_id, client_id=head.client_id
+            )
+        elif (asked := event.answers) is not None:
+            correlation_id, response = decode_response(event.data, asked.api_key, asked.api_version)
+            encode_response_chunks(response, asked.api_version, correlation_id=correlation_id)
+        digest.update(event.data)
+
+
+def idle_events(span_s: float = MINUTE_S) -> Callable[[int], list[float]]:
+    def measure(pairs: int) -> list[float]:
+        events = spied(span_s)
+        simulation = idle_cluster()
+        trace = simulation.world.trace
+        limit(events)
+        ratios = []
+        for _ in range(pairs):
+            lines = trace.count
+            start = time.perf_counter_ns()
+            simulation.run_for(span_s=span_s)
+            ours = (time.perf_counter_ns() - start) / (trace.count - lines)
+            start = time.perf_counter_ns()
+            limit(events)
+            theirs = (time.perf_counter_ns() - start) / len(events)
+            ratios.append(theirs / ours)
+        return ratios
+
+    return measure
+
+
+def cases() -> list[Case]:
+    return [Case("E4", "limit / cost of an idle simulated event", "kmirror", no_runs, 0.4, 0.6, idle_events())]

@@ -1,0 +1,226 @@
+"""Whole mirrors between two simulated clusters of three brokers, replication factor 3: does a partition cost the same
+among few and among many? (E5 to E8, E10)
+
+Each size runs once, in a process of its own: processor time and memory are those of the run alone. One run tells what
+it took to create the topics on both clusters, to mirror them, and to sit idle for a virtual minute afterwards, and how
+much memory it grew by; another one tells what a failback sends from site to site. In every order all topics are named
+at once, and its time goes from the order until all is at rest.
+
+`KMIRROR_BENCH_PARTITIONS` is the larger size, and stands in the names of the rows: 300 gives a rough answer soon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from benchmarks.harness import Case, no_runs
+from benchmarks.tools import ROOT
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.records import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.mirror import Mirror
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+
+LARGE = int(os.environ.get("KMIRROR_BENCH_PARTITIONS", "1000"))
+MEDIUM = min(1_000, LARGE)
+SMALL, FEW = 300, 10
+FAILBACK_LARGE, FAILBACK_SMALL = LARGE // 2, 50
+PARTITIONS_PER_TOPIC = 10
+WITHIN_S = 3600.0
+REST_S = 0.1
+KB = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BringUp:
+    """What mirroring so many partitions took; seconds are of the processor."""
+
+    partitions: int
+    creating_s: float
+    """Creating them on both clusters, from the order until each has its leader and its full ISR."""
+    mirroring_s: float
+    """From the order to mirror them until all are MIRRORING and caught up."""
+    idle_s: float
+    """A virtual minute after that."""
+    grown_kb: float
+    """Memory of the process, from two clusters at rest until the idle minute is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failback:
+    """What a failback of so many partitions sent between the sites, both ways, in bytes."""
+
+    partitions: int
+    sent: int
+
+
+class Pair:
+    """Clusters a and b at rest, without a topic."""
+
+    def __init__(self, configs: Mapping[str, str] | None = None) -> None:
+        self.simulation = Simulation(seed=1)
+        self.a = Cluster(self.simulation, "a", brokers=3, configs=configs)
+        self.b = Cluster(self.simulation, "b", brokers=3, configs=configs)
+        self.a.start()
+        self.b.start()
+
+    def create(self, cluster: Cluster, topics: Sequence[str], partitions: int) -> None:
+        """Create topics with one order, and wait until each partition has its leader and its full ISR."""
+        order = CreateTopicsRequest(
+            topics=[CreatableTopic(name=name, num_partitions=partitions, replication_factor=3) for name in topics]
+        )
+        answer = cluster.order(order)
+        assert isinstance(answer, CreateTopicsResponse) and not any(row.error_code for row in answer.topics)
+        while not cluster.is_settled():
+            self.simulation.run_for(span_s=REST_S)
+
+    def sent(self) -> int:
+        """Return the bytes that have left one site for the other."""
+        return sum(self.simulation.world.network.crossed.values())
+
+
+def names(partitions: int) -> list[str]:
+    return [f"topic-{number}" for number in range(max(1, partitions // PARTITIONS_PER_TOPIC))]
+
+
+def mirrored(pair: Pair, topics: Sequence[str]) -> Mirror:
+    """Mirror topics of `a` to `b` until all is caught up."""
+    mirror = Mirror("dr", source=pair.a, destination=pair.b)
+    mirror.create()
+    mirror.add_topics(topics)
+    mirror.catch_up(within_s=WITHIN_S)
+    return mirror
+
+
+def resident_kb() -> float:
+    """Return the memory of this process that is in use now, in kB."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / KB
+
+
+def bring_up(partitions: int) -> BringUp:
+    topics, each = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
+    pair = Pair()
+    start = time.process_time()
+    for cluster in (pair.a, pair.b):
+        pair.create(cluster, topics, each)
+    creating_s = time.process_time() - start
+    del pair
+    pair = Pair()
+    before = resident_kb()
+    pair.create(pair.a, topics, each)
+    start = time.process_time()
+    mirror = mirrored(pair, topics)
+    mirroring_s = time.process_time() - start
+    start = time.process_time()
+    pair.simulation.run_for(span_s=60)
+    idle_s = time.process_time() - start
+    grown = resident_kb() - before
+    assert len(mirror.partitions()) == partitions
+    return BringUp(partitions, creating_s, mirroring_s, idle_s, grown)
+
+
+def failback(partitions: int) -> Failback:
+    """`b` takes over and takes writes; then `a` mirrors it, and cuts nothing but finds out that it need not."""
+    topics, each = names(partitions), min(partitions, PARTITIONS_PER_TOPIC)
+    pair = Pair()
+    pair.create(pair.a, topics, each)
+    Producer(pair.a).send({tp: [RecordData(value=b"v" * 100)] for tp in pair.a.partitions()})
+    mirrored(pair, topics).fail_over(within_s=WITHIN_S)
+    back = Mirror("dr", source=pair.b, destination=pair.a)
+    before = pair.sent()
+    back.create()
+    back.add_topics(topics)
+    back.catch_up(within_s=WITHIN_S)
+    return Failback(partitions, pair.sent() - before)
+
+
+# -- Processes ----------------------------------------------------------------------------------
+
+
+def _in_process(what: str, partitions: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.engine_scale", what, str(partitions)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+@cache
+def brought_up(partitions: int) -> BringUp:
+    """Return what `bring_up` told in a process of its own; the rows that need it share one run."""
+    found = _in_process("bring-up", partitions)
+    return BringUp(partitions, found["creating_s"], found["mirroring_s"], found["idle_s"], found["grown_kb"])
+
+
+@cache
+def failed_back(partitions: int) -> Failback:
+    """Return what `failback` told in a process of its own."""
+    return Failback(partitions, int(_in_process("failback", partitions)["sent"]))
+
+
+def once(ratio: Callable[[], float]) -> Callable[[int], list[float]]:
+    """Measure a ratio of runs that take long, and so are made once: its quarters are the ratio itself."""
+    return lambda _: [ratio()] * 2
+
+
+# -- Cases --------------------------------------------------------------------------------------
+
+
+def cases() -> list[Case]:
+    small, large = f"{SMALL:,}", f"{LARGE:,}"
+    fewer = MEDIUM if LARGE > MEDIUM else SMALL
+    bytes_small, bytes_large = f"{FAILBACK_SMALL:,}", f"{FAILBACK_LARGE:,}"
+
+    def case(id_: str, title: str, floor: float, reach: float, ratio: Callable[[], float]) -> Case:
+        return Case(id_, title, "kmirror", no_runs, floor, reach, once(ratio))
+
+    def mirroring(partitions: int) -> float:
+        return brought_up(partitions).mirroring_s / partitions
+
+    def memory(partitions: int) -> float:
+        return brought_up(partitions).grown_kb / partitions
+
+    def sent(partitions: int) -> float:
+        return failed_back(partitions).sent / partitions
+
+    return [
+        case("E5", f"create {MEDIUM:,} partitions on both / mirror them", 0.07, 0.2,
+             lambda: brought_up(MEDIUM).creating_s / brought_up(MEDIUM).mirroring_s),
+        case("E6", f"bring-up per partition, {small} / {large}", 0.67, 0.9,
+             lambda: mirroring(SMALL) / mirroring(LARGE)),
+        case("E7", f"an idle virtual minute, {FEW} / {large} mirrored", 0.3, 0.7,
+             lambda: brought_up(FEW).idle_s / brought_up(LARGE).idle_s),
+        case("E8", f"failback bytes per partition, {bytes_small} / {bytes_large}", 0.8, 0.95,
+             lambda: sent(FAILBACK_SMALL) / sent(FAILBACK_LARGE)),
+        case("E8", f"500 B / failback bytes per partition of {bytes_large}", 1, 2.5,
+             lambda: 500 / sent(FAILBACK_LARGE)),
+        case("E10", f"memory per mirrored partition, {fewer:,} / {large}", 0.8, 0.95,
+             lambda: memory(fewer) / memory(LARGE)),
+        case("E10", f"50 kB / memory per mirrored partition of {large}", 1, 1.67, lambda: 50 / memory(LARGE)),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine_scale", description="One run; prints JSON.")
+    parser.add_argument("what", choices=["bring-up", "failback"])
+    parser.add_argument("partitions", type=int)
+    options = parser.parse_args()
+    print(json.dumps(asdict((bring_up if options.what == "bring-up" else failback)(options.partitions))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Does a fetch within a session cost what changed, or what the session holds? (E3)
+
+The leader's end: a broker leads 10 or 10,000 partitions, all in one session. Before each fetch one record is appended
+to another partition; the fetch names the partition that the answer before it had, and gets the new record. Timed is
+the fetch alone, from frame to answer. A poll without news waits, and is answered when its time is up: both halves are
+timed.
+
+The fetcher's end: a broker follows 10 or 10,000 partitions of one leader. Timed is an answer with one record, from its
+frame to the frame of the next fetch.
+
+A ratio of 1 says that a session of 10,000 costs nothing more than one of 10.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks.harness import Case, no_runs
+from benchmarks.lone_broker import LEADER_EPOCH, LoneBroker, answer_in, frame_of, version
+from kmirror.kernel.events import Effect, OutboundLink, ResponseReceived, Send, SetTimer, TimerFired
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.headers import decode_request, decode_response, encode_response, peek_request
+from kmirror.protocol.registry import key_of
+from kmirror.records import RecordData, build_batch, set_base_offset_and_epoch
+
+SMALL, LARGE = 10, 10_000
+TOPIC = "orders"
+CONSUMER, FOLLOWER = -1, 2
+SESSION_ID = 77
+Step = Callable[[], int]
+"""Does one round of fetches, and returns the nanoseconds that are to count."""
+
+
+def record(now_ms: int) -> bytes:
+    return build_batch([RecordData(None, b"v" * 100, (), now_ms)])
+
+
+class Session:
+    """The requests and answers of one session with a lone broker, which leads all of its partitions."""
+
+    def __init__(self, partitions: int, replica_id: int) -> None:
+        self.replica_id = replica_id
+        self.partitions = partitions
+        self.broker = LoneBroker({TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER else (1, replica_id))
+        self.batch = record(self.broker.now_ms)
+        self.offsets = [0] * partitions
+        self.turn = 0
+        self.named: list[int] = []
+        """Partitions whose offset the next request tells: those that the last answer had."""
+        self.session_id = 0
+        self.epoch = 0
+        # The first fetch opens the session; a record is there already, so that it need not wait.
+        self._append(0)
+        self._take(self._fetch(list(range(partitions))))
+        assert self.session_id, "the broker keeps the session"
+
+    def _append(self, index: int) -> None:
+        parts = self.broker.broker.parts
+        parts.replicas.append(self.broker.now, self.broker.partition(TOPIC, index), self.batch)
+        parts.replicas.wake_waiters(self.broker.now)
+
+    def _frame(self, named: list[int]) -> bytes:
+        follower = self.replica_id != CONSUMER
+        rows = [
+            FetchPartition(
+                partition=index,
+                current_leader_epoch=LEADER_EPOCH,
+                fetch_offset=self.offsets[index],
+                last_fetched_epoch=LEADER_EPOCH if follower and self.offsets[index] else -1,
+                log_start_offset=0 if follower else -1,
+                partition_max_bytes=1 << 20,
+            )
+            for index in named
+        ]
+        request = FetchRequest(
+            replica_state=ReplicaState(replica_id=self.replica_id),
+            max_wait_ms=500,
+            min_bytes=1,
+            max_bytes=50 << 20,
+            session_id=self.session_id,
+            session_epoch=self.epoch,
+            topics=[FetchTopic(topic_id=self.broker.topic_ids[TOPIC], partitions=rows)] if rows else [],
+        )
+        return frame_of(request)
+
+    def _fetch(self, named: list[int]) -> bytes:
+        return answer_in(self.broker.request(self._frame(named)))
+
+    def _take(self, answer: bytes) -> int:
+        """Take over an answer; return how many partitions had records in it."""
+        body = decode_response(answer, key_of(FetchRequest), version(FetchRequest)).body
+        assert isinstance(body, FetchResponse) and body.error_code == 0
+        self.session_id, self.epoch = body.session_id, self.epoch + 1
+        self.named = []
+        for topic in body.responses:
+            for row in topic.partitions:
+                assert row.error_code == 0
+                if row.records:
+                    self.offsets[row.partition_index] += 1
+                    self.named.append(row.partition_index)
+        return len(self.named)
+
+    def with_news(self) -> int:
+        """One partition gets a record and is fetched."""
+        # A prime step, so that neighbours do not follow one another.
+        self.turn = (self.turn + 7_919) % self.partitions
+        self._append(self.turn)
+        frame = self._frame(self.named)
+        start = time.perf_counter_ns()
+        effects = self.broker.request(frame)
+        spent = time.perf_counter_ns() - start
+        assert self._take(answer_in(effects)) == 1
+        return spent
+
+    def without_news(self) -> int:
+        """A fetch waits until its time is up."""
+        frame = self._frame(self.named)
+        start = time.perf_counter_ns()
+        effects = self.broker.request(frame)
+        spent = time.perf_counter_ns() - start
+        (timer,) = [effect for effect in effects if isinstance(effect, SetTimer)]
+        start = time.perf_counter_ns()
+        effects = self.broker.broker.handle(timer.at, TimerFired(timer.key))
+        spent += time.perf_counter_ns() - start
+        assert self._take(answer_in(effects)) == 0
+        return spent
+
+
+class Followed:
+    """Broker 2, which follows all partitions of broker 1; the answers are made here."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions = partitions
+        self.broker = LoneBroker({TOPIC: partitions}, node_id=FOLLOWER, replicas=(1, FOLLOWER))
+        self.batch = bytearray(record(self.broker.now_ms))
+        self.offsets = [0] * partitions
+        self.turn = 0
+        (self.fetch,) = self._fetches(self.broker.started)
+        named = self.names()
+        while len(named) < partitions:  # The session holds every partition before anything is timed.
+            (self.fetch,) = self._fetches(self.broker.broker.handle(self.broker.now, self._answer([])))
+            named += self.names()
+
+    def _fetches(self, effects: list[Effect]) -> list[Send]:
+        return [effect for effect in effects if isinstance(effect, Send)]
+
+    def _answer(self, rows: list[PartitionData]) -> ResponseReceived:
+        """Return the leader's answer to the fetch that is under way."""
+        head = peek_request(b"".join(self.fetch.chunks))
+        topics = [FetchableTopicResponse(topic_id=self.broker.topic_ids[TOPIC], partitions=rows)] if rows else []
+        body = FetchResponse(session_id=SESSION_ID, responses=topics)
+        frame = encode_response(body, head.api_version, correlation_id=head.correlation_id)
+        assert isinstance(self.fetch.link, OutboundLink)
+        return ResponseReceived(self.fetch.link, frame)
+
+    def with_news(self) -> int:
+        """One partition's record comes, and the next fetch leaves."""
+        self.turn = index = (self.turn + 7_919) % self.partitions
+        offset = self.offsets[index]
+        set_base_offset_and_epoch(self.batch, offset, LEADER_EPOCH)
+        row = PartitionData(index, 0, offset, offset, 0, records=bytes(self.batch))
+        answer = self._answer([row])
+        start = time.perf_counter_ns()
+        effects = self.broker.broker.handle(self.broker.now, answer)
+        spent = time.perf_counter_ns() - start
+        (self.fetch,) = self._fetches(effects)
+        self.offsets[index] += 1
+        assert self.names() == [(index, offset + 1)]
+        return spent
+
+    def names(self) -> list[tuple[int, int]]:
+        """Return the partitions that the fetch under way names, with their offsets."""
+        request = decode_request(b"".join(self.fetch.chunks)).body
+        assert isinstance(request, FetchRequest)
+        return [(row.partition, row.fetch_offset) for topic in request.topics for row in topic.partitions]
+
+
+# -- Measuring ----------------------------------------------------------------------------------
+
+ROUND_NS = 50_000_000  # A round ends after so long, or so many steps, whichever comes first, but has a few at least.
+STEPS_MIN, STEPS_MAX = 3, 400
+
+
+def cost(step: Step) -> float:
+    """Return the nanoseconds of one step: the median, so that a look at the clock of another process counts little."""
+    spent: list[int] = []
+    while len(spent) < STEPS_MIN or (len(spent) < STEPS_MAX and sum(spent) < ROUND_NS):
+        spent.append(step())
+    spent.sort()
+    return spent[len(spent) // 2]
+
+
+def small_over_large(make: Callable[[int], Step], large: int = LARGE) -> Callable[[int], list[float]]:
+    def measure(pairs: int) -> list[float]:
+        of_few, of_many = make(SMALL), make(large)
+        cost(of_few), cost(of_many)
+        ratios = []
+        for turn in range(pairs):
+            if turn % 2:
+                many = cost(of_many)
+                ratios.append(cost(of_few) / many)
+            else:
+                ratios.append(cost(of_few) / cost(of_many))
+        return ratios
+
+    return measure
+
+
+def cases() -> list[Case]:
+    sizes = f"session of {SMALL} / {LARGE:,}"
+    rows: list[tuple[str, Callable[[int], Step], bool]] = [
+        ("follower's fetch, one partition new", lambda count: Session(count, FOLLOWER).with_news, True),
+        ("consumer's fetch, one partition new", lambda count: Session(count, CONSUMER).with_news, True),
+        ("follower's poll without news", lambda count: Session(count, FOLLOWER).without_news, False),
+        ("consumer's poll without news", lambda count: Session(count, CONSUMER).without_news, False),
+        ("fetcher's end, one partition new", lambda count: Followed(count).with_news, True),
+    ]
+    return [
+        Case(
+            "E3",
+            f"{name}, {sizes}",
+            "kmirror",
+            no_runs,
+            0.7 if is_gated else None,
+            0.9 if is_gated else None,
+            small_over_large(make),
+        )
+        for name, make, is_gated in rows
+    ]

@@ -1,0 +1,259 @@
+"""What is one partition's log made of, and which moves keep its parts in step?
+
+Batches that were judged are written, segments are rolled, the marks move, the end is cut off. Each of these concerns
+several parts at once: segments, leader epochs, the producers' state, log start and high watermark. Who may append what,
+what is read, and what goes by the clock is said above, by `PartitionLog` and those that it calls.
+"""
+
+from __future__ import annotations
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log import recovery
+from kmirror.log.cleaner import Compaction
+from kmirror.log.config import LogConfig
+from kmirror.log.epochs import LeaderEpochCache, encode_checkpoint
+from kmirror.log.errors import OffsetOutOfRange
+from kmirror.log.flushing import Flushing
+from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
+from kmirror.log.producers import ProducerStates, Staging
+from kmirror.log.results import AppendInfo
+from kmirror.log.scan import scan_batches
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult
+from kmirror.log.segment import Segment
+from kmirror.log.segment_list import SegmentList
+from kmirror.log.store import (
+    CLEANER_OFFSET,
+    HIGH_WATERMARK,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_OFFSET,
+    RECOVERY_POINT,
+    PartitionStore,
+)
+
+
+class LogState:
+    """The parts of one partition's log. Attributes are there to be read: methods move them."""
+
+    __slots__ = (
+        "compaction",
+        "config",
+        "epochs",
+        "flushing",
+        "high_watermark",
+        "log_start_offset",
+        "now_ms",
+        "producers",
+        "repair",
+        "segments",
+        "store",
+        "tp",
+    )
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        store: PartitionStore,
+        config: LogConfig,
+        loaded: recovery.RecoveredLog,
+        *,
+        now_ms: int,
+        recovery_point: int,
+    ) -> None:
+        self.tp = tp
+        self.store = store
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.high_watermark = loaded.high_watermark
+        self.epochs: LeaderEpochCache = loaded.epochs
+        self.producers: ProducerStates = loaded.producers
+        self.repair = loaded.repair  # What opening had to cut off, or None.
+        self.flushing = Flushing(max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset), now_ms)
+        self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
+        self.now_ms = now_ms  # The clock as of the last call that told it.
+        self.compaction: Compaction | None = None  # The run under way; none if the log was cut below its reach.
+
+    @property
+    def log_end_offset(self) -> int:
+        """Return the offset that the next record gets."""
+        return self.segments.end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """Return the offset below which the log is not read again when it is opened after a crash."""
+        return self.flushing.recovery_point
+
+    @property
+    def latest_epoch(self) -> int:
+        """Return the greatest leader epoch in the epoch cache, -1 when it is empty."""
+        return self.epochs.latest_epoch()
+
+    # -- growing ------------------------------------------------------------------------------
+
+    def write(
+        self, view: memoryview, scan: ScanResult, staging: Staging | None, control_types: list[int]
+    ) -> AppendInfo:
+        """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
+        segment = self.segments.append(view, scan, self.now_ms)
+        if staging is not None:
+            segment.add_aborted(staging.commit())
+        self.producers.map_end_offset = scan.last_offset + 1
+        return AppendInfo(
+            scan.first_offset,
+            scan.last_offset,
+            scan.batches,
+            scan.valid_bytes,
+            scan.max_timestamp,
+            refused_epoch=scan.refused_epoch,
+            control_types=tuple(control_types),
+        )
+
+    def make_room(self, view: memoryview, scan: ScanResult) -> None:
+        """Roll if the active segment cannot take the batches."""
+        active = self.segments.active
+        if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
+            segment = self.roll(scan.roll_offset)
+            fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
+            scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
+            scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
+
+    def roll(self, first_offset: int) -> Segment:
+        """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
+        base_offset = max(first_offset, self.log_end_offset)
+        active = self.segments.active
+        if active.base_offset == base_offset:
+            assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
+            return active
+        self.segments.seal(flushes=not self.flushing.is_deferred)
+        self.producers.map_end_offset = base_offset
+        take_snapshot(self.producers, self.store)
+        if not self.flushing.is_deferred:
+            self.flushing.raise_to(base_offset, self.now_ms)
+        return self.segments.add(base_offset, self.config, self.now_ms)
+
+    # -- leader epochs ------------------------------------------------------------------------
+
+    def assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
+        """Note the epochs of batches about to be written; one that then has no batch does no harm."""
+        for epoch, start_offset in epochs:
+            if epoch >= 0:
+                self.epochs.assign(epoch, start_offset)
+            elif epoch == LEGACY_EPOCH:  # Else its offsets would be taken for the latest epoch's.
+                self.epochs.clear()
+        self._write_epochs()
+
+    def _write_epochs(self, *, anew: bool = False) -> None:
+        """Write the epochs if they are others, or `anew` where Kafka writes in any case."""
+        if anew or not self.epochs.is_saved:
+            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
+            self.epochs.is_saved = True
+
+    # -- moving the marks ---------------------------------------------------------------------
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, bounded by log end and log start, which may be above that; returns what it is now."""
+        self.high_watermark = max(min(offset, self.log_end_offset), self.log_start_offset)
+        self.producers.on_high_watermark(self.high_watermark)
+        return self.high_watermark
+
+    def advance_log_start(self, offset: int) -> bool:
+        """Raise the log start to `offset`; True if it was lower.
+
+        Raises OffsetOutOfRange above the high watermark.
+        """
+        if offset > self.high_watermark:
+            reason = f"log start {offset} would be above the high watermark {self.high_watermark}"
+            raise self._out_of_range(offset, reason)
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.flushing.recovery_point = max(self.recovery_point, offset)
+        self.epochs.truncate_from_start(offset)
+        self._write_epochs()
+        self.producers.on_log_start(offset)
+        self.producers.snapshot_offset = max(snapshot_offsets(self.store), default=offset)
+        return True
+
+    def _out_of_range(self, offset: int, reason: str) -> OffsetOutOfRange:
+        start, end = self.log_start_offset, self.log_end_offset
+        return OffsetOutOfRange(f"{self.tp}: {reason}", offset=offset, log_start_offset=start, log_end_offset=end)
+
+    # -- cutting ------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drop every record at or above `offset`; False if there is none.
+
+        The log then ends at `offset`, or where the batch began that holds it, for batches go as a whole (D47), but not
+        below the log start. Raises CorruptBatch, before anything changes, where an index leads to no batch.
+        """
+        assert offset >= 0, f"{self.tp}: a cut to {offset}"
+        if offset >= self.log_end_offset:
+            # A leader that was elected and wrote nothing has left an epoch that starts at the log end.
+            if self.epochs.truncate_from_end(self.log_end_offset):
+                self._write_epochs()
+            return False
+        start = min(self.log_start_offset, offset)
+        cut = self.segments.cut_at(offset, start)
+        if cut is None:
+            self.truncate_fully_and_start_at(start)
+            return True
+        end, expired = cut.end, recovery.expiry(self.config, self.now_ms)
+        reads = brings_back(self.producers, self.store, self.segments.reaching(end), start, end, expired)
+        self._prepare_cut(end, start)
+        self.segments.truncate_to(end, self.now_ms)
+        self.epochs.truncate_from_end(end)
+        self._write_epochs()
+        self.producers = after_cut(self.producers, self.store, self.segments if reads else (), start, end, expired)
+        self.update_high_watermark(min(self.high_watermark, end))
+        if end > cut.kept_end:
+            self.roll(end)  # Else the log would end at `kept_end` when it is opened again.
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> None:
+        """Drop everything; the log is empty and begins at `offset`.
+
+        `log_start_offset` may lie above it when the first batch to come begins below the log start.
+        """
+        self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
+        delete_snapshots(self.store, above=-1)
+        self.segments.restart_at(offset, self.config, self.now_ms)
+        self.epochs.clear()
+        self._write_epochs(anew=True)
+        self.producers.clear(offset)
+        self.high_watermark = max(offset, self.log_start_offset)
+
+    def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
+        """Write down first what would be wrong of a log that is cut: offsets above its end, and snapshots.
+
+        The epochs come after the cut. Entries above the log end are dropped when a log is opened; but were
+        they gone while the batches are still there, those that are not read again would have the wrong epoch.
+        """
+        self.log_start_offset = log_start_offset
+        self.flushing.cut_to(end_offset)
+        if end_offset < self.segments.active.base_offset or end_offset <= log_start_offset:
+            self.compaction = None
+        self._write_offset(LOG_START_OFFSET, log_start_offset)
+        self._write_offset(RECOVERY_POINT, self.recovery_point)
+        if (self._read_offset(CLEANER_OFFSET) or 0) > end_offset:
+            self._write_offset(CLEANER_OFFSET, end_offset)
+        delete_snapshots(self.store, above=end_offset)
+
+    # -- keeping ------------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Write down what cannot be read off the batches."""
+        self._write_epochs()
+        self._write_offset(HIGH_WATERMARK, self.high_watermark)
+        self._write_offset(LOG_START_OFFSET, self.log_start_offset)
+        self._write_offset(RECOVERY_POINT, self.recovery_point)
+
+    def _write_offset(self, name: str, offset: int) -> None:
+        self.store.write_file(name, b"%d" % offset)
+
+    def _read_offset(self, name: str) -> int | None:
+        return None if (data := self.store.read_file(name)) is None else int(data)
+
+    def flush(self) -> None:
+        """Return when everything that was appended is safe from a power cut."""
+        if self.recovery_point < self.log_end_offset:
+            self.segments.flush(self.recovery_point)
+            self.flushing.raise_to(self.log_end_offset, self.now_ms)

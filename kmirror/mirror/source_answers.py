@@ -1,0 +1,80 @@
+"""What does the source say of each partition? Its answers, indexed once for all partitions that asked."""
+
+from __future__ import annotations
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.lineage import Stretch, Stretches
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.spec.error_codes import ErrorCode
+
+
+class Described:
+    """An answer to DescribeMirrors: what the source's mirror of our mirror's name knows, and who wrote the logs."""
+
+    def __init__(self, reply: DescribeMirrorsResponse, mirror: str) -> None:
+        self.error_code = reply.error_code
+        """Of the whole answer, 0 if all is well."""
+        self.refused = 0
+        """Error code of our mirror's row; UNKNOWN_MIRROR is an answer and not an error."""
+        self._details: dict[tuple[str, int], PartitionDetail] = {}
+        self._lineages = {(t.topic_name, row.partition_index): row for t in reply.lineages for row in t.partitions}
+        self._cluster_ids = reply.cluster_ids
+        self._shared: dict[tuple[tuple[int, int], ...], Stretches] = {}
+        for described in reply.mirrors:
+            if described.mirror_name != mirror or described.error_code == ErrorCode.UNKNOWN_MIRROR:
+                continue
+            self.refused = self.refused or described.error_code
+            for topic in described.topics:
+                for row in topic.partitions:
+                    self._details.setdefault((topic.topic_name, row.partition_index), row)
+
+    def detail(self, tp: TopicPartition) -> PartitionDetail | None:
+        """Return the row of a partition under our mirror's name, or None."""
+        return self._details.get(tp)
+
+    def is_silent(self, tp: TopicPartition) -> bool:
+        """Return whether the source answered without an error and knows nothing of the partition."""
+        return not self.error_code and not self.refused and tp not in self._details
+
+    @property
+    def tells_lineages(self) -> bool:
+        """Return whether there are lineages in the answer at all: a source that knows them tells of each asked for."""
+        return bool(self._lineages)
+
+    def lineage(self, tp: TopicPartition) -> PartitionLineage | None:
+        """Return the row that tells who wrote a partition's log, or None."""
+        return self._lineages.get(tp)
+
+    def stretches(self, row: PartitionLineage) -> Stretches | None:
+        """Return who wrote a log, as a row of this answer tells it; None if it names a cluster that is not told."""
+        key = tuple((stretch.first_epoch, stretch.cluster) for stretch in row.stretches)
+        if any(not 0 <= cluster < len(self._cluster_ids) for _, cluster in key):
+            return None
+        # Most logs of a source have the same lineage: they share one tuple.
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = tuple(sorted(Stretch(epoch, self._cluster_ids[cluster]) for epoch, cluster in key))
+            self._shared[key] = shared
+        return shared
+
+
+class Listed:
+    """An answer to ListMirrors."""
+
+    def __init__(self, reply: ListMirrorsResponse) -> None:
+        self.error_code = reply.error_code
+        self.sources = {row.mirror_name: row.source_cluster_id for row in reply.mirrors}
+        """Name of each mirror that we may see, to the id of its source cluster; empty while that is not known."""
+
+
+class Offsets:
+    """An answer to ListOffsets that named leader epochs."""
+
+    def __init__(self, reply: ListOffsetsResponse) -> None:
+        self._errors = {(t.name, row.partition_index): row.error_code for t in reply.topics for row in t.partitions}
+
+    def proves_leader(self, tp: TopicPartition) -> bool:
+        """Return whether the broker answered for `tp`, without an error: it leads in the epoch that was named."""
+        return self._errors.get(tp) == ErrorCode.NONE

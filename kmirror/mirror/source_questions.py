@@ -1,0 +1,187 @@
+"""How do partitions ask the brokers of a source? Those that want to know the same of one broker share a request.
+
+What is wanted while one event is handled goes out together (`settle`), for at most `PARTITIONS_MAX` partitions in a
+request. Of each kind one question is under way to a broker of a mirror's source; whoever comes later waits for the
+next, since an answer proves only what was true after it was asked for (D32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.source_answers import Described, Listed, Offsets
+from kmirror.mirror.state_writer import LookAt
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.wire_values import OffsetSpec
+
+PARTITIONS_MAX = 1000
+"""Bounds how long a broker of the source, and the one that reads its answer, is busy with one question."""
+PURPOSE = "describe"
+A = TypeVar("A")
+
+OnAnswer = Callable[[Instant, Inquiry, A | None], None]
+"""(now, inquiry, answer); the answer is None if the broker gave none."""
+
+
+class Addressee(NamedTuple):
+    """A broker of the source of one mirror."""
+
+    source: RemoteCluster
+    endpoint: Endpoint
+
+
+class _Asked(NamedTuple, Generic[A]):
+    inquiry: Inquiry
+    on_answer: OnAnswer[A]
+    versions_anew: bool
+
+
+class SharedQuestion(Generic[A]):
+    """Questions of one kind; A is what an answer is read into, once for all partitions that asked."""
+
+    def __init__(
+        self,
+        context: MirrorContext,
+        look_at: LookAt,
+        compose: Callable[[Sequence[Inquiry]], Message],
+        read: Callable[[Message, Inquiry], A | None],
+    ) -> None:
+        self._context = context
+        self._look_at = look_at
+        self._compose = compose
+        self._read = read
+        self._waiting: dict[Addressee, list[_Asked[A]]] = {}
+        self._under_way: dict[Addressee, None] = {}
+
+    def ask(self, inquiry: Inquiry, on_answer: OnAnswer[A], *, versions_anew: bool = False) -> None:
+        """Ask with the next request; the partition is busy until `on_answer` is called.
+
+        With `versions_anew` the broker has to tell its versions again before that request.
+
+        That is not called if the answer is of no use any more: the partition is led elsewhere, is in another state, or
+        the mirror has other servers. In the last case the partition is looked at again.
+        """
+        inquiry.mp.busy = True
+        to = Addressee(inquiry.source, inquiry.endpoint)
+        self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer, versions_anew))
+
+    def settle(self, now: Instant) -> bool:
+        """Send what waits for a broker of which nothing is under way; return whether there was anything."""
+        due = [to for to in self._waiting if to not in self._under_way]
+        for to in due:
+            self._send(now, to)
+        return bool(due)
+
+    def _send(self, now: Instant, to: Addressee) -> None:
+        waiting = [each for each in self._waiting.pop(to) if each.inquiry.is_current()]
+        if not waiting:
+            return
+        asked, later = waiting[:PARTITIONS_MAX], waiting[PARTITIONS_MAX:]
+        if later:
+            self._waiting[to] = later
+        self._under_way[to] = None
+
+        def on_reply(then: Instant, reply: Message | None) -> None:
+            first = asked[0].inquiry
+            del self._under_way[to]
+            told = asked
+            if reply is None and not first.has_no_describe():
+                # Who waits for a broker that does not answer need not wait for its silence a second time.
+                told = asked + self._waiting.pop(to, [])
+            answer = None if reply is None else self._read(reply, first)
+            for each in told:
+                self._tell(then, each, answer)
+
+        if any(each.versions_anew for each in asked):
+            to.source.forget_versions(to.endpoint)
+        to.source.send(now, to.endpoint, PURPOSE, self._compose([each.inquiry for each in asked]), on_reply)
+
+    def _tell(self, now: Instant, asked: _Asked[A], answer: A | None) -> None:
+        inquiry = asked.inquiry
+        if not inquiry.is_current():
+            return
+        inquiry.mp.busy = False
+        try:
+            if inquiry.is_of_the_source():
+                asked.on_answer(now, inquiry, answer)
+            else:
+                self._look_at(now, inquiry.mp)
+        except Exception as error:  # The other partitions hear the answer all the same.
+            self._context.broker.failures.caught(f"an answer about {inquiry.mp.tp}", error)
+            self._context.retry_later(now, inquiry.mp, "the source's answer could not be worked on")
+
+
+class SourceQuestions:
+    """What the partitions of one broker ask the brokers of their sources."""
+
+    def __init__(self, context: MirrorContext, look_at: LookAt) -> None:
+        self._described = SharedQuestion(context, look_at, _describe, _read_described)
+        self._listed = SharedQuestion(context, look_at, _list_mirrors, _read_listed)
+        self._offsets = SharedQuestion(context, look_at, _list_offsets, _read_offsets)
+
+    def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described], *, versions_anew: bool = False) -> None:
+        """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
+
+        That a broker serves no DescribeMirrors proves something only with `versions_anew` (D32).
+        """
+        self._described.ask(inquiry, on_answer, versions_anew=versions_anew)
+
+    def list_mirrors(self, inquiry: Inquiry, on_answer: OnAnswer[Listed]) -> None:
+        """Ask which clusters the source mirrors (D25)."""
+        self._listed.ask(inquiry, on_answer)
+
+    def list_offsets(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
+        """Ask for the log end, naming the known leader epoch: only the leader in it answers without an error."""
+        self._offsets.ask(inquiry, on_answer)
+
+    def settle(self, now: Instant) -> bool:
+        """Send what was asked for since the last call; return whether there was anything."""
+        return any([self._described.settle(now), self._listed.settle(now), self._offsets.settle(now)])
+
+
+def _describe(inquiries: Sequence[Inquiry]) -> Message:
+    topics: dict[str, LineageTopic] = {}
+    for inquiry in inquiries:
+        topic, partition = inquiry.mp.tp
+        topics.setdefault(topic, LineageTopic(topic_name=topic)).partitions.append(partition)
+    mirror = inquiries[0].mp.assignment.mirror
+    return DescribeMirrorsRequest(mirror_names=[mirror], lineages=list(topics.values()), named_only=True)
+
+
+def _read_described(reply: Message, inquiry: Inquiry) -> Described | None:
+    return Described(reply, inquiry.mp.assignment.mirror) if isinstance(reply, DescribeMirrorsResponse) else None
+
+
+def _list_mirrors(inquiries: Sequence[Inquiry]) -> Message:
+    return ListMirrorsRequest()
+
+
+def _read_listed(reply: Message, inquiry: Inquiry) -> Listed | None:
+    return Listed(reply) if isinstance(reply, ListMirrorsResponse) else None
+
+
+def _list_offsets(inquiries: Sequence[Inquiry]) -> Message:
+    topics: dict[str, ListOffsetsTopic] = {}
+    for inquiry in inquiries:
+        topic, partition = inquiry.mp.tp
+        row = ListOffsetsPartition(
+            partition_index=partition, current_leader_epoch=inquiry.leader.epoch, timestamp=OffsetSpec.LATEST
+        )
+        topics.setdefault(topic, ListOffsetsTopic(name=topic)).partitions.append(row)
+    return ListOffsetsRequest(replica_id=-1, topics=list(topics.values()))
+
+
+def _read_offsets(reply: Message, inquiry: Inquiry) -> Offsets | None:
+    return Offsets(reply) if isinstance(reply, ListOffsetsResponse) else None

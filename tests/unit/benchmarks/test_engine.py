@@ -1,0 +1,169 @@
+"""The group `engine`: every gate has cases, both sides do the same work, and what is timed is what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks import engine, engine_idle, engine_scale, engine_sessions, engine_told
+from benchmarks.engine_sessions import CONSUMER, FOLLOWER, Followed, Session
+from benchmarks.harness import Run
+from benchmarks.lone_broker import LoneBroker, answer_in
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.headers import peek_request
+from kmirror.spec.wire_values import Acks
+
+
+def test_every_gate_of_the_engine_has_a_floor_and_a_reach() -> None:
+    gated = {case.id for case in engine.cases() if case.floor is not None and case.reach is not None}
+    assert gated == {f"E{number}" for number in range(1, 11)}
+    assert all(case.floor < case.reach for case in engine.cases() if case.floor and case.reach)
+
+
+@pytest.mark.parametrize("acks", [Acks.LEADER, Acks.ALL])
+@pytest.mark.parametrize("producer_id", [-1, engine.PRODUCER])
+def test_both_logs_grow_alike_and_are_emptied_before_they_are_large(
+    monkeypatch: pytest.MonkeyPatch, acks: Acks, producer_id: int
+) -> None:
+    monkeypatch.setattr(engine, "LOG_BYTES", 20_000)
+    logs: list[PartitionLog] = []
+    emptied = engine.emptied
+
+    def spied(log: PartitionLog, frames: list[bytes], serve: Callable[[bytes], object]) -> Run:
+        logs.append(log)
+        return emptied(log, frames, serve)
+
+    monkeypatch.setattr(engine, "emptied", spied)
+    ours, theirs = engine.produce(10, acks=acks, producer_id=producer_id)()
+    served, limit = logs
+    ends = []
+    for _ in range(60):
+        ours(), theirs()
+        assert served.log_end_offset == limit.log_end_offset
+        assert served.size_in_bytes == limit.size_in_bytes < 40_000
+        ends.append(served.log_end_offset)
+    # No batch was taken for a duplicate, also not in the second round.
+    round_of = ends.index(10, 1)
+    assert ends == [10 * (1 + number % round_of) for number in range(60)] and round_of < 30
+
+
+def test_a_limit_that_appends_nothing_serves_the_same_frames() -> None:
+    ours, theirs = engine.produce(10, append=engine.as_bytes())()
+    ours(), theirs()
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_both_sides_of_a_fetch_answer_with_the_same_bytes(partitions: int) -> None:
+    ours, theirs = engine.fetch(partitions)()
+    assert answered(ours) == joined(theirs)
+
+
+def test_both_sides_of_a_produce_answer_with_the_same_bytes() -> None:
+    ours, theirs = engine.produce(3)()
+    for _ in range(3):
+        assert answered(ours) == joined(theirs)
+
+
+def answered(run: Run) -> bytes:
+    effects = run()
+    assert isinstance(effects, list)
+    return answer_in(effects)
+
+
+def joined(run: Run) -> bytes:
+    chunks = run()
+    assert isinstance(chunks, list)
+    return b"".join(chunks)
+
+
+def test_a_broker_is_asked_for_metadata_twice_and_says_the_same() -> None:
+    assert len(engine.second_metadata(20)(2)) == 2
+
+
+# -- E3 -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
+def test_a_session_gets_what_is_new_and_waits_without_news(replica_id: int) -> None:
+    session = Session(30, replica_id)
+    for _ in range(40):
+        assert session.with_news() > 0  # Each answer had exactly one record: the step asserts it.
+    assert sum(session.offsets) == 41
+    session.without_news()
+    epoch = session.epoch
+    session.without_news()
+    assert session.epoch == epoch + 1 and not session.named
+
+
+def test_a_follower_asks_on_for_what_it_got() -> None:
+    followed = Followed(30)
+    for _ in range(40):
+        assert followed.with_news() > 0  # The next fetch names that partition alone: the step asserts it.
+    ends = [followed.broker.partition(engine_sessions.TOPIC, index).log.log_end_offset for index in range(30)]
+    assert ends == followed.offsets and sum(ends) == 40
+
+
+def test_a_cost_is_the_median_of_its_steps() -> None:
+    spent = iter([10**8, 5, 7] * 200)
+    assert engine_sessions.cost(lambda: next(spent)) == 7
+
+
+# -- E4 -----------------------------------------------------------------------------------------
+
+
+def test_an_idle_minute_has_frames_both_ways_and_timers() -> None:
+    events = engine_idle.spied(3.0)
+    assert any(event.is_request for event in events)
+    answers = [event for event in events if event.answers is not None]
+    assert answers and all(event.answers for event in answers)
+    assert any(event.answers is None and not event.is_request for event in events)
+    requests = {peek_request(event.data).api_key for event in events if event.is_request}
+    assert requests == {1, 63}, "fetches and heartbeats"
+    engine_idle.limit(events)
+    assert len(engine_idle.idle_events(1.0)(2)) == 2
+
+
+# -- E5 to E8, E10 ------------------------------------------------------------------------------
+
+
+def test_a_run_in_a_process_of_its_own_tells_what_it_took() -> None:
+    found = engine_scale.brought_up(2)
+    assert found.partitions == 2 and min(found.creating_s, found.mirroring_s, found.idle_s) > 0
+    assert engine_scale.failed_back(2).sent > 0
+    assert engine_scale.failed_back(2) is engine_scale.failed_back(2), "rows share a run"
+
+
+def test_lone_brokers_lead_or_follow_what_they_are_told() -> None:
+    leads, follows = LoneBroker({"t": 2}), LoneBroker({"t": 2}, node_id=2, replicas=(1, 2))
+    assert leads.partition("t", 1).is_leader and not follows.partition("t", 1).is_leader
+    assert leads.now_ms == leads.now // 1000
+
+
+# -- Told without a gate ------------------------------------------------------------------------
+
+
+def test_partitions_are_mirrored_failed_over_and_back_and_each_part_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    engine_told.main(["scale", "--topics", "2", "--partitions", "2"])
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("commit ") and told[1].split() == ["clock", "s", "CPU", "s", "GiB", "peak", "GiB"]
+    assert [line[:44].rstrip() for line in told[2:6]] == [
+        "4 partitions created on a",
+        "b mirrors them: MIRRORING",
+        "failover to b: STOPPED",
+        "failback to a: MIRRORING",
+    ]
+    assert "B for each partition" in told[6]
+
+
+def test_days_under_load_end_with_equal_replicas(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine_told, "HOURS", 2)
+    monkeypatch.setattr(engine_told, "HOUR_S", 10)
+    engine_told.main(["week", "--days", "2", "--every-s", "5"])
+    told = capsys.readouterr().out.splitlines()
+    assert [line[:44].rstrip() for line in told[2:4]] == ["day 1", "day 2"]
+    assert told[-1] == "equal byte for byte on every replica of b"
