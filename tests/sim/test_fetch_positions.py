@@ -1,4 +1,4 @@
-"""What a fetch asks is what it would ask if it looked at everything: whoever changes a log beside the fetcher tells it."""
+"""A fetch asks what it would ask if it looked at everything: who changes a log beside the fetcher tells it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmirror.spec.wire_values import ResourceType
 from kmirror.testing.histories import assert_history_clean
 from tests.sim.fetch_watch import watched
 from tests.sim.stage import TOPIC, TP, WrittenLogs, legacy, pair
-from tests.sim.test_log_life import SEGMENT, TINY, cluster_of
+from tests.sim.test_log_life import SEGMENT, cluster_of
 
 
 def retention() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 
 import pytest
@@ -35,6 +34,7 @@ from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 from tests.unit.client.script import ONE, OTHER, TOPIC_ID, TP, TWO, Script
+from tests.work import calls
 
 BACKOFF = 1_000 * MILLISECOND
 """Kafka's default of replica.fetch.backoff.ms."""
@@ -245,24 +245,16 @@ def test_a_poll_costs_what_is_new_in_it(news: int) -> None:
 
     def cost(partitions: int) -> int:
         log, states = many(partitions)
-        calls = 0
-
-        def count(_frame: object, event: str, _arg: object) -> None:
-            nonlocal calls
-            calls += event == "call"
-
         for state in states[:news]:
             log.loop.changed(state.tp)
-        sys.setprofile(count)
-        log.script.answer(answer(*(row(state.tp.partition) for state in states[-news:] if news)))
-        sys.setprofile(None)
-        return calls
+        told = answer(*(row(state.tp.partition) for state in states[-news:] if news))
+        return calls(lambda: log.script.answer(told))
 
     assert cost(10) == cost(500)
 
 
 def test_a_partition_comes_back_from_its_own_pause_not_from_the_last_one() -> None:
-    log, states = many(2)
+    log, _ = many(2)
     log.script.answer(answer(row(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 0)
     log.script.answer(answer(row(1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 300 * MILLISECOND)
     log.script.answer(answer(session=0), 300 * MILLISECOND)
