@@ -11,8 +11,8 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_nam
 from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
 
-OnRefreshed = Callable[[Instant, str, RemoteCluster], None]
-"""(now, mirror, its source), called after the source has answered."""
+OnRefreshed = Callable[[Instant, str, RemoteCluster, Changes], None]
+"""(now, mirror, its source, what its answer changed), called after the source has answered."""
 
 
 class SourceRefresh:
@@ -56,8 +56,7 @@ class SourceRefresh:
         if source is None or source.refreshing:
             return
         context.refresh_from[mirror] = now + RETRY_MS * MILLISECOND
-        mine = {mp.tp.topic for mp in context.partitions_of(mirror)}
-        topics = context.topics_of(mirror) if context.coordinates(mirror) else sorted(mine)
+        topics = context.topics_of(mirror) if context.coordinates(mirror) else context.led_topics_of(mirror)
         if topics:
             source.refresh(now, topics)
 
@@ -67,4 +66,4 @@ class SourceRefresh:
         broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), now + interval * MILLISECOND)
         source = self._context.sources.get(mirror)
         if source is not None and changes is not None:
-            self._on_refreshed(now, mirror, source)
+            self._on_refreshed(now, mirror, source, changes)
