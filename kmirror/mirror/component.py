@@ -6,9 +6,10 @@ of those along.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
@@ -88,9 +89,8 @@ class MirrorComponent(BrokerComponent):
         for tp, partition in self.context.replicas.partitions.items():
             if tp.topic in changed and partition.is_leader:
                 self._follow_assignment(now, tp, partition)
-        if changed or delta.topics_created or delta.topics_deleted:
-            for mirror in dict.fromkeys(a.mirror for a in self.context.assignments.values()):
-                self.context.refresh_soon(now, mirror)
+        for name in dict.fromkeys((*changed, *delta.topics_created, *delta.topics_deleted)):
+            self._refresh.on_assignment(now, name)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:
@@ -154,10 +154,23 @@ class MirrorComponent(BrokerComponent):
     def settle(self, now: Instant) -> bool:
         return self._driver.settle(now)
 
-    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        self._sync.run(now, mirror, source)
-        for mp in self.context.partitions_of(mirror):
-            self._driver.look_at(now, mp)
+    def _on_refreshed(
+        self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes
+    ) -> None:
+        """Create what is missing here of the topics asked about, and look at the partitions of which there is news."""
+        self._sync.run(now, mirror, source, topics)
+        for mp in self.context.partitions_of(mirror) if changes.cluster_id else self._changed(changes):
+            if mp.assignment.mirror == mirror:
+                self._driver.look_at(now, mp)
+
+    def _changed(self, changes: Changes) -> list[MirrorPartition]:
+        """Return the partitions led here whose topic or whose leader at the source is another one."""
+        here = self.context.broker.image.topics
+        concerned = [
+            TopicPartition(name, index) for name in changes.topics if name in here for index in here[name].partitions
+        ]
+        found = (self.context.partitions.get(tp) for tp in dict.fromkeys((*concerned, *changes.partitions)))
+        return [mp for mp in found if mp is not None]
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:

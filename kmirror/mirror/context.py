@@ -17,6 +17,7 @@ from kmirror.mirror.facts import ReasonChanged, StateEntered
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 
@@ -42,8 +43,8 @@ class MirrorContext:
         """The mirrored partitions that this broker leads."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
-        self.refresh_from: dict[str, Instant] = {}
-        """Mirror to the earliest instant at which its source may be asked for metadata again."""
+        self.refreshes: dict[str, RefreshPlan] = {}
+        """Mirror to what it wants to know of its source's topics."""
 
     # -- what is known ------------------------------------------------------------------------
 
@@ -103,7 +104,18 @@ class MirrorContext:
         mp.retry_at = now + RETRY_MS * MILLISECOND
         self.broker.outbox.set_timer((NAME, RETRY_TIMER, mp.tp), mp.retry_at)
 
-    def refresh_soon(self, now: Instant, mirror: str) -> None:
-        """Ask the source for its metadata: at once, but not before RETRY_MS after the last time."""
-        at = max(now, self.refresh_from.get(mirror, now))
-        self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)
+    def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
+        """Ask the source for the metadata of `topics`, of all if none is named.
+
+        At once, but not before RETRY_MS after the last time.
+        """
+        plan = self.refreshes.setdefault(mirror, RefreshPlan())
+        plan.want(topics)
+        self.refresh_at(mirror, max(now, plan.not_before))
+
+    def refresh_at(self, mirror: str, at: Instant) -> None:
+        """See at `at` what is to be refreshed, unless that is done earlier."""
+        plan = self.refreshes[mirror]
+        if plan.timer_at is None or at < plan.timer_at:
+            plan.timer_at = at
+            self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)
