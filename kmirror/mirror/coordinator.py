@@ -1,13 +1,13 @@
 """The mirror coordinator: the leader of a partition of `__mirror_state` decides about the states in it.
 
-A write is refused when it comes from an older leader of the mirrored partition (D9), names another
-topic id than the cluster knows, or leaves the table of transitions (D5). It is answered once it is
-committed.
+A write is refused when it comes from an older leader of the mirrored partition (D9), names another topic id than the
+cluster knows, or leaves the table of transitions (D5). Reads and writes are answered once what they saw and wrote is
+committed (D48): whoever cuts a log on the strength of an answer must not find it taken back by an election.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.context import BrokerContext
@@ -33,6 +33,8 @@ from kmirror.mirror.state_records import (
 from kmirror.mirror.states import MirrorState, may_follow
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+OnRead = Callable[[Instant, PartitionState | None, ErrorCode], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,22 @@ class MirrorCoordinator:
 
     def leads(self, shard: TopicPartition | None) -> bool:
         """Return whether this broker leads `shard` and has loaded it; False for None."""
-        return shard is not None and self.runtime.state(shard.partition) is not None
+        return shard is not None and self.runtime.leads(shard.partition)
 
-    def read(self, key: StateKey) -> PartitionState | None:
-        """Return what is persisted, or None if this broker does not coordinate `key`."""
+    def read(self, now: Instant, key: StateKey, on_read: OnRead) -> None:
+        """Call `on_read` with what is persisted, NOTHING if nothing is, or with None and the error of the runtime."""
         shard = self.shard_of(key)
-        state = None if shard is None else self.runtime.state(shard.partition)
-        return None if state is None else state.partitions.get(key, NOTHING)
+        if shard is None:
+            on_read(now, None, ErrorCode.NOT_COORDINATOR)
+            return
+        found = NOTHING
+
+        def look(state: MirrorShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+            nonlocal found
+            found = state.get(key) or NOTHING
+            return (), ErrorCode.NONE
+
+        self.runtime.submit(shard.partition, look, lambda later, error: on_read(later, None if error else found, error))
 
     def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
         """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.
@@ -118,9 +129,7 @@ class MirrorCoordinator:
         if topic is None or topic.topic_id != write.key.topic_id:
             on_done(now, ErrorCode.UNKNOWN_TOPIC_ID)
             return
-        self.runtime.write(
-            now, shard.partition, lambda state: decide(state.partitions.get(write.key, NOTHING), write), on_done
-        )
+        self.runtime.submit(shard.partition, lambda state: decide(state.get(write.key) or NOTHING, write), on_done)
 
     def topic_id(self, topic: str) -> Uuid | None:
         """Return the id of a topic in this cluster, or None if it does not exist."""

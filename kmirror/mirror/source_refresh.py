@@ -97,7 +97,7 @@ class SourceRefresh:
         """Return all topics of the mirror for its coordinator, else those of which partitions are led here."""
         if self._context.coordinates(mirror):
             return self._still_in(mirror, self._context.topics_of(mirror))
-        return self._still_in(mirror, dict.fromkeys(mp.tp.topic for mp in self._context.partitions_of(mirror)))
+        return self._still_in(mirror, self._context.led_topics_of(mirror))
 
     def _still_in(self, mirror: str, topics: Iterable[str]) -> Sequence[str]:
         """Return those of `topics` that are to be mirrored; what was removed is stopped without its source."""

@@ -6,107 +6,167 @@ the outcome is unknown, and the caller tries again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
 from kmirror.mirror.state_records import PartitionState, StateKey, kept_from, put_plan
+from kmirror.mirror.state_requests import Place, StateRequests
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
+from kmirror.protocol.gen import read_mirror_states_response as read_response
 from kmirror.protocol.gen import write_mirror_states_request as write_request
-from kmirror.protocol.gen.read_mirror_states_response import ReadMirrorStatesResponse
 from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-CHANNEL = "mirror-states"
-
 OnRead = Callable[[Instant, PartitionState | None], None]
 OnWritten = Callable[[Instant, ErrorCode], None]
+ROW_SIZE = 64
+"""About how many bytes a row has beside its lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadRow:
+    key: StateKey
+    topic: str
+    on_read: OnRead
+
+    @property
+    def size(self) -> int:
+        return ROW_SIZE
+
+    def is_wanted(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _WriteRow:
+    write: StateWrite
+    is_wanted: Callable[[], bool]
+    on_written: OnWritten
+
+    @property
+    def key(self) -> StateKey:
+        return self.write.key
+
+    @property
+    def topic(self) -> str:
+        return self.write.topic
+
+    @property
+    def size(self) -> int:
+        plan = () if self.write.stop is None else self.write.stop.commits
+        return ROW_SIZE + 8 * (len(self.write.uncut) + len(plan)) + 32 * len(self.write.lineage.stretches)
+
+
+class _Reads(StateRequests[_ReadRow, read_response.PartitionResult]):
+    """ReadMirrorStates."""
+
+    def ask_here(self, now: Instant, row: _ReadRow) -> None:
+        self.coordinator.read(now, row.key, lambda later, state, _: row.on_read(later, state))
+
+    def request(self, mirror: str, rows: Mapping[Place, _ReadRow]) -> Message:
+        topics: dict[str, read_request.TopicData] = {}
+        for topic, index in rows:
+            entry = topics.setdefault(topic, read_request.TopicData(name=topic))
+            entry.partitions.append(read_request.PartitionData(partition_index=index))
+        return read_request.ReadMirrorStatesRequest(mirror_name=mirror, topics=list(topics.values()))
+
+    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, read_response.PartitionResult], ErrorCode]:
+        if not isinstance(reply, read_response.ReadMirrorStatesResponse) or reply.error_code:
+            return {}, ErrorCode.COORDINATOR_NOT_AVAILABLE
+        found = {(topic.name, row.partition_index): row for topic in reply.topics for row in topic.partitions}
+        return found, ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    def take(self, now: Instant, row: _ReadRow, answer: read_response.PartitionResult) -> None:
+        if answer.error_code:
+            row.on_read(now, None)
+            return
+        state, kept = MirrorState(answer.state), kept_from(answer)
+        row.on_read(now, PartitionState(row.topic, state, answer.leader_epoch, answer.last_mirror_epoch, *kept))
+
+    def fail(self, now: Instant, row: _ReadRow, error: ErrorCode) -> None:
+        row.on_read(now, None)
+
+
+class _Writes(StateRequests[_WriteRow, ErrorCode]):
+    """WriteMirrorStates."""
+
+    def ask_here(self, now: Instant, row: _WriteRow) -> None:
+        self.coordinator.write(now, row.write, row.on_written)
+
+    def request(self, mirror: str, rows: Mapping[Place, _WriteRow]) -> Message:
+        topics: dict[tuple[str, Uuid], write_request.TopicData] = {}
+        for row in rows.values():
+            topic_id = row.key.topic_id
+            entry = topics.setdefault((row.topic, topic_id), write_request.TopicData(name=row.topic, topic_id=topic_id))
+            entry.partitions.append(_data_of(row.write))
+        return write_request.WriteMirrorStatesRequest(mirror_name=mirror, topics=list(topics.values()))
+
+    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, ErrorCode], ErrorCode]:
+        if not isinstance(reply, WriteMirrorStatesResponse):
+            return {}, ErrorCode.COORDINATOR_NOT_AVAILABLE
+        found = {
+            (topic.name, row.partition_index): ErrorCode(row.error_code)
+            for topic in reply.topics
+            for row in topic.partitions
+        }
+        if reply.error_code:
+            return {}, ErrorCode(reply.error_code)
+        return found, ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    def take(self, now: Instant, row: _WriteRow, answer: ErrorCode) -> None:
+        row.on_written(now, answer)
+
+    def fail(self, now: Instant, row: _WriteRow, error: ErrorCode) -> None:
+        row.on_written(now, error)
 
 
 class StateClient:
-    """Asks the mirror coordinator, directly if it is this broker, else with ReadMirrorStates and WriteMirrorStates."""
+    """Asks the mirror coordinator, directly if it is this broker, else with ReadMirrorStates and WriteMirrorStates.
+
+    What is asked while one event is handled goes out when it ends, as one request to each coordinator (D48).
+    """
 
     def __init__(self, broker: BrokerContext, coordinator: MirrorCoordinator) -> None:
-        self._broker = broker
-        self._coordinator = coordinator
+        self._reads = _Reads(broker, coordinator)
+        self._writes = _Writes(broker, coordinator)
 
-    def read(self, now: Instant, key: StateKey, topic: str, on_read: OnRead) -> None:
+    def read(self, key: StateKey, topic: str, on_read: OnRead) -> None:
         """Call `on_read` with the state that is persisted for `key`, or with None if the coordinator gave no answer."""
-        shard = self._coordinator.shard_of(key)
-        image = None if shard is None else self._broker.image.partition(shard)
-        if image is None:
-            on_read(now, None)
-            return
-        if image.leader == self._broker.node_id:
-            on_read(now, self._coordinator.read(key))
-            return
-        request = read_request.ReadMirrorStatesRequest(
-            mirror_name=key.mirror,
-            topics=[
-                read_request.TopicData(
-                    name=topic, partitions=[read_request.PartitionData(partition_index=key.partition)]
-                )
-            ],
-        )
+        self._reads.ask(_ReadRow(key, topic, on_read))
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if not isinstance(reply, ReadMirrorStatesResponse) or reply.error_code or not reply.topics:
-                on_read(later, None)
-                return
-            row = reply.topics[0].partitions[0]
-            if row.error_code:
-                on_read(later, None)
-                return
-            state = MirrorState(row.state)
-            on_read(later, PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, *kept_from(row)))
-
-        if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
-            on_read(now, None)
-
-    def write(self, now: Instant, write: StateWrite, on_written: OnWritten) -> None:
+    def write(self, write: StateWrite, on_written: OnWritten, *, is_wanted: Callable[[], bool]) -> None:
         """Ask the coordinator to persist `write`; call `on_written` with its error.
 
-        COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not answer.
+        COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not answer, or if `is_wanted` is False when the write
+        could be sent: whoever has lost the partition meanwhile must not write behind the back of its next leader.
         """
-        shard = self._coordinator.shard_of(write.key)
-        image = None if shard is None else self._broker.image.partition(shard)
-        if image is None:
-            on_written(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            return
-        if image.leader == self._broker.node_id:
-            self._coordinator.write(now, write, on_written)
-            return
-        row = write_request.PartitionData(
-            partition_index=write.key.partition,
-            last_mirror_epoch=write.last_mirrored_epoch,
-            state=write.state,
-            leader_epoch=write.leader_epoch,
-            uncut_replicas=[
-                write_request.UncutReplica(replica_id=replica, cut_epoch=epoch)
-                for replica, epoch in write.uncut.items()
-            ],
-            lineage=[
-                write_request.Stretch(first_epoch=epoch, cluster_id=cluster)
-                for epoch, cluster in write.lineage.stretches
-            ],
-            lineage_epoch=write.lineage.since,
-        )
-        put_plan(row, write.stop)
-        request = write_request.WriteMirrorStatesRequest(
-            mirror_name=write.key.mirror,
-            topics=[write_request.TopicData(name=write.topic, topic_id=write.key.topic_id, partitions=[row])],
-        )
+        self._writes.ask(_WriteRow(write, is_wanted, on_written))
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if not isinstance(reply, WriteMirrorStatesResponse):
-                on_written(later, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            elif reply.error_code or not reply.topics:
-                on_written(later, ErrorCode(reply.error_code or ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            else:
-                on_written(later, ErrorCode(reply.topics[0].partitions[0].error_code))
+    def settle(self, now: Instant) -> bool:
+        """Send what was asked for since the last call; return whether there was anything."""
+        written = self._writes.settle(now)
+        return self._reads.settle(now) or written
 
-        if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
-            on_written(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+def _data_of(write: StateWrite) -> write_request.PartitionData:
+    row = write_request.PartitionData(
+        partition_index=write.key.partition,
+        last_mirror_epoch=write.last_mirrored_epoch,
+        state=write.state,
+        leader_epoch=write.leader_epoch,
+        uncut_replicas=[
+            write_request.UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in write.uncut.items()
+        ],
+        lineage=[
+            write_request.Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in write.lineage.stretches
+        ],
+        lineage_epoch=write.lineage.since,
+    )
+    put_plan(row, write.stop)
+    return row

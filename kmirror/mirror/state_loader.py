@@ -57,7 +57,6 @@ class StateLoader:
 
         for key in keys:
             self._context.states.read(
-                now,
                 key,
                 mp.tp.topic,
                 lambda later, state, key=key: on_read(later, key, state),  # type: ignore[misc]
@@ -105,7 +104,7 @@ class StateLoader:
         write = StateWrite(
             key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop, state.lineage
         )
-        self._context.states.write(now, write, on_written)
+        self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
     def _try_again(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.busy = False

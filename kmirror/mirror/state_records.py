@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.coordinators.shard_state import ShardState
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
@@ -140,18 +141,15 @@ def epoch_record(key: StateKey, topic: str, last_mirrored_epoch: int) -> KeyValu
     return encode_key(name), encode_value(value, VALUE_VERSION)
 
 
-class MirrorShard:
+class MirrorShard(ShardState[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
-
-    def __init__(self) -> None:
-        self.partitions: dict[StateKey, PartitionState] = {}
 
     def replay(self, key: bytes, value: bytes | None) -> None:
         """Apply one record; None for `value` is a tombstone."""
         name = decode_key(MIRROR_STATE_TOPIC, key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
         at = StateKey(name.mirror_name, name.topic_id, name.partition)
-        before = self.partitions.get(at, NOTHING)
+        before = self.get(at) or NOTHING
         found = decode_value(MIRROR_STATE_TOPIC, name, value)
         data = None if found is None else found[0]
         if isinstance(data, MirrorPartitionStateValue):
@@ -164,7 +162,4 @@ class MirrorShard:
             after = replace(before, topic=topic.name, last_mirrored_epoch=topic.partitions[0].last_mirror_epoch)
         else:
             after = replace(before, last_mirrored_epoch=NOT_SETTLED)
-        if replace(after, topic="", leader_epoch=-1) == NOTHING:
-            self.partitions.pop(at, None)
-        else:
-            self.partitions[at] = after
+        self.put(at, None if replace(after, topic="", leader_epoch=-1) == NOTHING else after)

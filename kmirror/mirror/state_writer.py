@@ -19,7 +19,7 @@ from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
-"""Do the next step for a partition, if there is one and nothing is under way."""
+"""Have a partition looked at: its next step may be possible now."""
 StopFetching = Callable[[MirrorPartition], None]
 """Take a partition off its fetcher."""
 
@@ -103,7 +103,7 @@ class StateWriter:
                 cut_if_listed(self._context, later, mp)
             self.go_on(later, mp)
 
-        self._context.states.write(now, write, on_written)
+        self._context.states.write(write, on_written, is_wanted=lambda: self._context.is_present(mp))
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""

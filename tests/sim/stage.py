@@ -210,7 +210,7 @@ class StagedCluster(Cluster):
         topic_id = self.image.topics[tp.topic].topic_id
         for broker_id in self.living():
             for shard in self.component(broker_id).context.coordinator.runtime.states().values():
-                for key, found in shard.partitions.items():
+                for key, found in shard.all_committed().items():
                     if key.topic_id == topic_id and key.partition == tp.partition:
                         return found
         return NOTHING

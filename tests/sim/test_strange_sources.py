@@ -19,7 +19,6 @@ from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicRe
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
-from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.records.record import RecordData
@@ -117,17 +116,9 @@ def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(
         assert p.b.state() == "FAILED" and "v12" in p.b.reason()
 
 
-def test_a_leader_epoch_without_room_above_it_fails_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     p = mirroring()
-    reply = Inbound.reply
-
-    def high(inbound: Inbound, answer: Message) -> None:
-        _, channel, _ = inbound.client.link.name
-        for topic in answer.topics if isinstance(answer, MetadataResponse) and channel == "mirror-m-metadata" else []:
-            topic.partitions[0].leader_epoch = SOURCE_EPOCH_MAX + 1
-        reply(inbound, answer)
-
-    monkeypatch.setattr(Inbound, "reply", high)
+    p.a.bump(SOURCE_EPOCH_MAX + 1)
     p.run_until(lambda: p.b.state() == "FAILED", "the partition to fail")
     survives(p)
 

@@ -1,69 +1,85 @@
-"""Shards of an internal topic: decide first, apply when committed.
+"""Shards of an internal topic: a record is applied when it is appended, and answered once it is committed (D48).
 
-A shard is one partition of the topic, loaded by its leader by replaying the log. A write runs its operation on the
-committed state; the records that it returns are appended and, once the whole ISR has them, replayed and answered.
-Writes to one shard run one after another, so no decision is based on a record that may still be lost. An append that
-is not confirmed in time leaves the state as it was, as in Kafka: the record may be committed later or lost. Until that
-is known the shard refuses further writes; if the ISR gets the record after all, it is replayed. Below
-min.insync.replicas nothing is appended at all.
+A shard is one partition of the topic, loaded by its leader by replaying the log. An operation decides on the newest
+state. Its records are appended and replayed at once, so that the next operation builds on them, and its answer goes out
+when the high watermark reaches the log end that the operation saw or made. That holds for answers without records, too:
+what they are based on may be lost until then. What was decided in one event goes into one batch for each shard.
+
+Nobody waits for another operation's replication. A new leader replays its own log, which is the roll-back of what was
+not committed. An answer that is not confirmed in time is COORDINATOR_NOT_AVAILABLE, as in Kafka: the record may be
+committed later or lost, and the state stays with it. Below min.insync.replicas nothing is appended at all.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
+from kmirror.records import layout
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 
 KeyValue = tuple[bytes, bytes | None]
 
+S = TypeVar("S", bound=ShardState[Any, Any])
 
-class ShardState(Protocol):
-    """The state of one shard; `replay` is the only way it changes."""
-
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        """Apply one committed record; None for `value` is a tombstone."""
-
-
-S = TypeVar("S", bound=ShardState)
-
-WriteOperation = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
-"""(committed state) -> records to append, and the error to answer with if there are none."""
+Operation = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
+"""(newest state) -> records to append, and the error to answer with if there are none; it may be called twice."""
 OnDone = Callable[[Instant, ErrorCode], None]
-OnLate = Callable[[Instant, int], None]
-"""Gets the partition of a shard in which a record was committed after its writer had got an error."""
+OnCommitted = Callable[[Instant, int], None]
+"""Gets the partition of a shard in which something was committed that no operation waited for: what was in the log when
+it was loaded, or a record whose operation had got an error."""
 
 
 OUTCOMES = {
-    ErrorCode.NONE: ErrorCode.NONE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
 """Error of an append to the one that the coordinator's client gets; every other is COORDINATOR_NOT_AVAILABLE."""
 STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-"""The high watermark has passed the record, though the ISR may be too small by then to acknowledge it to a client."""
+"""The high watermark has passed the record, even if the ISR has become too small since."""
+RECORD_OVERHEAD_MAX = 23
+"""Bytes of a record without headers beside its key and value: attributes, header count, and the variable-length
+integers (five bytes each, one for the timestamp, which is the batch's)."""
 
 
 @dataclass(slots=True)
 class Shard(Generic[S]):
-    """One shard that this broker leads, and the writes that wait for their turn."""
+    """One shard that this broker leads."""
 
     state: S
-    queue: deque[tuple[WriteOperation[S], OnDone]] = field(default_factory=deque)
-    writing: bool = False
-    """A record is appended and not committed yet."""
-    in_doubt: bool = False
-    """That record was not confirmed in time."""
+    is_loaded: bool
+    """All that was in the log when the leadership began is committed. Before that the committed values may be older
+    than what the former leader has answered."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The batch that is being filled, and the answers that go out with it."""
+
+    records: list[KeyValue] = field(default_factory=list)
+    size: int = layout.HEADER_SIZE
+    """At most that many bytes."""
+    answers: list[tuple[OnDone, ErrorCode]] = field(default_factory=list)
+
+    def has_room(self, records: Sequence[KeyValue], size_max: int) -> bool:
+        """Return whether the batch can take these records too; an empty one can."""
+        return not self.records or self.size + size_of(records) <= size_max
+
+
+def size_of(records: Sequence[KeyValue]) -> int:
+    """Return how many bytes these records take in a batch at most."""
+    return sum(len(key) + len(value or b"") + RECORD_OVERHEAD_MAX for key, value in records)
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -76,137 +92,184 @@ class CoordinatorRuntime(Generic[S]):
         topic: str,
         make_state: Callable[[], S],
         *,
-        on_late: OnLate | None = None,
+        on_committed: OnCommitted | None = None,
     ) -> None:
         self._context = context
         self._replicas = replicas
         self.topic = topic
         self._make_state = make_state
-        self._on_late = on_late
+        self._on_committed = on_committed
         self._shards: dict[int, Shard[S]] = {}
+        self._submitted: dict[int, list[tuple[Operation[S], OnDone]]] = {}
+
+    # -- leadership ---------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> bool:
-        """Load or drop a shard; return whether one was loaded."""
+        """Load or drop a shard; return whether one was loaded.
+
+        Answers that wait in a shard that is dropped become NOT_COORDINATOR when this event ends.
+        """
         if tp.topic != self.topic:
             return False
-        lost = self._shards.pop(tp.partition, None)
-        if lost is not None:
-            for _, on_done in lost.queue:
-                on_done(now, ErrorCode.NOT_COORDINATOR)
+        self._shards.pop(tp.partition, None)
         if leads:
-            self._shards[tp.partition] = Shard(self._load(tp))
+            self._load(now, self._replicas.partitions[tp])
         return leads
 
-    def _load(self, tp: TopicPartition) -> S:
+    def _load(self, now: Instant, led: Partition) -> None:
         state = self._make_state()
-        for batch in self._replicas.partitions[tp].log.batches():
-            if batch.is_control:
-                continue
-            for record in batch.records():
-                if record.key is not None:
-                    state.replay(record.key, record.value)
-        return state
+        for batch in led.log.batches():
+            if not batch.is_control:
+                for record in batch.records():
+                    if record.key is not None:
+                        state.replay(record.key, record.value)
+                state.seal(batch.last_offset + 1)
+                state.commit(led.log.high_watermark)
+        end = led.log.log_end_offset
+        shard = self._shards[led.tp.partition] = Shard(state, led.log.high_watermark >= end)
+        if not shard.is_loaded:
+            self._watch(now, led, shard, end)
 
-    def state(self, partition: int) -> S | None:
-        """Return the committed state of a shard, or None if this broker does not coordinate it."""
-        shard = self._shards.get(partition)
-        return None if shard is None else shard.state
+    def error(self, partition: int) -> ErrorCode:
+        """Return why this broker cannot tell what is committed in a shard, or NONE if it can.
 
-    def states(self) -> dict[int, S]:
-        """Return the committed state of every shard led here, by partition."""
-        return {partition: shard.state for partition, shard in self._shards.items()}
-
-    def write(self, now: Instant, partition: int, decide: WriteOperation[S], on_done: OnDone) -> None:
-        """Run `decide` when its turn comes; call `on_done` with its error once its records are committed.
-
-        NOT_COORDINATOR if this broker does not lead the shard; COORDINATOR_NOT_AVAILABLE while an earlier write is in
-        doubt, or if the records were not confirmed in time: they may be committed later.
+        NOT_COORDINATOR if it does not lead the shard, COORDINATOR_LOAD_IN_PROGRESS until all that was in the log when
+        it became the leader is committed.
         """
         shard = self._shards.get(partition)
         if shard is None:
-            on_done(now, ErrorCode.NOT_COORDINATOR)
-            return
-        if shard.in_doubt:
-            on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            return
-        shard.queue.append((decide, on_done))
-        self._next(now, partition, shard)
+            return ErrorCode.NOT_COORDINATOR
+        return ErrorCode.NONE if shard.is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-    def _next(self, now: Instant, partition: int, shard: Shard[S]) -> None:
-        while shard.queue and not shard.writing and self._shards.get(partition) is shard:
-            decide, on_done = shard.queue.popleft()
-            records, error = decide(shard.state)
-            if not records:
-                on_done(now, error)
-                continue
-            shard.writing = True
-            self._append(now, partition, shard, records, on_done)
+    def leads(self, partition: int) -> bool:
+        """Return whether this broker leads the shard."""
+        return partition in self._shards
 
-    def _append(
-        self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], on_done: OnDone
+    def state(self, partition: int) -> S | None:
+        """Return the state of a shard, or None if this broker cannot tell what is committed in it."""
+        shard = self._shards.get(partition)
+        return shard.state if shard is not None and shard.is_loaded else None
+
+    def states(self) -> dict[int, S]:
+        """Return by partition the state of every shard of which this broker can tell what is committed."""
+        return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
+
+    # -- operations ---------------------------------------------------------------------------
+
+    def submit(self, partition: int, operation: Operation[S], on_done: OnDone) -> None:
+        """Have `settle` run `operation`; call `on_done` with its error once that, and what it saw, is committed.
+
+        NOT_COORDINATOR if this broker does not lead the shard, or loses it before; COORDINATOR_NOT_AVAILABLE if there
+        are records and the ISR is too small, or if they were not confirmed in time: they may be committed later.
+        """
+        self._submitted.setdefault(partition, []).append((operation, on_done))
+
+    def settle(self, now: Instant) -> bool:
+        """Run what was submitted since the last call, each shard's as one batch; return whether there was anything."""
+        if not self._submitted:
+            return False
+        submitted, self._submitted = self._submitted, {}
+        for partition, operations in submitted.items():
+            shard, led = self._shards.get(partition), self._replicas.led(TopicPartition(self.topic, partition))
+            if shard is None or led is None:
+                refused = [(on_done, ErrorCode.NOT_COORDINATOR) for _, on_done in operations]
+                self._answer(now, refused)
+            else:
+                self._run(now, led, shard, operations)
+        return True
+
+    def _run(
+        self, now: Instant, led: Partition, shard: Shard[S], operations: Sequence[tuple[Operation[S], OnDone]]
     ) -> None:
-        tp = TopicPartition(self.topic, partition)
-        led = self._replicas.led(tp)
+        is_short = len(led.isr) < led.min_isr
+        size_max = min(led.log.config.max_message_bytes, led.log.config.segment_bytes)
+        draft = Draft()
+        for operation, on_done in operations:
+            records, error = self._decide(shard, operation)
+            if not draft.has_room(records, size_max):
+                self._append(now, led, shard, draft)
+                draft = Draft()
+                records, error = self._decide(shard, operation)  # What it saw may have been refused.
+            if records and is_short:
+                self._answer(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
+                continue
+            for key, value in records:
+                shard.state.replay(key, value)
+            draft.records += records
+            draft.size += size_of(records)
+            draft.answers.append((on_done, ErrorCode.NONE if records else error))
+        self._append(now, led, shard, draft)
 
-        def on_acked(later: Instant, error: ErrorCode) -> None:
-            current = self._shards.get(partition) is shard
-            if current and error in STANDS:
-                self._replay(shard, records)
-            elif current:
-                self._doubt(later, partition, shard, records, end)
-            on_done(later, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            if current:
-                self._next(later, partition, shard)
-
-        def refuse(error: ErrorCode) -> None:  # Nothing was appended; the loop of `_next` goes on.
-            shard.writing = False
-            on_done(now, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-
-        if led is None:
-            refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            return
-        if len(led.isr) < led.min_isr:
-            refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
-            return
-        batch = build_batch(
-            [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in records],
-            partition_leader_epoch=led.leader_epoch,
-        )
+    def _decide(self, shard: Shard[S], operation: Operation[S]) -> tuple[Sequence[KeyValue], ErrorCode]:
         try:
-            info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
-        except LogAppendError as error:
-            refuse(error.code)
-            return
-        end = info.last_offset + 1
-        timeout_ms = self._context.configs.integer("request.timeout.ms")
-        self._replicas.await_acks(now, led, end, timeout_ms, on_acked)
+            return operation(shard.state)
+        except Exception as failure:  # The other operations are not to suffer.
+            self._context.failures.caught(f"deciding in {self.topic}", failure)
+            return (), ErrorCode.UNKNOWN_SERVER_ERROR
 
-    def _replay(self, shard: Shard[S], records: Sequence[KeyValue]) -> None:
-        shard.writing = shard.in_doubt = False
-        for key, value in records:
-            shard.state.replay(key, value)
+    def _append(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
+        """Append the records of `draft`, whose changes are in the state already; take them back if that is refused."""
+        if draft.records:
+            batch = build_batch(
+                [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in draft.records],
+                partition_leader_epoch=led.leader_epoch,
+            )
+            try:
+                info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
+            except LogAppendError as error:
+                shard.state.revert()
+                outcome = OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                self._answer(now, [(on_done, outcome) for on_done, _ in draft.answers])
+                return
+            shard.state.seal(info.last_offset + 1)
+        if draft.answers:
+            self._await(now, led, shard, draft)
 
-    def _doubt(self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int) -> None:
-        """Wait until it is known whether `records`, which end at `end`, are committed; fail the writes in the queue."""
-        tp = TopicPartition(self.topic, partition)
-        led = self._replicas.led(tp)
-        if led is None:
-            return  # This broker does not lead any more; the shard will be dropped.
+    # -- answers ------------------------------------------------------------------------------
+
+    def _await(self, now: Instant, led: Partition, shard: Shard[S], draft: Draft) -> None:
+        """Give the answers of `draft` once the log as it ends now is committed."""
+        end = led.log.log_end_offset
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
-            if self._shards.get(partition) is not shard:
+            if error in STANDS:
+                shard.state.commit(led.log.high_watermark)
+                self._answer(later, draft.answers)
                 return
-            if error not in STANDS:
-                self._doubt(later, partition, shard, records, end)
-                return
-            self._replay(shard, records)
-            if self._on_late is not None:
-                self._on_late(later, partition)
-            self._next(later, partition, shard)
+            if draft.records:
+                self._watch(later, led, shard, end)
+            outcome = OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            self._answer(later, [(on_done, outcome) for on_done, _ in draft.answers])
 
-        shard.in_doubt = True
-        timeout_ms = self._context.configs.integer("request.timeout.ms")
-        self._replicas.await_acks(now, led, end, timeout_ms, on_acked)
-        while shard.queue:
-            _, on_done = shard.queue.popleft()
-            on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if led.log.high_watermark >= end:
+            on_acked(now, ErrorCode.NONE)
+        else:
+            self._replicas.await_acks(now, led, end, self._timeout_ms, on_acked)
+
+    def _watch(self, now: Instant, led: Partition, shard: Shard[S], end: int) -> None:
+        """Wait, as long as this broker leads the shard, until its log below `end` is committed."""
+
+        def on_acked(later: Instant, error: ErrorCode) -> None:
+            if self._shards.get(led.tp.partition) is not shard:
+                return
+            if error in STANDS:
+                shard.is_loaded = True
+                shard.state.commit(led.log.high_watermark)
+                if self._on_committed is not None:
+                    self._on_committed(later, led.tp.partition)
+            elif error is ErrorCode.REQUEST_TIMED_OUT:
+                self._watch(later, led, shard, end)
+
+        if self._shards.get(led.tp.partition) is shard:
+            self._replicas.await_acks(now, led, end, self._timeout_ms, on_acked)
+
+    @property
+    def _timeout_ms(self) -> int:
+        return self._context.configs.integer("request.timeout.ms")
+
+    def _answer(self, now: Instant, answers: Sequence[tuple[OnDone, ErrorCode]]) -> None:
+        for on_done, error in answers:
+            try:
+                on_done(now, error)
+            except Exception as failure:  # The others that wait are not to suffer.
+                self._context.failures.caught(f"an answer of {self.topic}", failure)

@@ -21,6 +21,7 @@ from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -155,7 +156,7 @@ class ReplicaManager:
             disk.delete(tp)  # The folder belongs to an earlier topic of this name.
             store = disk.open(tp)
         if not known:
-            store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
+            store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
         return self.recovery.job(now, tp, store).run()
 
     def log_config(self, topic: str) -> LogConfig:

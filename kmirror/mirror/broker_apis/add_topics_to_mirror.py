@@ -65,7 +65,6 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
 
     for key, topic_name in keys:
         context.states.read(
-            now,
             key,
             topic_name,
             lambda later, found, key=key, topic=topic_name: on_read(later, found, key, topic),  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
 
-A partition of which nothing is persisted is UNKNOWN, without an error.
+A partition of which nothing is persisted is UNKNOWN, without an error. Answered once all of it is committed (D48).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.state_records import StateKey, put_plan
+from kmirror.mirror.state_records import PartitionState, StateKey, put_plan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.read_mirror_states_response import (
@@ -26,6 +26,14 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()
+    left = 1  # One more than the reads under way, until all are started: none may answer before.
+
+    def one_done() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            inbound.reply(response)
+
     for topic in request.topics:
         result = TopicResult(name=topic.name)
         response.topics.append(result)
@@ -36,19 +44,24 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             if topic_id is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
-            found = context.coordinator.read(StateKey(request.mirror_name, topic_id, asked.partition_index))
-            if found is None:
-                row.error_code = ErrorCode.NOT_COORDINATOR
-            else:
-                row.state = found.state
-                row.last_mirror_epoch = found.last_mirrored_epoch
-                row.leader_epoch = found.leader_epoch
-                row.uncut_replicas = [
-                    UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()
-                ]
-                put_plan(row, found.stop)
-                row.lineage = [
-                    Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in found.lineage.stretches
-                ]
-                row.lineage_epoch = found.lineage.since
-    inbound.reply(response)
+            left += 1
+
+            @inbound.guard
+            def on_read(_: Instant, found: PartitionState | None, error: ErrorCode, row: PartitionResult = row) -> None:
+                row.error_code = error
+                if found is not None:
+                    _fill(row, found)
+                one_done()
+
+            context.coordinator.read(now, StateKey(request.mirror_name, topic_id, asked.partition_index), on_read)
+    one_done()
+
+
+def _fill(row: PartitionResult, found: PartitionState) -> None:
+    row.state = found.state
+    row.last_mirror_epoch = found.last_mirrored_epoch
+    row.leader_epoch = found.leader_epoch
+    row.uncut_replicas = [UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()]
+    put_plan(row, found.stop)
+    row.lineage = [Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in found.lineage.stretches]
+    row.lineage_epoch = found.lineage.since

@@ -35,10 +35,10 @@ def after(before: PartitionState, asked: StateWrite) -> PartitionState:
     assert error is ErrorCode.NONE
     shard = MirrorShard()
     if before != NOTHING:
-        shard.partitions[KEY] = before
+        shard.put(KEY, before)
     for key, value in records:
         shard.replay(key, value)
-    return shard.partitions.get(KEY, NOTHING)
+    return shard.get(KEY) or NOTHING
 
 
 @pytest.mark.decision("D9")

@@ -35,7 +35,9 @@ def loaded(records: list[KeyValue]) -> dict[StateKey, PartitionState]:
     shard = MirrorShard()
     for key, value in records:
         shard.replay(key, value)
-    return shard.partitions
+    shard.seal(len(records))
+    shard.commit(len(records))
+    return shard.all_committed()
 
 
 def history() -> list[KeyValue]:

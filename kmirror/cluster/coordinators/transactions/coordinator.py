@@ -5,6 +5,8 @@ one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two w
 the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log goes on with phase two.
 At most one marker is on its way to a partition: a second one could arrive in the producer's next transaction, which
 has the same epoch, and end it.
+Markers are sent for a committed PREPARE_* only: what may still be lost, the next coordinator may decide otherwise. As
+long as a change of an id is not committed, others are refused with CONCURRENT_TRANSACTIONS (Kafka's pendingState).
 The rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
 """
 
@@ -55,7 +57,7 @@ class TransactionCoordinator(BrokerComponent):
         self.context = context
         self._replicas = replicas
         self.runtime = CoordinatorRuntime(
-            context, replicas, TRANSACTION_TOPIC, TransactionShard, on_late=self._resume_all
+            context, replicas, TRANSACTION_TOPIC, TransactionShard, on_committed=self._resume_all
         )
         self.producer_ids = ProducerIds(context, lifecycle)
         self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
@@ -76,19 +78,33 @@ class TransactionCoordinator(BrokerComponent):
         return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Return the committed state of an id; None if there is none, or this broker does not coordinate it."""
+        """Return the committed state of an id; None if there is none, or this broker cannot tell."""
         shard = self.runtime.state(self.shard_of(transactional_id))
-        return None if shard is None else shard.transactions.get(transactional_id)
+        return None if shard is None else shard.committed(transactional_id)
 
-    def write(self, now: Instant, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
-        """Persist `after` if the state is still `before` when its turn comes, else end with CONCURRENT_TRANSACTIONS."""
+    def error(self, transactional_id: str) -> ErrorCode:
+        """Return why no request about this id can be answered now, or NONE; every error means: try again.
+
+        NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or CONCURRENT_TRANSACTIONS while a change of it is not committed.
+        """
+        partition = self.shard_of(transactional_id)
+        shard = self.runtime.state(partition)
+        if shard is None:
+            return self.runtime.error(partition)
+        return ErrorCode.CONCURRENT_TRANSACTIONS if shard.is_pending(transactional_id) else ErrorCode.NONE
+
+    def write(self, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
+        """Persist `after` if the newest state is `before`, else end with CONCURRENT_TRANSACTIONS."""
 
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-            if shard.transactions.get(after.transactional_id) != before:
+            if shard.get(after.transactional_id) != before:
                 return (), ErrorCode.CONCURRENT_TRANSACTIONS
             return (after.record(),), ErrorCode.NONE
 
-        self.runtime.write(now, self.shard_of(after.transactional_id), decide, on_done)
+        self.runtime.submit(self.shard_of(after.transactional_id), decide, on_done)
+
+    def settle(self, now: Instant) -> bool:
+        return self.runtime.settle(now)
 
     # -- phase two ----------------------------------------------------------------------------
 
@@ -99,16 +115,17 @@ class TransactionCoordinator(BrokerComponent):
                 del self._markers_left[name]  # In a new leader epoch only the persisted state counts.
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
-        self._resume_all(now, tp.partition)
+        if self.runtime.error(tp.partition) is ErrorCode.NONE:
+            self._resume_all(now, tp.partition)
         if not self._sweeping:
             self._sweeping = True
             self._sweep_later(now)
 
     def _resume_all(self, now: Instant, partition: int) -> None:
         shard = self.runtime.state(partition)
-        assert shard is not None, "it has just been loaded, or written to"
-        for transaction in list(shard.transactions.values()):
-            self._resume(now, transaction.transactional_id)
+        assert shard is not None, "what was in its log is committed"
+        for transactional_id in shard.all_committed():
+            self._resume(now, transactional_id)
 
     def _resume(self, now: Instant, transactional_id: str) -> None:
         """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
@@ -215,7 +232,7 @@ class TransactionCoordinator(BrokerComponent):
             else:  # The transaction must be completed: try again without a limit.
                 self._retry(later, transaction.transactional_id)
 
-        self.write(now, transaction, after, on_done)
+        self.write(transaction, after, on_done)
 
     # -- timeouts -----------------------------------------------------------------------------
 
@@ -236,8 +253,8 @@ class TransactionCoordinator(BrokerComponent):
     def _sweep(self, now: Instant) -> None:
         """Abort transactions after their timeout and fence their producers; resume those left in PREPARE_*."""
         for shard in self.runtime.states().values():
-            for transaction in list(shard.transactions.values()):
-                ongoing = transaction.status is Status.ONGOING
+            for transaction in shard.all_committed().values():
+                ongoing = transaction.status is Status.ONGOING and not shard.is_pending(transaction.transactional_id)
                 if ongoing and transaction.started_ms + transaction.timeout_ms < to_ms(now):
                     self.abort_and_fence(now, transaction)
                 self._resume(now, transaction.transactional_id)
@@ -263,4 +280,4 @@ class TransactionCoordinator(BrokerComponent):
             # Also after an error: the record may be committed although it was not acknowledged.
             self._resume(later, prepared.transactional_id)
 
-        self.write(now, transaction, prepared, on_prepared)
+        self.write(transaction, prepared, on_prepared)

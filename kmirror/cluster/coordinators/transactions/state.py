@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.coordinators.shard_state import ShardState
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
 from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
@@ -35,7 +36,7 @@ PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """The committed state of one transactional id."""
+    """The state of one transactional id."""
 
     transactional_id: str
     producer_id: int
@@ -65,23 +66,20 @@ class Transaction:
         return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, VALUE_VERSION)
 
 
-class TransactionShard:
+class TransactionShard(ShardState[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
-
-    def __init__(self) -> None:
-        self.transactions: dict[str, Transaction] = {}
 
     def replay(self, key: bytes, value: bytes | None) -> None:
         """Apply one record of `__transaction_state`; None for `value` is a tombstone."""
         name = decode_key(TRANSACTION_TOPIC, key)
         assert isinstance(name, TransactionLogKey)
         if value is None:
-            self.transactions.pop(name.transactional_id, None)
+            self.put(name.transactional_id, None)
             return
         found = decode_value(TRANSACTION_TOPIC, name, value)
         assert found is not None and isinstance(found[0], TransactionLogValue)
         data = found[0]
-        self.transactions[name.transactional_id] = Transaction(
+        transaction = Transaction(
             name.transactional_id,
             data.producer_id,
             data.producer_epoch,
@@ -91,3 +89,4 @@ class TransactionShard:
             data.transaction_start_timestamp_ms,
             data.transaction_last_update_timestamp_ms,
         )
+        self.put(name.transactional_id, transaction)

@@ -130,8 +130,11 @@ def _find(
     name = asked.transactional_id
     if not name:
         return None, ErrorCode.INVALID_REQUEST
-    if coordinator.runtime.state(coordinator.shard_of(name)) is None:
-        return None, ErrorCode.NOT_COORDINATOR
+    # A verification goes by what is committed, also while a change is under way: the append has the last word.
+    shard = coordinator.shard_of(name)
+    not_now = coordinator.runtime.error(shard) if asked.verify_only else coordinator.error(name)
+    if not_now:
+        return None, not_now
     known = coordinator.find(name)
     error = producer_error(known, asked.producer_id, asked.producer_epoch, version)
     if not error and known is not None and known.status in PREPARING:
@@ -170,7 +173,7 @@ def _add(
         updated_ms=to_ms(now),
         started_ms=known.started_ms if ongoing else to_ms(now),
     )
-    coordinator.write(now, known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
+    coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
 
 
 def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:

@@ -31,8 +31,9 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     if denied:
         answer(now, denied)
         return
-    if coordinator.runtime.state(coordinator.shard_of(request.transactional_id)) is None:
-        answer(now, ErrorCode.NOT_COORDINATOR)
+    not_now = coordinator.error(request.transactional_id)
+    if not_now:
+        answer(now, not_now)
         return
     known = coordinator.find(request.transactional_id)
     error = producer_error(known, request.producer_id, request.producer_epoch, inbound.version)

@@ -37,8 +37,8 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _refuse(inbound, ErrorCode.INVALID_REQUEST)
     elif not 0 < request.transaction_timeout_ms <= limit:
         _refuse(inbound, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    elif coordinator.runtime.state(coordinator.shard_of(name)) is None:
-        _refuse(inbound, ErrorCode.NOT_COORDINATOR)
+    elif not_now := coordinator.error(name):
+        _refuse(inbound, not_now)
     elif (known := coordinator.find(name)) is None:
         _fresh(coordinator, now, inbound, name, None)
     elif request.producer_id != -1 and not _is_current(known, request):
@@ -60,7 +60,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
             timeout_ms=request.transaction_timeout_ms,
             updated_ms=to_ms(now),
         )
-        _persist(coordinator, now, inbound, known, after)
+        _persist(coordinator, inbound, known, after)
 
 
 def _denied(rights: Rights, name: str | None) -> ErrorCode:
@@ -97,17 +97,13 @@ def _fresh(
             inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
         else:
             transaction = Transaction(name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later))
-            _persist(coordinator, later, inbound, known, transaction)
+            _persist(coordinator, inbound, known, transaction)
 
     coordinator.producer_ids.take(now, on_producer_id)
 
 
 def _persist(
-    coordinator: TransactionCoordinator,
-    now: Instant,
-    inbound: Inbound,
-    before: Transaction | None,
-    transaction: Transaction,
+    coordinator: TransactionCoordinator, inbound: Inbound, before: Transaction | None, transaction: Transaction
 ) -> None:
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
@@ -118,4 +114,4 @@ def _persist(
                 InitProducerIdResponse(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
             )
 
-    coordinator.write(now, before, transaction, on_done)
+    coordinator.write(before, transaction, on_done)

@@ -1,0 +1,94 @@
+"""What does a shard hold now, and what of it is committed? Values by key, and the way back.
+
+A shard's leader applies a record when it appends it, so that the next decision builds on it. Until the high watermark
+has passed the record, the value before it is kept: it is what is committed, and what an append that was refused goes
+back to.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ShardState(ABC, Generic[K, V]):
+    """The values of one shard by key; a subclass says what its records mean."""
+
+    def __init__(self) -> None:
+        self._newest: dict[K, V] = {}
+        self._versions: dict[K, list[V | None]] = {}
+        """Keys with changes that are not committed, to their values: the committed one first, the newest one last."""
+        self._drafted: list[K] = []
+        """The keys of the changes since the last `seal`, one for each change."""
+        self._sealed: deque[tuple[int, list[K]]] = deque()
+        """(end offset, keys of the changes) of batches in the log that are not known to be committed."""
+
+    @abstractmethod
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        """Apply one record of the shard's log with `put`; None for `value` is a tombstone."""
+
+    def get(self, key: K) -> V | None:
+        """Return the newest value, or None if there is none; it may still be lost."""
+        return self._newest.get(key)
+
+    def put(self, key: K, value: V | None) -> None:
+        """Change a value, or remove it with None."""
+        self._versions.setdefault(key, [self._newest.get(key)]).append(value)
+        self._drafted.append(key)
+        self._set(key, value)
+
+    def committed(self, key: K) -> V | None:
+        """Return the value that no election can take back, or None if there is none."""
+        versions = self._versions.get(key)
+        return self._newest.get(key) if versions is None else versions[0]
+
+    def is_pending(self, key: K) -> bool:
+        """Return whether a change of this value is not committed yet."""
+        return key in self._versions
+
+    def all_committed(self) -> dict[K, V]:
+        """Return the committed values by key."""
+        found = dict(self._newest)
+        for key, versions in self._versions.items():
+            value = versions[0]
+            if value is None:
+                found.pop(key, None)
+            else:
+                found[key] = value
+        return found
+
+    def seal(self, end: int) -> None:
+        """Note that the changes since the last call are in the log, below offset `end`."""
+        if self._drafted:
+            self._sealed.append((end, self._drafted))
+            self._drafted = []
+
+    def commit(self, high_watermark: int) -> None:
+        """Let what lies below `high_watermark` count as committed."""
+        while self._sealed and self._sealed[0][0] <= high_watermark:
+            _, keys = self._sealed.popleft()
+            for key in keys:
+                versions = self._versions[key]
+                del versions[0]
+                if len(versions) == 1:
+                    del self._versions[key]
+
+    def revert(self) -> None:
+        """Take back the changes since the last `seal`: their append was refused."""
+        for key in reversed(self._drafted):
+            versions = self._versions[key]
+            del versions[-1]
+            self._set(key, versions[-1])
+            if len(versions) == 1:
+                del self._versions[key]
+        self._drafted = []
+
+    def _set(self, key: K, value: V | None) -> None:
+        if value is None:
+            self._newest.pop(key, None)
+        else:
+            self._newest[key] = value
