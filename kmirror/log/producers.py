@@ -31,6 +31,7 @@ from kmirror.log.producer_entry import (
     BatchMetadata,
     DataBatch,
     ProducerEntry,
+    follows,
 )
 from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, SEQUENCE_MAX
 from kmirror.spec.error_codes import ErrorCode
@@ -388,8 +389,7 @@ def _check_sequence(update: _Update, batch: DataBatch) -> None:
         last = staged.last_sequence
     else:
         last = current.last_sequence if batch.producer_epoch == current.producer_epoch else NO_SEQUENCE
-    follows = batch.base_sequence == last + 1 or (batch.base_sequence == 0 and last == SEQUENCE_MAX)
-    if not follows and current.producer_epoch != NO_PRODUCER_EPOCH:
+    if not follows(batch.base_sequence, last) and current.producer_epoch != NO_PRODUCER_EPOCH:
         raise LogAppendError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"Producer {batch.producer_id} sends sequence {batch.base_sequence} at offset "

@@ -144,6 +144,7 @@ class LogManager:
             before = log.log_start_offset
             gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
             if gone:
+                partition.mark()
                 what = f"{partition.tp} deletes {len(gone)} segments"
                 self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
                 self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))

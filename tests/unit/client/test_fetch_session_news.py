@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.client.fetch_session import FetchSession, Wanted
-from kmirror.cluster.replication.fetch_sessions import CachedPartition, FetchSessions
+from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -22,7 +22,9 @@ def topic(topic_id: Uuid = ID) -> FetchTopic:
 
 def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
     data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
-    cached = CachedPartition(FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    session = Session(1, epoch=1, topic_ids=True)
+    session.name(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    cached = session.partitions["", ID, 0]
     cached.remember(data)
     assert cached.has_news(data)
     cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
@@ -31,22 +33,22 @@ def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
 
 def test_a_session_does_not_change_from_topic_ids_to_names() -> None:
     sessions = FetchSessions(Rng(1), slots=10)
-    error, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
-    assert error is ErrorCode.NONE and session is not None
+    error, session = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
+    assert error is ErrorCode.NONE
     request = FetchRequest(session_id=session.session_id, session_epoch=1, topics=[FetchTopic(topic="t")])
     assert sessions.resolve(request, topic_ids=False)[0] is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
 def test_a_session_without_partitions_is_closed() -> None:
     sessions = FetchSessions(Rng(1), slots=10)
-    _, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
-    assert session is not None
+    _, session = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
     forget = FetchRequest(
         session_id=session.session_id,
         session_epoch=1,
         forgotten_topics_data=[ForgottenTopic(topic_id=ID, partitions=[0])],
     )
-    assert sessions.resolve(forget, topic_ids=True) == (ErrorCode.NONE, None, {})
+    error, ended = sessions.resolve(forget, topic_ids=True)
+    assert (error, ended.session_id, ended.partitions) == (ErrorCode.NONE, NO_SESSION, {})
     again = FetchRequest(session_id=session.session_id, session_epoch=2, topics=[topic()])
     assert sessions.resolve(again, topic_ids=True)[0] is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
