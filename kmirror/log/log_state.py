@@ -35,7 +35,6 @@ class LogState:
     """The parts of one partition's log. Attributes are there to be read: methods move them."""
 
     __slots__ = (
-        "_saved_epochs",
         "compaction",
         "config",
         "epochs",
@@ -66,7 +65,6 @@ class LogState:
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.high_watermark
         self.epochs: LeaderEpochCache = loaded.epochs
-        self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
         self.flushing = Flushing(max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset), now_ms)
@@ -97,7 +95,7 @@ class LogState:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
-            segment.aborted.extend(staging.commit())
+            segment.add_aborted(staging.commit())
         self.producers.map_end_offset = scan.last_offset + 1
         return AppendInfo(
             scan.first_offset,
@@ -145,10 +143,9 @@ class LogState:
 
     def _write_epochs(self, *, anew: bool = False) -> None:
         """Write the epochs if they are others, or `anew` where Kafka writes in any case."""
-        entries = self.epochs.entries
-        if anew or entries != self._saved_epochs:
-            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
-            self._saved_epochs = entries
+        if anew or not self.epochs.is_saved:
+            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
+            self.epochs.is_saved = True
 
     # -- moving the marks ---------------------------------------------------------------------
 

@@ -153,10 +153,13 @@ class Broker:
             context.take_over_configs()
         parts.components.before_metadata(now, delta)
         changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
+        for kind, name in delta.configs:
+            if kind == ResourceType.TOPIC:
+                parts.fetchers.on_topic_config(name)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
             parts.fetchers.on_changed(now, tp)
         if delta.brokers:
-            parts.fetchers.on_brokers(now)
+            parts.fetchers.on_brokers(now, delta.brokers)
         parts.components.on_metadata(now, delta, changed)
 
     def _with_defaults(self, delta: Delta) -> Delta:

@@ -144,9 +144,11 @@ class LogManager:
             before = log.log_start_offset
             gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
             if gone:
+                partition.mark()
                 what = f"{partition.tp} deletes {len(gone)} segments"
                 self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
                 self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))
+                self._fetchers.on_log_changed(partition.tp)
 
     def _purge_later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
         self._purges.append((now + delay_ms * MILLISECOND, purge))
@@ -209,6 +211,7 @@ class LogManager:
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
+                    self._fetchers.on_log_changed(tp)  # A log without epochs tells the one in its last batch.
             else:
                 self._uncleanable[tp] = None
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.fetch_session import Wanted
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -42,8 +43,10 @@ BACKOFF = 1_000 * MILLISECOND
 class State:
     tp: TopicPartition
     epoch: int = 4
+    may_be_fetched: bool = True
     paused_until: Instant = 0
     resolving: bool = False
+    rank: int = 0
 
 
 @dataclass
@@ -73,10 +76,12 @@ class Log:
     def prepare(self, request: FetchRequest) -> None:
         self.heard.append(("prepare",))
 
-    def position(self, now: Instant, state: State) -> FetchPartition | None:
-        return FetchPartition(
-            partition=state.tp.partition, current_leader_epoch=state.epoch, fetch_offset=self.log.log_end_offset
-        )
+    def position(self, state: State) -> Wanted | None:
+        self.heard.append(("position", state.tp))
+        return Wanted(TOPIC_ID, state.epoch, self.log.log_end_offset, -1, 1_000) if state.may_be_fetched else None
+
+    def on_withheld(self, now: Instant, state: State) -> None:
+        self.heard.append(("withheld", state.tp))
 
     def topic_id(self, state: State) -> Uuid:
         return TOPIC_ID
@@ -88,7 +93,7 @@ class Log:
         return self.log
 
     def on_records(
-        self, now: Instant, fetcher: Fetcher[State], state: State, asked: FetchPartition, data: PartitionData
+        self, now: Instant, fetcher: Fetcher[State], state: State, asked: Wanted, data: PartitionData
     ) -> None:
         self.heard.append(("records", state.tp, data.high_watermark))
 
@@ -125,7 +130,7 @@ class Log:
 
     def told(self) -> list[tuple[object, ...]]:
         """Return what was heard since the last call, but for that a fetch was made."""
-        heard = [one for one in self.heard if one[0] != "prepare"]
+        heard = [one for one in self.heard if one[0] not in ("prepare", "position")]
         self.heard.clear()
         return heard
 
