@@ -79,12 +79,19 @@ class Components:
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
+        # Asked for each partition of each fetch, so only those that ever say yes are.
+        self._with_foreign_logs: list[BrokerComponent] = []
+        self._withholding: list[BrokerComponent] = []
 
     def __iter__(self) -> Iterator[BrokerComponent]:
         return iter(self._plugged)
 
     def add(self, component: BrokerComponent) -> None:
         self._plugged.append(component)
+        if type(component).foreign_epochs is not BrokerComponent.foreign_epochs:
+            self._with_foreign_logs.append(component)
+        if type(component).withholds is not BrokerComponent.withholds:
+            self._withholding.append(component)
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:
@@ -136,11 +143,11 @@ class Components:
 
     def foreign_epochs(self, partition: Partition) -> bool:
         """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
-        return any(component.foreign_epochs(partition) for component in self._plugged)
+        return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
 
     def withholds(self, partition: Partition) -> bool:
         """Return whether any component does not know yet if this leader may serve its log (D30)."""
-        return any(component.withholds(partition) for component in self._plugged)
+        return any(component.withholds(partition) for component in self._withholding)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""

@@ -146,18 +146,15 @@ class PartitionLog(LogState):
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
-        prepared = prepare(
-            data,
-            tp=self.tp,
-            config=self.config,
-            origin=origin,
-            base_offset=self.log_end_offset,
-            leader_epoch=leader_epoch,
-            now_ms=now_ms,
-        )
-        view = memoryview(prepared.data)
+        end, config = self.segments.end_offset, self.config
+        prepared = prepare(data, self.tp, config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms)
+        view, latest = memoryview(prepared.data), self.epochs.latest_epoch()
+        info = append_one(self.segments, self.producers, config, view, leader_epoch, latest, now_ms, is_prepared=True)
+        if info is not None:
+            info.log_append_time = prepared.log_append_time
+            return info
         batch = Batch(view)
-        scan = scan_batches(view, self.segments.active, latest_epoch=self.latest_epoch, check_crc=False)
+        scan = scan_batches(view, self.segments.active, latest_epoch=latest, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
         if scan.epochs:
             self.assign_epochs(scan.epochs)
