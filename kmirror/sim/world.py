@@ -55,6 +55,8 @@ from kmirror.sim.watching import Seen, Watchers
 START: Instant = 1_798_761_600 * 1_000_000
 """2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
 
+END_OF_TIME: Instant = 1 << 63
+
 LISTENER = "PLAINTEXT"
 LOOPBACK = "127.0.0.1"
 """The simulated nodes live on one host, on which each link has a port of its own."""
@@ -185,9 +187,11 @@ class World:
 
     def tell(self, node: str, fact: object) -> None:
         """Keep a fact about a node, or about the `network`; who watches is called when the present event is over."""
-        with self.one_event():
-            process = self.processes.get(node)
-            self.watchers.tell(Seen(self.elapsed_us, "" if process is None else process.site, node, fact))
+        process = self.processes.get(node)
+        self.watchers.tell(Seen(self.now - START, "" if process is None else process.site, node, fact))
+        if not self._is_busy:
+            with self.one_event():
+                pass
 
     @contextmanager
     def one_event(self) -> Iterator[None]:
@@ -221,39 +225,33 @@ class World:
         heapq.heappush(self._heap, (when, number, call, subject, detail))
         return number
 
-    def _next_at(self) -> Instant | None:
-        """Return when the next plan is due, or None; timers that were cancelled or set anew are dropped on the way."""
+    def _advance(self, until: Instant) -> bool:
+        """Carry out the next plan, if one is due by `until`; return whether there was one."""
         heap = self._heap
-        while heap:
-            when, number, call, subject, detail = heap[0]
-            if call is not None or subject.timers.get(detail) == number:
-                return when
-            heapq.heappop(heap)
-        return None
+        while heap and heap[0][0] <= until:
+            when, number, call, subject, detail = heapq.heappop(heap)
+            if call is None and subject.timers.get(detail) != number:
+                continue  # A timer that was cancelled, or set anew.
+            self.now = when
+            self.events += 1
+            self._is_busy = True
+            try:
+                if call is None:
+                    self._fire(subject, detail)
+                else:
+                    call(subject, detail)
+                for check in self.after_event:
+                    check(when)
+                self.watchers.call()
+            finally:
+                self._is_busy = False
+            return True
+        return False
 
     def step(self) -> bool:
         """Carry out the next plan; False if there is none."""
         self._may_run()
-        if self._next_at() is None:
-            return False
-        self._carry_out_next()
-        return True
-
-    def _carry_out_next(self) -> None:
-        """Carry out the plan on top of the heap, on which `_next_at` has just looked."""
-        self.now, _, call, subject, detail = heapq.heappop(self._heap)
-        self.events += 1
-        self._is_busy = True
-        try:
-            if call is None:
-                self._fire(subject, detail)
-            else:
-                call(subject, detail)
-            for check in self.after_event:
-                check(self.now)
-            self.watchers.call()
-        finally:
-            self._is_busy = False
+        return self._advance(END_OF_TIME)
 
     def run_for(self, *, span_us: Duration) -> None:
         """Let `span_us` microseconds pass."""
@@ -261,8 +259,8 @@ class World:
 
     def run_to(self, until: Instant) -> None:
         self._may_run()
-        while (at := self._next_at()) is not None and at <= until:
-            self._carry_out_next()
+        while self._advance(until):
+            pass
         self.now = max(self.now, until)
 
     def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:
@@ -270,11 +268,10 @@ class World:
         deadline = self.now + within_us
         while not condition():
             self._may_run()
-            if (at := self._next_at()) is None or at > deadline:
+            if not self._advance(deadline):
                 self.now = deadline  # Nothing that is planned could still bring it about in time.
                 told = what if isinstance(what, str) else what()
                 raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {told}")
-            self._carry_out_next()
 
     def perform(self, name: str, effects: list[Effect]) -> None:
         """Carry out what a process wants without an event: how a script acts through its client."""
