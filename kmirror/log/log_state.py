@@ -257,7 +257,7 @@ class LogState:
             self.unsaved.pop(self, None)
 
     def enter_when_unsaved(self, unsaved: dict[LogState, None]) -> None:
-        """Enter this log in `unsaved` now, and whenever a mark is another than the store has; `checkpoint` takes it out.
+        """Enter this log in `unsaved` now, and whenever a mark is not what the store has; `checkpoint` takes it out.
 
         The owner of many logs need not go over all of them then; it takes out a log that it gives up.
         """
