@@ -46,7 +46,7 @@ class BrokerComponent:
     def settle(self, now: Instant) -> bool:
         """Hook: nothing more follows from the present event; do what was collected meanwhile for many partitions.
 
-        Return whether there was anything to do; it is called until there is not.
+        Return whether there was anything to do. It is called after `BrokerContext.has_collected` has been set.
         """
         return False
 
@@ -79,12 +79,19 @@ class Components:
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
+        self._refusing: list[BrokerComponent] = []
+        self._following: list[BrokerComponent] = []
+        """Those that say more of `produce_error` and `on_progress` than every component does: an append asks them."""
 
     def __iter__(self) -> Iterator[BrokerComponent]:
         return iter(self._plugged)
 
     def add(self, component: BrokerComponent) -> None:
         self._plugged.append(component)
+        if type(component).produce_error is not BrokerComponent.produce_error:
+            self._refusing.append(component)
+        if type(component).on_progress is not BrokerComponent.on_progress:
+            self._following.append(component)
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:
@@ -106,7 +113,7 @@ class Components:
         raise AssertionError(f"a timer nobody set: {key}")
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self._plugged:
+        for component in self._following:
             component.on_progress(now, tp)
 
     def settle(self, now: Instant) -> bool:
@@ -120,7 +127,7 @@ class Components:
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return the first component's reason why a client may not write to `tp` now, or None."""
-        for component in self._plugged:
+        for component in self._refusing:
             error = component.produce_error(tp)
             if error is not None:
                 return error

@@ -68,8 +68,10 @@ class ReplicaManager:
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
         self._dirty: dict[TopicPartition, None] = {}
-        self._grown: dict[TopicPartition, None] = {}
-        self._dropped: list[str] = []
+        self.grown: dict[TopicPartition, None] = {}
+        """The partitions whose logs grew since `take_grown`."""
+        self.dropped: list[str] = []
+        """The names under which partitions were set aside since `take_dropped`."""
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -163,12 +165,12 @@ class ReplicaManager:
 
     def _drop(self, tp: TopicPartition) -> None:
         del self.partitions[tp]
-        self._dropped.append(self._context.disk.set_aside(tp))
+        self.dropped.append(self._context.disk.set_aside(tp))
         self.touch(tp)
 
     def take_dropped(self) -> list[str]:
         """Return the names under which partitions were set aside since the last call; the disk is to purge them."""
-        dropped, self._dropped = self._dropped, []
+        dropped, self.dropped = self.dropped, []
         return dropped
 
     def _min_insync_replicas(self, topic: str) -> int:
@@ -205,12 +207,12 @@ class ReplicaManager:
 
     def grew(self, tp: TopicPartition) -> None:
         """Remember that something was appended to the log of `tp`."""
-        self._grown[tp] = None
+        self.grown[tp] = None
 
     def take_grown(self) -> list[TopicPartition]:
         """Return the partitions whose logs grew since the last call."""
-        grown = list(self._grown)
-        self._grown.clear()
+        grown = list(self.grown)
+        self.grown.clear()
         return grown
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
@@ -225,6 +227,13 @@ class ReplicaManager:
         self._acks.setdefault(partition.tp, []).append(wait)
         self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
         self.touch(partition.tp)
+
+    def acked(self, partition: Partition, required: int) -> ErrorCode | None:
+        """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
+        if partition.log.high_watermark < required:
+            return None
+        short = len(partition.maximal_isr()) < partition.min_isr
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
         """Cut a led partition's log at `offset`; followers get a divergence at their next fetch.
@@ -294,17 +303,13 @@ class ReplicaManager:
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
-            if partition is None:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            elif wait.required == CUT_OFF:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The record is gone; the client retries.
-            elif partition.log.high_watermark >= wait.required:
-                short = len(partition.maximal_isr()) < partition.min_isr
-                error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
-            else:
+            error: ErrorCode | None = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
+                error = self.acked(partition, wait.required)
+            if error is None:
                 left.append(wait)
-                continue
-            self._finish(now, wait, error)
+            else:
+                self._finish(now, wait, error)
         self._acks[tp] = left + self._acks[tp]
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
