@@ -79,9 +79,11 @@ class Components:
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
+        # Asked for each append, or for each partition of each fetch: so only those are that ever have something to say.
         self._refusing: list[BrokerComponent] = []
         self._following: list[BrokerComponent] = []
-        """Those that say more of `produce_error` and `on_progress` than every component does: an append asks them."""
+        self._with_foreign_logs: list[BrokerComponent] = []
+        self._withholding: list[BrokerComponent] = []
 
     def __iter__(self) -> Iterator[BrokerComponent]:
         return iter(self._plugged)
@@ -92,6 +94,10 @@ class Components:
             self._refusing.append(component)
         if type(component).on_progress is not BrokerComponent.on_progress:
             self._following.append(component)
+        if type(component).foreign_epochs is not BrokerComponent.foreign_epochs:
+            self._with_foreign_logs.append(component)
+        if type(component).withholds is not BrokerComponent.withholds:
+            self._withholding.append(component)
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:
@@ -143,11 +149,11 @@ class Components:
 
     def foreign_epochs(self, partition: Partition) -> bool:
         """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
-        return any(component.foreign_epochs(partition) for component in self._plugged)
+        return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
 
     def withholds(self, partition: Partition) -> bool:
         """Return whether any component does not know yet if this leader may serve its log (D30)."""
-        return any(component.withholds(partition) for component in self._plugged)
+        return any(component.withholds(partition) for component in self._withholding)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""

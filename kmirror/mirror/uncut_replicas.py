@@ -34,7 +34,7 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
     mine = partition.broker_id
     for replica, epoch in uncut.items():
         if replica not in (SESSION, mine) and known.get(replica) != epoch:
-            partition.must_cut[replica] = epoch
+            partition.demand_cut(replica, epoch)
     partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine))
     mp.held = mp.held and mine in uncut
 

@@ -177,6 +177,19 @@ def begin(cluster: Cluster, raw: RawClient, endpoint: Endpoint, request: Message
         assert added is not None and errors_in(added) == []
 
 
+class Waiting:
+    """A watcher with requests that wait."""
+
+    def __init__(self) -> None:
+        self.parked: list[int] = []
+
+    def moved(self) -> None:
+        pass
+
+    def dropped(self) -> None:
+        pass
+
+
 def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster, RawClient, Breaker]) -> None:
     """Acks that nobody guards, of a coordinator or a mirror, fail by themselves."""
     cluster, _, _ = broken
@@ -191,12 +204,14 @@ def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster,
 
     replicas.await_acks(now, partition, 0, 1000, failing)
     replicas.await_acks(now, partition, 0, 1000, lambda _, error: told.append(error))
-    replicas.park(now, [TP], 1000, failing)
     parked = list[object]()
-    replicas.park(now, [TP], 1000, lambda _, moved: bool(parked.append(moved) or True))
+    waiting = Waiting()
+    partition.watchers[waiting] = None
+    waiting.parked.append(replicas.park(now, 1000, failing))
+    waiting.parked.append(replicas.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
     replicas.touch(TP)
     assert replicas.wake_waiters(now)
-    assert told == [ErrorCode.NONE] and parked == [[TP]]
+    assert told == [ErrorCode.NONE] and parked == [False]
     assert broker.context.failures.count == 2
     replicas.touch(TP)
     replicas.wake_waiters(now)

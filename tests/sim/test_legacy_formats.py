@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.cluster.broker.apis import fetch as fetch_api
-from kmirror.cluster.replication.fetch_read import Reader, failed, read_partition
+from kmirror.cluster.replication.fetch_read import Reader, failed, refuse
 from kmirror.cluster.replication.partition import Partition
 from kmirror.experiments.demo import Demo
 from kmirror.kernel.ids import TopicPartition
@@ -334,17 +334,17 @@ def test_a_source_that_knows_no_epochs_is_mirrored_all_the_same(monkeypatch: pyt
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     refused: list[int] = []
 
-    def read(
-        partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, foreign: bool
-    ) -> PartitionData:
+    def refuse_epochs(
+        partition: Partition, request: FetchPartition, reader: Reader, *, foreign: bool
+    ) -> PartitionData | None:
         if not reader.is_follower and request.last_fetched_epoch >= 0:
             refused.append(request.last_fetched_epoch)
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        return read_partition(partition, request, reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
+        return refuse(partition, request, reader, foreign=foreign)
 
     p.there.create()
     p.there.add_topics([TOPIC])
-    monkeypatch.setattr(fetch_api, "read_partition", read)
+    monkeypatch.setattr(fetch_api, "refuse", refuse_epochs)
     assert_equal(p.there)
     assert refused and set(refused) == {0}
     assert len(refused) < 12, "and it is not asked for ever"

@@ -3,6 +3,9 @@
 The order of the checks is Kafka's: leadership, leader epoch, divergence, range. A follower reads
 up to the log end, a consumer up to the high watermark, a read_committed consumer up to the last
 stable offset.
+
+`refuse` looks for what speaks against reading, `read` reads; between the two the leader takes over what a follower's
+fetch says of its log.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.cluster.replication.truncation import divergence, is_cut, order_to_cut
-from kmirror.log.partition_log import OffsetOutOfRange
+from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
+from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
     AbortedTransaction,
@@ -59,57 +62,81 @@ def failed(index: int, error: ErrorCode) -> PartitionData:
     )
 
 
-def read_partition(
-    partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, foreign: bool
-) -> PartitionData:
-    """Return the answer to the fetch of one partition; nothing about the follower is recorded here.
+def end_for(log: PartitionLog, reader: Reader) -> int:
+    """Return the offset below which `reader` may read."""
+    if reader.is_follower:
+        return log.log_end_offset
+    return log.last_stable_offset if reader.read_committed else log.high_watermark
 
-    `max_bytes` of 0 reads no records; `min_one` returns at least one batch, however large. `foreign` says that the log
-    has leader epochs of another cluster (D13).
+
+def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, foreign: bool) -> PartitionData | None:
+    """Return the answer with an error or a divergence, None if there is nothing against reading at the fetch offset.
+
+    `foreign` says that the log has leader epochs of another cluster (D13).
     """
     log = partition.log
     error = leader_error(partition, request.current_leader_epoch)
     if error:
         return failed(request.partition, error)
-    data = PartitionData(
+    offset, epoch = request.fetch_offset, request.last_fetched_epoch
+    if partition.must_cut:
+        cut_epoch = partition.must_cut.get(reader.replica_id)
+        if cut_epoch is not None and not is_cut(cut_epoch, epoch):
+            return _diverging(request, log, order_to_cut(log, cut_epoch))
+    # The usual fetch, which names the latest epoch, ends within it.
+    if epoch != NO_EPOCH and (epoch != log.latest_epoch or offset > log.log_end_offset):
+        if offset < log.log_start_offset:
+            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        found = divergence(log, epoch, offset, foreign=foreign)
+        if found is not None and found.epoch == -1:
+            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if found is not None:
+            return _diverging(request, log, found)
+    if not log.log_start_offset <= offset <= log.log_end_offset:
+        return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+    return None
+
+
+def _diverging(request: FetchPartition, log: PartitionLog, found: Divergence) -> PartitionData:
+    return PartitionData(
         partition_index=request.partition,
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
+        diverging_epoch=EpochEndOffset(epoch=found.epoch, end_offset=found.end_offset),
         records=b"",
     )
-    cut_epoch = partition.must_cut.get(reader.replica_id)
-    if cut_epoch is not None and not is_cut(cut_epoch, request.last_fetched_epoch):
-        order = order_to_cut(log, cut_epoch)
-        data.diverging_epoch = EpochEndOffset(epoch=order.epoch, end_offset=order.end_offset)
-        return data
-    if request.last_fetched_epoch != NO_EPOCH:
-        if request.fetch_offset < log.log_start_offset:
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        found = divergence(log, request.last_fetched_epoch, request.fetch_offset, foreign=foreign)
-        if found is not None and found.epoch == -1:
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        if found is not None:
-            data.diverging_epoch = EpochEndOffset(epoch=found.epoch, end_offset=found.end_offset)
-            return data
-    if not log.log_start_offset <= request.fetch_offset <= log.log_end_offset:
-        return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-    if reader.is_follower:
-        bound = log.log_end_offset
-        data.mirror_leader_epoch = log.latest_epoch if foreign else NO_EPOCH
-    else:
-        bound = log.last_stable_offset if reader.read_committed else log.high_watermark
-    if max_bytes > 0 and request.fetch_offset < bound:
-        try:
-            result = log.read(request.fetch_offset, max_bytes=max_bytes, end_offset=bound, min_one=min_one)
-        except OffsetOutOfRange:
-            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        data.records = result.records
-    if not reader.read_committed:
-        data.aborted_transactions = None
-    else:
-        data.aborted_transactions = [
-            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-            for aborted in (log.aborted_transactions(request.fetch_offset, bound) if data.records else ())
-        ]
-    return data
+
+
+def read(
+    partition: Partition,
+    request: FetchPartition,
+    reader: Reader,
+    *,
+    end_offset: int,
+    max_bytes: int,
+    min_one: bool,
+    foreign: bool,
+) -> PartitionData:
+    """Return the answer to a fetch that `refuse` has nothing against: the batches below `end_offset`.
+
+    `max_bytes` of 0 reads no records; `min_one` returns at least one batch, however large. Nothing about the follower
+    is recorded here.
+    """
+    log, offset = partition.log, request.fetch_offset
+    records: bytes | memoryview = b""
+    aborted: list[AbortedTransaction] | None = None
+    if max_bytes > 0 and offset < end_offset:
+        records = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one).records
+    if reader.read_committed:
+        found = log.aborted_transactions(offset, end_offset) if records else ()
+        aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in found]
+    return PartitionData(
+        partition_index=request.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=aborted,
+        records=records,
+        mirror_leader_epoch=log.latest_epoch if foreign and reader.is_follower else NO_EPOCH,
+    )

@@ -146,9 +146,11 @@ class LogManager:
             before = log.log_start_offset
             gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
             if gone:
+                partition.mark()
                 what = f"{partition.tp} deletes {len(gone)} segments"
                 self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
                 self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))
+                self._fetchers.on_log_changed(partition.tp)
 
     def _purge_later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
         self._purges.append((now + delay_ms * MILLISECOND, purge))
@@ -236,13 +238,13 @@ class LogManager:
             self._flush(partition, end)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
-        job = None if self._is_stopped else partition.log.flushing.begin(partition.log.segments, end_offset)
+        job = None if self._is_stopped else partition.log.begin_flush(end_offset)
         if job is not None:
             self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
 
     def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
-        partition.log.flushing.finish(to_ms(now), done=done.error is None)
+        partition.log.finish_flush(to_ms(now), done=done.error is None)
         if done.error is not None:
             self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
             self._again(now, "flush again", RETRY_MS)

@@ -8,11 +8,16 @@ Leader rules
 - A follower joins the ISR when it has reached the high watermark and the start of this leader's
   epoch; it leaves when it has not been caught up for replica.lag.time.max.ms.
 - One ISR change is under way at a time, and the controller decides it.
+
+Fetch sessions look only at the partitions that moved (KIP-227), so whatever changes what a fetch would be told ends in
+`mark`: an image, the high watermark, a cut, a cut that a follower owes, and what `ReplicaManager` does to the log.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Duration, Instant
@@ -24,6 +29,27 @@ UNKNOWN_OFFSET = -1
 UNKNOWN_EPOCH = -1
 
 
+class Watcher(Protocol):
+    """Whoever wants to know that a partition moved: a fetch session has one for each of its partitions."""
+
+    @property
+    def parked(self) -> Collection[int]:
+        """Return the keys of the requests that wait for the partition to move, as `ReplicaManager.park` gave them."""
+
+    def moved(self) -> None:
+        """Take note that the next fetch may be told something else than the last one."""
+
+    def dropped(self) -> None:
+        """Let go of the partition: it is not on this broker any more."""
+
+
+@dataclass(slots=True)
+class FetchClock:
+    """When a follower's session last fetched: for all its partitions at which nothing has moved since."""
+
+    fetched_at: Instant = 0
+
+
 @dataclass(slots=True)
 class Follower:
     """What a leader knows of one follower."""
@@ -31,9 +57,31 @@ class Follower:
     log_end: int = UNKNOWN_OFFSET
     broker_epoch: int = UNKNOWN_EPOCH
     """Broker epoch in its last fetch, UNKNOWN_EPOCH if there was none (KIP-903)."""
-    caught_up_at: Instant = 0
-    fetched_at: Instant = 0
+    own_caught_up_at: Instant = 0
+    """When it was caught up as far as its own fetches said, without those that its clock stands for."""
+    own_fetched_at: Instant = 0
     leader_end_at_fetch: int = 0
+    clock: FetchClock | None = None
+    """The clock of the session in which it is known to have all of the log: each fetch of that session renews this,
+    until the partition moves, and the next fetch then looks at it and calls `stop_clock`."""
+
+    @property
+    def fetched_at(self) -> Instant:
+        """Return when it fetched last."""
+        clock = self.clock
+        return self.own_fetched_at if clock is None else max(self.own_fetched_at, clock.fetched_at)
+
+    @property
+    def caught_up_at(self) -> Instant:
+        """Return when it last had all that the leader had."""
+        clock = self.clock
+        return self.own_caught_up_at if clock is None else max(self.own_caught_up_at, clock.fetched_at)
+
+    def stop_clock(self) -> None:
+        """Keep what the clock says, and follow it no longer."""
+        if self.clock is not None:
+            self.own_caught_up_at, self.own_fetched_at = self.caught_up_at, self.fetched_at
+            self.clock = None
 
 
 class Partition:
@@ -57,6 +105,8 @@ class Partition:
         """Producer id to the guard of a transaction verification that is under way (KIP-890)."""
         self.not_admitted: frozenset[int] = frozenset()
         """Replicas that may not join the ISR even if caught up: it is not persisted yet that they are cut (D30)."""
+        self.watchers: dict[Watcher, None] = {}
+        """Who is told when the partition moves, in the order in which they came."""
 
     @property
     def is_leader(self) -> bool:
@@ -80,12 +130,18 @@ class Partition:
         """Return whether the high watermark is still below the start of this leader's epoch, so that it may rise."""
         return self.log.high_watermark < self.epoch_start_offset
 
+    def mark(self) -> None:
+        """Tell the watchers that a fetch may be told something else now; `ReplicaManager.touch` wakes who waits."""
+        for watcher in self.watchers:
+            watcher.moved()
+
     def apply(self, now: Instant, image: PartitionImage) -> bool:
         """Take over the partition's image unless it is an older one; return whether the leader epoch changed."""
         before = self.image
         if image.partition_epoch < before.partition_epoch or image.leader_epoch < before.leader_epoch:
             return False
         self.image = image
+        self.mark()
         if self.pending_isr is not None and image.partition_epoch > before.partition_epoch:
             self.pending_isr = None
         changed = image.leader_epoch != before.leader_epoch
@@ -107,7 +163,7 @@ class Partition:
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:
         known = {} if fresh else self.followers
         self.followers = {
-            replica: known.get(replica) or Follower(caught_up_at=now, fetched_at=now)
+            replica: known.get(replica) or Follower(own_caught_up_at=now, own_fetched_at=now)
             for replica in self.image.replicas
             if replica != self.broker_id
         }
@@ -116,22 +172,29 @@ class Partition:
         """Forget the log ends of all followers, because the leader's own log was cut (D35)."""
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
-            follower.caught_up_at = max(follower.caught_up_at, now)
+            follower.own_caught_up_at = max(follower.own_caught_up_at, now)
         self.epoch_start_offset = min(self.epoch_start_offset, self.log.log_end_offset)
+        self.mark()
+
+    def demand_cut(self, replica: int, epoch: int) -> None:
+        """Answer fetches of `replica` with a divergence until it has cut all epochs above `epoch`, -1 for all (D30)."""
+        self.must_cut[replica] = epoch
+        self.mark()
 
     def on_follower_fetch(
         self, now: Instant, replica: int, fetch_offset: int, *, broker_epoch: int = UNKNOWN_EPOCH
     ) -> None:
         """Take over from a follower's fetch that it has everything below `fetch_offset`."""
         follower = self.followers[replica]
+        follower.stop_clock()
         follower.broker_epoch = broker_epoch
         end = self.log.log_end_offset
         if fetch_offset >= end:
-            follower.caught_up_at = max(follower.caught_up_at, now)
+            follower.own_caught_up_at = max(follower.own_caught_up_at, now)
         elif fetch_offset >= follower.leader_end_at_fetch:
-            follower.caught_up_at = max(follower.caught_up_at, follower.fetched_at)
+            follower.own_caught_up_at = max(follower.own_caught_up_at, follower.own_fetched_at)
         follower.log_end = fetch_offset
-        follower.fetched_at = now
+        follower.own_fetched_at = now
         follower.leader_end_at_fetch = end
 
     def advance_high_watermark(self) -> bool:
@@ -150,7 +213,10 @@ class Partition:
         if end <= before:
             return False
         self.log.update_high_watermark(end)
-        return self.log.high_watermark > before
+        if self.log.high_watermark <= before:
+            return False
+        self.mark()
+        return True
 
     def maximal_isr(self) -> tuple[int, ...]:
         """Return the committed ISR plus the members that are proposed to be added."""
@@ -164,6 +230,11 @@ class Partition:
             return False
         reached = self.followers[replica].log_end
         return reached >= self.log.high_watermark and reached >= self.epoch_start_offset
+
+    def has_followers_behind(self) -> bool:
+        """Return whether any member of the ISR is not known to have all that this leader has."""
+        end, followers = self.log.log_end_offset, self.followers
+        return any(replica in followers and followers[replica].log_end != end for replica in self.image.isr)
 
     def lagging(self, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         """Return the ISR members that have not been caught up for longer than `lag_max`."""

@@ -1,13 +1,14 @@
 """All partitions of one broker: leadership, appends, cuts, and the requests that wait for them (Kafka's purgatories).
 
-An `AckWait` ends when the high watermark reaches an offset, the leadership is lost, or the time is up. A `Parked`
-request (a fetch) is tried again whenever one of its partitions moved. Every change of a partition calls `touch`;
-`wake_waiters` then looks at the waiters of those partitions once, after the event has been handled.
+An `AckWait` ends when the high watermark reaches an offset, the leadership is lost, or the time is up. A parked
+request (a fetch) is tried again whenever a partition moved that it watches. What changes a partition marks it, so that
+the next fetch looks at it (`Partition.mark`); what a waiter may wait for calls `touch` too, and `wake_waiters` then
+looks at the waiters of those partitions once, after the event has been handled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kmirror.cluster.broker.context import BrokerContext
@@ -21,6 +22,7 @@ from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -33,8 +35,8 @@ TIMER = "parked"
 CHECKPOINT_TIMER = "checkpoint"
 
 
-Attempt = Callable[[Instant, Collection[TopicPartition] | None], bool]
-"""(now, the watched partitions that moved, or None when the time is up) -> whether it answered the request"""
+Attempt = Callable[[Instant, bool], bool]
+"""(now, whether the time is up) -> whether it answered the request"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,6 @@ class AckWait:
     timer: int
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """A request that waits; `attempt` returns True when it has been answered."""
-
-    watched: tuple[TopicPartition, ...]
-    attempt: Attempt
-
-
 class ReplicaManager:
     """Owns the partitions of one broker; the only place where their logs are opened and appended to."""
 
@@ -63,11 +57,13 @@ class ReplicaManager:
         self.recovery = LogRecovery(context)
         self.partitions: dict[TopicPartition, Partition] = {}
         self._acks: dict[TopicPartition, list[AckWait]] = {}
-        self._parked: dict[int, Parked] = {}
-        self._watchers: dict[TopicPartition, dict[int, None]] = {}
+        self._parked: dict[int, Attempt] = {}
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
-        self._dirty: dict[TopicPartition, None] = {}
+        self._dirty: dict[TopicPartition, Partition | None] = {}
+        """What moved, and the partition whose watchers are to be woken, if any."""
+        self._orphaned: dict[int, None] = {}
+        """The keys of parked requests that watched a partition which was dropped."""
         self.grown: dict[TopicPartition, None] = {}
         """The partitions whose logs grew since `take_grown`."""
         self.dropped: list[str] = []
@@ -120,6 +116,7 @@ class ReplicaManager:
                 for tp, partition in self.partitions.items():
                     if tp.topic == topic:
                         partition.log.config = config
+                        partition.mark()
                         self.grew(tp)  # What lies unflushed may be too much now.
                         partition.min_insync_replicas = self._min_insync_replicas(topic)
                         if partition.is_leader and partition.advance_high_watermark():
@@ -157,15 +154,19 @@ class ReplicaManager:
             disk.delete(tp)  # The folder belongs to an earlier topic of this name.
             store = disk.open(tp)
         if not known:
-            store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
+            store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
         return self.recovery.job(now, tp, store).run()
 
     def log_config(self, topic: str) -> LogConfig:
         return log_config(self._context.image.topic_config(topic), self._context.configs)
 
     def _drop(self, tp: TopicPartition) -> None:
-        del self.partitions[tp]
+        partition = self.partitions.pop(tp)
         self.dropped.append(self._context.disk.set_aside(tp))
+        partition.mark()
+        for watcher in partition.watchers:
+            self._orphaned.update(dict.fromkeys(watcher.parked))
+            watcher.dropped()
         self.touch(tp)
 
     def take_dropped(self) -> list[str]:
@@ -242,6 +243,7 @@ class ReplicaManager:
         """
         end = partition.log.log_end_offset
         partition.log.truncate_to(min(offset, end))
+        partition.mark()
         if partition.log.log_end_offset < end:
             self._lose_acks(partition.tp, partition.log.log_end_offset)
             partition.log_was_cut(now)
@@ -262,44 +264,51 @@ class ReplicaManager:
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def park(self, now: Instant, watched: Iterable[TopicPartition], wait_ms: int, attempt: Attempt) -> None:
-        """Call `attempt` whenever a watched partition moves, until it returns True; after `wait_ms` with None."""
+    def park(self, now: Instant, wait_ms: int, attempt: Attempt) -> int:
+        """Return the key under which a request waits, for those of its partitions' watchers that name it as parked.
+
+        `attempt` is called whenever one of those partitions moves, until it returns True, and after `wait_ms`.
+        """
         key = self._new_id()
-        parked = Parked(tuple(dict.fromkeys(watched)), attempt)
-        self._parked[key] = parked
-        for tp in parked.watched:
-            self._watchers.setdefault(tp, {})[key] = None
+        self._parked[key] = attempt
         self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
+        return key
 
     def touch(self, tp: TopicPartition) -> None:
-        """Mark a partition as moved, for the next `wake_waiters`."""
-        self._dirty[tp] = None
+        """Mark a partition as moved, for the next fetch and for the next `wake_waiters`."""
+        partition = self._dirty[tp] = self.partitions.get(tp)
+        if partition is not None:
+            partition.mark()
+
+    def progressed(self, tp: TopicPartition) -> None:
+        """Have the next `wake_waiters` call `on_progress`: a follower fetched, which no other fetch has to wait for."""
+        self._dirty.setdefault(tp, None)
 
     def wake_waiters(self, now: Instant) -> bool:
         """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
         if not self._dirty:
             return False
-        dirty = list(self._dirty)
+        dirty, woken = list(self._dirty.items()), dict(self._orphaned)
         self._dirty.clear()
-        woken: dict[int, list[TopicPartition]] = {}
-        for tp in dirty:
-            self._check_acks(now, tp)
-            for key in self._watchers.get(tp, ()):
-                woken.setdefault(key, []).append(tp)
-        for key, moved in woken.items():
-            parked = self._parked.get(key)
-            if parked is not None and self._is_answered(now, parked, moved):
-                self._unpark(key, cancel=True)
-        for tp in dirty:
+        self._orphaned.clear()
+        for tp, partition in dirty:
+            if self._acks.get(tp):
+                self._check_acks(now, tp)
+            if partition is not None and partition.watchers:
+                # Whoever has waited longest comes first.
+                woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
+        for key in woken:
+            attempt = self._parked.get(key)
+            if attempt is not None and self._is_answered(now, attempt):
+                del self._parked[key]
+                self._context.outbox.cancel_timer((TIMER, key))
+        for tp, _ in dirty:
             if self.led(tp) is not None:
                 self._tell_progress(now, tp)
         return True
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
-        waits = self._acks.get(tp)
-        if not waits:
-            return
-        partition = self.led(tp)
+        partition, waits = self.led(tp), self._acks[tp]
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
@@ -320,10 +329,10 @@ class ReplicaManager:
         except Exception as failure:  # The others that wait are not to suffer.
             self._context.failures.caught("acknowledging an append", failure)
 
-    def _is_answered(self, now: Instant, parked: Parked, moved: Collection[TopicPartition]) -> bool:
+    def _is_answered(self, now: Instant, attempt: Attempt) -> bool:
         """Call the attempt of a parked request; return whether it was answered, or fails and is given up."""
         try:
-            return parked.attempt(now, moved)
+            return attempt(now, False)
         except Exception as failure:
             self._context.failures.caught("trying a parked request", failure)
             return True
@@ -336,10 +345,9 @@ class ReplicaManager:
 
     def on_timer(self, now: Instant, key: int) -> None:
         """End a wait whose time is up: force a parked request, or time out an AckWait."""
-        parked = self._parked.get(key)
-        if parked is not None:
-            self._unpark(key, cancel=False)
-            done = parked.attempt(now, None)
+        attempt = self._parked.pop(key, None)
+        if attempt is not None:
+            done = attempt(now, True)
             assert done, "a forced attempt must answer"
             return
         tp = self._timed.pop(key, None)
@@ -350,15 +358,6 @@ class ReplicaManager:
                 self._acks[tp].remove(wait)
                 wait.on_acked(now, ErrorCode.REQUEST_TIMED_OUT)
                 return
-
-    def _unpark(self, key: int, *, cancel: bool) -> None:
-        parked = self._parked.pop(key, None)
-        if parked is None:
-            return
-        for tp in parked.watched:
-            self._watchers[tp].pop(key, None)
-        if cancel:
-            self._context.outbox.cancel_timer((TIMER, key))
 
     def _new_id(self) -> int:
         self._next_id += 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.client.fetch_session import FetchSession
-from kmirror.cluster.replication.fetch_sessions import CachedPartition, FetchSessions
+from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -20,8 +20,15 @@ IDS = {"a": Uuid.from_ints(0, 10), "b": Uuid.from_ints(0, 11)}
 WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 
 
-def positions(wanted: dict[TopicPartition, int]) -> dict[TopicPartition, FetchPartition]:
-    return {tp: FetchPartition(partition=tp.partition, fetch_offset=offset) for tp, offset in wanted.items()}
+def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
+    """Return the next request of a fetcher that wants these offsets, and tells the session only what is other."""
+    rows = {tp: Wanted(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
+    changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
+    for tp in changed:
+        session.want(tp, rows.get(tp))
+    request = FetchRequest()
+    session.fill(request, TPS if session.is_new else changed, changed)
+    return request
 
 
 def over_the_wire(request: FetchRequest, version: int = 17) -> FetchRequest:
@@ -38,16 +45,17 @@ def test_the_leader_knows_what_the_fetcher_wants(rounds: list[tuple[dict[TopicPa
         if forgets:
             server = FetchSessions(Rng(2), 10)
         for _ in range(2):
-            request = FetchRequest()
-            client.fill(request, positions(wanted), IDS)
-            error, session, asked = server.resolve(over_the_wire(request), topic_ids=True)
+            request = fill(client, wanted)
+            error, session = server.resolve(over_the_wire(request), topic_ids=True)
             if error is ErrorCode.NONE:
                 break
             client.reset()  # The session is gone: the next request names everything.
         assert error is ErrorCode.NONE
-        found = {TopicPartition(names[key[1]], key[2]): row.fetch_offset for key, row in asked.items()}
+        found = {
+            TopicPartition(names[key[1]], key[2]): one.request.fetch_offset for key, one in session.partitions.items()
+        }
         assert found == wanted
-        client.accept(FetchResponse(session_id=0 if session is None else session.session_id))
+        client.accept(FetchResponse(session_id=session.session_id))
 
 
 MARKS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.sampled_from([0, 0, 0, 1]))
@@ -56,7 +64,9 @@ MARKS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.sa
 @pytest.mark.kip("227", "incremental fetch")
 @given(st.lists(MARKS, min_size=1, max_size=20))
 def test_what_is_left_out_of_an_answer_was_told_before(answers: list[tuple[int, int, int, int]]) -> None:
-    cached, told = CachedPartition(FetchPartition()), None
+    session = Session(1, epoch=1, topic_ids=True)
+    session.name(("", Uuid.ZERO, 0), FetchPartition())
+    cached, told = session.partitions["", Uuid.ZERO, 0], None
     for high_watermark, stable, start, error in answers:
         data = PartitionData(
             high_watermark=high_watermark, last_stable_offset=stable, log_start_offset=start, error_code=error
@@ -71,10 +81,8 @@ def test_what_is_left_out_of_an_answer_was_told_before(answers: list[tuple[int, 
 
 def test_epochs_of_a_session_are_counted_and_checked() -> None:
     client, server = FetchSession(), FetchSessions(Rng(1), 10)
-    request = FetchRequest()
-    client.fill(request, positions({TPS[0]: 0}), IDS)
-    _, session, _ = server.resolve(request, topic_ids=True)
-    assert session is not None
+    request = fill(client, {TPS[0]: 0})
+    _, session = server.resolve(request, topic_ids=True)
     stale = FetchRequest(session_id=session.session_id, session_epoch=5)
     assert server.resolve(stale, topic_ids=True)[0] is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     unknown = FetchRequest(session_id=session.session_id + 1, session_epoch=1)
@@ -85,10 +93,8 @@ def test_the_session_unused_longest_makes_room() -> None:
     server = FetchSessions(Rng(1), 2)
     opened = []
     for _ in range(3):
-        request = FetchRequest()
-        FetchSession().fill(request, positions({TPS[0]: 0}), IDS)
-        _, session, _ = server.resolve(request, topic_ids=True)
-        assert session is not None
+        request = fill(FetchSession(), {TPS[0]: 0})
+        _, session = server.resolve(request, topic_ids=True)
         opened.append(session.session_id)
     first = FetchRequest(session_id=opened[0], session_epoch=1)
     assert server.resolve(first, topic_ids=True)[0] is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -97,7 +103,6 @@ def test_the_session_unused_longest_makes_room() -> None:
 
 
 def test_without_slots_every_fetch_is_a_full_one() -> None:
-    request = FetchRequest()
-    FetchSession().fill(request, positions({TPS[0]: 0}), IDS)
-    error, session, asked = FetchSessions(Rng(1), 0).resolve(request, topic_ids=True)
-    assert (error, session, len(asked)) == (ErrorCode.NONE, None, 1)
+    request = fill(FetchSession(), {TPS[0]: 0})
+    error, session = FetchSessions(Rng(1), 0).resolve(request, topic_ids=True)
+    assert (error, session.session_id, len(session.partitions)) == (ErrorCode.NONE, NO_SESSION, 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kmirror.client.fetch_session import FetchSession
-from kmirror.cluster.replication.fetch_sessions import CachedPartition, FetchSessions
+from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -13,6 +13,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)
 TP = TopicPartition("t", 0)
+WANTED = Wanted(ID, current_leader_epoch=0, fetch_offset=0, last_fetched_epoch=-1, partition_max_bytes=1_000)
 
 
 def topic(topic_id: Uuid = ID) -> FetchTopic:
@@ -21,7 +22,9 @@ def topic(topic_id: Uuid = ID) -> FetchTopic:
 
 def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
     data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
-    cached = CachedPartition(FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    session = Session(1, epoch=1, topic_ids=True)
+    session.name(("", ID, 0), FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    cached = session.partitions["", ID, 0]
     cached.remember(data)
     assert cached.has_news(data)
     cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
@@ -30,44 +33,45 @@ def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
 
 def test_a_session_does_not_change_from_topic_ids_to_names() -> None:
     sessions = FetchSessions(Rng(1), slots=10)
-    error, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
-    assert error is ErrorCode.NONE and session is not None
+    error, session = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
+    assert error is ErrorCode.NONE
     request = FetchRequest(session_id=session.session_id, session_epoch=1, topics=[FetchTopic(topic="t")])
     assert sessions.resolve(request, topic_ids=False)[0] is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
 def test_a_session_without_partitions_is_closed() -> None:
     sessions = FetchSessions(Rng(1), slots=10)
-    _, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
-    assert session is not None
+    _, session = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
     forget = FetchRequest(
         session_id=session.session_id,
         session_epoch=1,
         forgotten_topics_data=[ForgottenTopic(topic_id=ID, partitions=[0])],
     )
-    assert sessions.resolve(forget, topic_ids=True) == (ErrorCode.NONE, None, {})
+    error, ended = sessions.resolve(forget, topic_ids=True)
+    assert (error, ended.session_id, ended.partitions) == (ErrorCode.NONE, NO_SESSION, {})
     again = FetchRequest(session_id=session.session_id, session_epoch=2, topics=[topic()])
     assert sessions.resolve(again, topic_ids=True)[0] is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
     session = FetchSession()
-    wanted = {TP: FetchPartition(partition=0)}
-    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.want(TP, WANTED)
+    session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     session.accept(FetchResponse(session_id=0))
     request = FetchRequest()
-    session.fill(request, wanted, {"t": ID})
+    session.fill(request, [TP], [])
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert len(request.topics) == 1
 
 
 def test_a_topic_that_was_made_anew_is_forgotten_and_named_again() -> None:
     session = FetchSession()
-    wanted = {TP: FetchPartition(partition=0)}
-    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.want(TP, WANTED)
+    session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     request = FetchRequest()
-    session.fill(request, wanted, {"t": OTHER_ID})
+    session.want(TP, WANTED._replace(topic_id=OTHER_ID))
+    session.fill(request, [TP], [TP])
     assert [(row.topic_id, row.partitions) for row in request.forgotten_topics_data] == [(ID, [0])]
     assert [row.topic_id for row in request.topics] == [OTHER_ID]

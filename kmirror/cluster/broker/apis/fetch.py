@@ -6,24 +6,32 @@ MirrorLeaderEpoch in v19 (D13).
 
 A fetch waits until min_bytes are there, max_wait_ms is over, or there is something that cannot wait:
 an error, a divergence, or a high watermark that the follower does not know yet.
-A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic.
+It looks at the partitions of its session that may have news (`fetch_sessions.py`), and reads each of them once; while
+it waits it looks again at those that move.
+A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic that is looked at: who loses
+that right within a session hears of it when there would be something to read, and gets nothing.
 Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
-from kmirror.cluster.authorizer import CLUSTER
+from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, failed, read_partition
-from kmirror.cluster.replication.fetch_sessions import NO_SESSION, Key, Session, knows_too_low
-from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Partition
+from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_sessions import (
+    INITIAL_EPOCH,
+    NO_SESSION,
+    TURN,
+    CachedPartition,
+    Session,
+    knows_too_low,
+)
+from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
@@ -36,189 +44,258 @@ from kmirror.spec.wire_values import AclOperation, IsolationLevel
 TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""
+ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
     assert isinstance(request, FetchRequest)
-    error, session, asked = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
+    error, session = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    _Fetch(parts, inbound, request, session, asked).start(now)
+    _Fetch(parts, inbound, request, session).start(now)
 
 
 class _Fetch:
-    """One fetch from arrival to answer; its partitions may be read several times before it is answered."""
+    """One fetch from arrival to answer."""
 
-    def __init__(
-        self,
-        parts: BrokerParts,
-        inbound: Inbound,
-        request: FetchRequest,
-        session: Session | None,
-        asked: dict[Key, FetchPartition],
-    ) -> None:
-        replica = request.replica_state.replica_id if inbound.version >= 15 else request.replica_id
+    __slots__ = (
+        "broker_epoch",
+        "counted",
+        "inbound",
+        "is_full",
+        "is_refused",
+        "min_bytes",
+        "parked",
+        "parts",
+        "reader",
+        "request",
+        "rows",
+        "session",
+        "sizes",
+        "taken",
+        "topic_errors",
+        "withheld",
+    )
+
+    def __init__(self, parts: BrokerParts, inbound: Inbound, request: FetchRequest, session: Session) -> None:
+        state, knows_state = request.replica_state, inbound.version >= 15
+        replica = state.replica_id if knows_state else request.replica_id
+        self.broker_epoch = state.replica_epoch if knows_state else UNKNOWN_EPOCH
         self.parts = parts
         self.inbound = inbound
         self.request = request
         self.session = session
-        self.asked = asked
-        self.names: dict[Key, TopicPartition | None] = {}
-        self.denied: dict[Key, ErrorCode] = {}
-        """What may not be fetched by whoever asks, and why."""
-        self.waiting: dict[TopicPartition, Key] = {}
-        self.sizes: dict[Key, int] = {}
+        self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
+        """Whether the answer has all partitions, else those with news."""
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
+        self.is_refused = False
+        """Whether a follower may not fetch at all."""
+        self.topic_errors: dict[str, ErrorCode] = {}
+        """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
+        self.rows: dict[CachedPartition, PartitionData] = {}
+        """The answer so far."""
+        self.withheld: dict[CachedPartition, None] = {}
+        """What could not be read yet (D30); nobody tells when it can."""
+        self.taken = 0
+        """Bytes of records in `rows`."""
+        self.sizes: dict[CachedPartition, int] = {}
+        """Bytes that are there to be fetched; the limits may have let fewer into `rows`."""
+        self.counted = 0
+        """The sum of `sizes`."""
+        self.min_bytes = min(request.min_bytes, request.max_bytes)
+        self.parked = 0
+        """The key under which this fetch waits, 0 if it does not."""
 
     def start(self, now: Instant) -> None:
         """Take over what a follower's fetch offsets say, then answer or park the fetch."""
-        self.names = {key: self._name(key) for key in self.asked}
-        self.denied = self._denied()
-        if self.reader.is_follower and not self.denied:
-            self._learn_follower(now)
-        at_once = self.request.max_wait_ms <= 0 or not self.asked
-        if self._is_ready(self.asked) or at_once:
+        session, reader = self.session, self.reader
+        if reader.is_follower:
+            self.is_refused = not self.inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+        due = session.take_due((reader.replica_id, reader.read_committed, self.broker_epoch, self.is_refused))
+        ready = False
+        for cached in due:
+            ready |= self._look_at(now, cached, is_first=True)
+        if reader.is_follower and not self.is_refused:
+            session.clock.fetched_at = now  # Only now: those that were looked at have been told the time before.
+        if ready or self.counted >= self.min_bytes or self.request.max_wait_ms <= 0 or not session.partitions:
             self._answer()
             return
-        self.waiting = {tp: key for key, tp in self.names.items() if tp is not None}
-        self.parts.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
+        self.parked = self.parts.replicas.park(now, self.request.max_wait_ms, self._attempt)
+        session.parked[self.parked] = None
+        for cached in due:
+            if cached.partition is None:
+                self._look_up(cached)
 
-    def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
-        """Answer if the time is up, or there is enough after these partitions moved; return whether it was answered."""
+    def _attempt(self, now: Instant, is_over: bool) -> bool:
+        """Look at what moved; answer if there is enough now or the time is over, and return whether it was answered."""
+        session = self.session
         try:
-            if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+            ready = is_over
+            for cached in session.take_moved():
+                ready |= self._look_at(now, cached, is_first=False)
+            if not ready and self.counted < self.min_bytes:
                 return False
+            for cached in list(self.withheld):
+                self._look_at(now, cached, is_first=False)
             self._answer()
         except Exception as error:
             self.inbound.failed(error)
+        session.parked.pop(self.parked, None)
+        session.let_go()
         return True
 
-    def _name(self, key: Key) -> TopicPartition | None:
-        topic, topic_id, index = key
-        if self.inbound.version >= TOPIC_IDS_FROM:
-            found = self.parts.context.image.topic_names.get(topic_id)
-            return None if found is None else TopicPartition(found, index)
-        return TopicPartition(topic, index)
+    # -- one partition ------------------------------------------------------------------------
 
-    def _denied(self) -> dict[Key, ErrorCode]:
-        rights = self.inbound.rights
-        if self.reader.is_follower:
-            allowed = rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
-            return {} if allowed else dict.fromkeys(self.asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        named = {key: tp.topic for key, tp in self.names.items() if tp is not None}
-        denied = rights.denied_topics(AclOperation.READ, named.values())
-        return {key: denied[topic] for key, topic in named.items() if topic in denied}
+    def _look_at(self, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
+        """Bring the answer for a partition up to date; return whether the answer cannot wait.
 
-    def _led(self, key: Key) -> Partition | None:
-        tp = self.names[key]
-        return None if tp is None else self.parts.replicas.led(tp)
-
-    def _learn_follower(self, now: Instant) -> None:
-        """Take over a follower's fetch offsets as its log ends; a fetch that gets an error or a divergence is none."""
-        epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
-        for key, wanted in self.asked.items():
-            tp = self.names[key]
-            partition = None if tp is None else self.parts.replicas.led(tp)
-            if partition is None or tp is None or self.reader.replica_id not in partition.followers:
-                continue
-            foreign = self.parts.components.foreign_epochs(partition)
-            seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
-            if seen.error_code or seen.diverging_epoch.epoch != -1:
-                continue
-            partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
-            if partition.must_cut.pop(self.reader.replica_id, None) is not None:
-                self.parts.components.on_cut_confirmed(now, tp)
-            if not self.parts.components.withholds(partition):
-                self.parts.isr.maybe_expand(now, partition, self.reader.replica_id)
-            partition.advance_high_watermark()
-            self.parts.replicas.touch(tp)
-
-    def _is_ready(self, keys: Iterable[Key]) -> bool:
-        """Read some partitions again; return whether there are enough bytes now, or something that cannot wait."""
-        ready = False
-        for key in keys:
-            wanted = self.asked[key]
-            data = self._read(key, wanted, wanted.partition_max_bytes, min_one=True)
-            self.sizes[key] = len(data.records or b"")
-            ready = ready or self._is_urgent(key, wanted, data)
-        return ready or sum(self.sizes.values()) >= self.request.min_bytes
-
-    def _is_urgent(self, key: Key, wanted: FetchPartition, data: PartitionData) -> bool:
-        if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
-            return False  # The fetch waits until the records may be served.
-        if data.error_code or data.diverging_epoch.epoch != -1:
+        The first look, when the fetch arrives, takes over what a follower says of its log, and settles the partition if
+        there is nothing to tell.
+        """
+        cached.stop_clock()
+        if not is_first:
+            self._give_back(cached)
+        found = self._find(cached)
+        if isinstance(found, ErrorCode):
+            self._fail(cached, failed(cached.request.partition, found))
             return True
-        return self.reader.is_follower and (knows_too_low(wanted, data) or self._is_overtaken_by_cut(key))
+        wanted, reader, components = cached.request, self.reader, self.parts.components
+        follower = found.followers[reader.replica_id] if reader.is_follower else None
+        foreign, withheld = components.foreign_epochs(found), components.withholds(found)
+        refused = refuse(found, wanted, reader, foreign=foreign)
+        if is_first and follower is not None and refused is None:
+            self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
+        if withheld:
+            self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
+            self.withheld[cached] = None
+            return False  # The fetch waits until the records may be served.
+        if refused is not None:
+            self._fail(cached, refused)
+            return True
+        self.session.moved.pop(cached.key, None)  # What this fetch has changed itself is in its answer.
+        end = end_for(found.log, reader)
+        data = self._read(cached, found, end, foreign=foreign)
+        if self.is_full or cached.has_news(data):
+            self.rows[cached] = data
+        elif is_first and wanted.fetch_offset >= end and (follower is None or reader.replica_id in found.image.isr):
+            cached.settle(follower)
+        # The leader's log may have been cut since the fetch arrived: then the follower has to fetch again.
+        return follower is not None and (knows_too_low(wanted, data) or follower.log_end == UNKNOWN_OFFSET)
 
-    def _is_overtaken_by_cut(self, key: Key) -> bool:
-        """Return whether the leader's log was cut after this fetch arrived, so that the follower must fetch again."""
-        partition = self._led(key)
-        follower = None if partition is None else partition.followers.get(self.reader.replica_id)
-        return follower is not None and follower.log_end == UNKNOWN_OFFSET
-
-    def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
-        data = self._read_led(key, wanted, max_bytes, min_one=min_one)
-        tp = self.names[key]
-        partition = None if tp is None else self.parts.replicas.partitions.get(tp)
-        elsewhere = data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-        if elsewhere and partition is not None and self.inbound.version >= CURRENT_LEADER_FROM:
-            data.current_leader = LeaderIdAndEpoch(
-                leader_id=partition.image.leader, leader_epoch=partition.leader_epoch
-            )
-        return data
-
-    def _read_led(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
-        if key in self.denied:
-            return failed(wanted.partition, self.denied[key])
-        tp = self.names[key]
+    def _find(self, cached: CachedPartition) -> Partition | ErrorCode:
+        """Return the partition, or why nothing is read of it wherever the fetch begins."""
+        reader, partition = self.reader, cached.partition or self._look_up(cached)
+        if self.is_refused:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        tp = cached.tp
         if tp is None:
-            return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
-        partition = self.parts.replicas.partitions.get(tp)
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        if not reader.is_follower:
+            error = self.topic_errors.get(tp.topic)
+            if error is None:
+                error = self.inbound.rights.error(AclOperation.READ, Resource.topic(tp.topic))
+                self.topic_errors[tp.topic] = error
+            if error:
+                return error
         if partition is None:
             known = self.parts.context.image.partition(tp) is not None
-            missing = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return failed(wanted.partition, missing)
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not partition.is_leader:
-            return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if self.reader.is_follower and self.reader.replica_id not in partition.followers:
-            return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if self.parts.components.withholds(partition):
-            return failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        foreign = self.parts.components.foreign_epochs(partition)
-        return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if reader.is_follower and reader.replica_id not in partition.followers:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return partition
+
+    def _look_up(self, cached: CachedPartition) -> Partition | None:
+        """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""
+        topic, topic_id, index = cached.key
+        name = self.parts.context.image.topic_names.get(topic_id) if self.session.topic_ids else topic
+        tp = cached.tp = None if name is None else TopicPartition(name, index)
+        partition = None if tp is None else self.parts.replicas.partitions.get(tp)
+        if partition is not None and (self.session.is_kept or self.parked):
+            cached.watch(partition)
+        return partition
+
+    def _learn(self, now: Instant, partition: Partition, follower: Follower, offset: int, *, withheld: bool) -> None:
+        """Take over a follower's fetch offset as its log end; a fetch that gets an error or a divergence tells none."""
+        parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
+        if follower.clock is not None:
+            partition.mark()  # The follower has another session too, which has to look before its clock counts again.
+        partition.on_follower_fetch(now, replica, offset, broker_epoch=self.broker_epoch)
+        if partition.must_cut.pop(replica, None) is not None:
+            parts.components.on_cut_confirmed(now, tp)
+        if not withheld:
+            parts.isr.maybe_expand(now, partition, replica)
+        if partition.advance_high_watermark():
+            parts.replicas.touch(tp)
+        else:
+            parts.replicas.progressed(tp)
+
+    def _read(self, cached: CachedPartition, partition: Partition, end: int, *, foreign: bool) -> PartitionData:
+        """Read what the limits leave room for, and count what is there.
+
+        The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
+        """
+        wanted, room = cached.request, self.request.max_bytes - self.taken
+        limit = min(room, wanted.partition_max_bytes)
+        data = read(
+            partition,
+            wanted,
+            self.reader,
+            end_offset=end,
+            max_bytes=limit,
+            min_one=not self.taken,
+            foreign=foreign,
+        )
+        size = len(data.records or b"")
+        self.taken += size
+        if wanted.fetch_offset < end:
+            is_short = size == 0 or limit < wanted.partition_max_bytes
+            if is_short and self.counted + size < self.min_bytes and wanted.partition_max_bytes > 0:
+                log, offset = partition.log, wanted.fetch_offset
+                size = len(log.read(offset, max_bytes=wanted.partition_max_bytes, end_offset=end, min_one=True).records)
+            self.sizes[cached] = size
+            self.counted += size
+        return data
+
+    def _fail(self, cached: CachedPartition, data: PartitionData) -> None:
+        """Answer with an error or a divergence; an error that another leader would not give names that leader."""
+        if data.error_code in ELSEWHERE and self.inbound.version >= CURRENT_LEADER_FROM and cached.tp is not None:
+            partition = self.parts.replicas.partitions.get(cached.tp)
+            if partition is not None:
+                leader = partition.image.leader
+                data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
+        self.rows[cached] = data
+
+    def _give_back(self, cached: CachedPartition) -> None:
+        """Take what was read of a partition out of the answer, before it is read again."""
+        self.withheld.pop(cached, None)
+        known = self.rows.pop(cached, None)
+        if known is not None:
+            self.taken -= len(known.records or b"")
+        self.counted -= self.sizes.pop(cached, 0)
+
+    # -- the answer ---------------------------------------------------------------------------
 
     def _answer(self) -> None:
-        answers: dict[Key, PartitionData] = {}
-        left = self.request.max_bytes
-        for key, wanted in self.asked.items():
-            # The first partition with records may exceed the limit by one batch, so that every fetch makes progress.
-            first = left == self.request.max_bytes
-            answers[key] = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=first)
-            left = max(0, left - len(answers[key].records or b""))
-        if self.session is not None:
-            first = self.request.session_epoch == 0
-            for key in list(answers):
-                cached = self.session.partitions.get(key)
-                if cached is None:
-                    continue
-                if answers[key].error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not first:
-                    del answers[key]  # There is no answer yet; an error would make the fetcher pause.
-                    continue
-                news = first or cached.has_news(answers[key])
-                cached.remember(answers[key])
-                if answers[key].records:  # The other partitions are served first next time (KIP-227).
-                    self.session.partitions[key] = self.session.partitions.pop(key)
-                if not news:
-                    del answers[key]
+        session = self.session
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
-        for (topic, topic_id, _), data in answers.items():
+        for cached in sorted(self.rows, key=TURN):
+            data = self.rows[cached]
+            if session.session_id != NO_SESSION:
+                if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not self.is_full:
+                    continue  # There is no answer yet; an error would make the fetcher pause.
+                cached.remember(data)
+                if data.records:
+                    session.serve_last(cached)
+            topic, topic_id, _ = cached.key
             topics.setdefault((topic, topic_id), []).append(data)
         self.inbound.reply(
             FetchResponse(
-                session_id=NO_SESSION if self.session is None else self.session.session_id,
+                session_id=session.session_id,
                 responses=[
                     FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
                     for (topic, topic_id), partitions in topics.items()

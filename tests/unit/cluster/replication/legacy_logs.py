@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.fetch_read import Reader, read_partition
+from kmirror.cluster.replication.fetch_read import Reader, end_for, read, refuse
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.kernel.ids import TopicPartition
@@ -42,12 +42,24 @@ def contents(log: PartitionLog, start: int = 0) -> list[bytes]:
 
 
 def fetch(
-    leader: PartitionLog, offset: int, epoch: int, *, foreign: bool = False, max_bytes: int = 1 << 20
+    leader: PartitionLog,
+    offset: int,
+    epoch: int,
+    *,
+    foreign: bool = False,
+    max_bytes: int = 1 << 20,
+    replica: int = 2,
 ) -> PartitionData:
+    """Return the answer to a replica's fetch, or a consumer's for -1."""
     partition = Partition(1, TP, Uuid.ZERO, leader)
     partition.apply(0, PartitionImage((1, 2), (1, 2), 1, 20, 0))
     request = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=epoch, current_leader_epoch=20)
-    return read_partition(partition, request, Reader(2, False), max_bytes=max_bytes, min_one=True, foreign=foreign)
+    reader = Reader(replica, False)
+    refused = refuse(partition, request, reader, foreign=foreign)
+    if refused is not None:
+        return refused
+    end = end_for(leader, reader)
+    return read(partition, request, reader, end_offset=end, max_bytes=max_bytes, min_one=True, foreign=foreign)
 
 
 def converge(leader: PartitionLog, follower: PartitionLog, *, foreign: bool, max_bytes: int = 1 << 20) -> list[int]:

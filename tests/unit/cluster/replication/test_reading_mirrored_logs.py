@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.replication.fetch_read import Reader, read_partition
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog, UnexpectedAppendOffset
-from kmirror.protocol.gen.fetch_request import FetchPartition
-from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.replication.legacy_logs import converge
+from tests.unit.cluster.replication.legacy_logs import converge, fetch
 
 TP = TopicPartition("t", 0)
 
@@ -29,13 +23,6 @@ def log(*batches: tuple[int, int, int]) -> PartitionLog:
         rows = [RecordData(value=b"v")] * count
         made.append_as_follower(build_batch(rows, base_offset=offset, partition_leader_epoch=epoch), max_epoch=99)
     return made
-
-
-def fetch(leader: PartitionLog, offset: int, epoch: int, *, foreign: bool, replica: int = 2) -> PartitionData:
-    partition = Partition(1, TP, Uuid.ZERO, leader)
-    partition.apply(0, PartitionImage((1, 2), (1, 2), 1, 20, 0))
-    request = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=epoch, current_leader_epoch=20)
-    return read_partition(partition, request, Reader(replica, False), max_bytes=1000, min_one=True, foreign=foreign)
 
 
 @pytest.mark.parametrize("replica", [2, -1])
