@@ -85,6 +85,7 @@ class StateRequests(ABC, Generic[R, A]):
     def ask(self, row: R) -> None:
         """Have `row` asked when the present event ends."""
         self._wanted.append(row)
+        self._broker.has_collected = True
 
     def settle(self, now: Instant) -> bool:
         """Send what was asked for since the last call; return whether there was anything."""
@@ -113,6 +114,7 @@ class StateRequests(ABC, Generic[R, A]):
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._wanted = [*self._held.pop(lane, ()), *self._wanted]  # Another broker may coordinate them by now.
+            self._broker.has_collected = True
             self._end(later, asked, reply)
 
         if self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
