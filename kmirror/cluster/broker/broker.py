@@ -17,7 +17,7 @@ from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication import follower, isr, log_manager, replicas
+from kmirror.cluster.replication import follower, log_manager, replicas
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -36,7 +36,6 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.spec.wire_values import ResourceType
@@ -139,10 +138,6 @@ class Broker:
                 parts.lifecycle.give_up_waiting()
             case (metadata_follower.TIMER,):
                 parts.metadata.fetch(now)
-            case (isr.TIMER,):
-                parts.isr.on_timer(now)
-            case (isr.TIMER, TopicPartition() as tp):
-                parts.isr.retry(now, tp)
             case (log_manager.TIMER, str(task)):
                 parts.logs.on_timer(now, task)
             case _:

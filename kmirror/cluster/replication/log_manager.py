@@ -211,7 +211,6 @@ class LogManager:
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
-                    self._fetchers.on_log_changed(tp)  # A log without epochs tells the one in its last batch.
             else:
                 self._uncleanable[tp] = None
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")

@@ -279,6 +279,11 @@ class Partition:
         reached = self.followers[replica].log_end
         return reached >= self.log.high_watermark and reached >= self.epoch_start_offset
 
+    def has_followers_behind(self) -> bool:
+        """Return whether any member of the ISR is not known to have all that this leader has."""
+        end, followers = self.log.log_end_offset, self.followers
+        return any(replica in followers and followers[replica].log_end != end for replica in self.image.isr)
+
     def lagging(self, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         """Return the ISR members that have not been caught up for longer than `lag_max`."""
         if self.pending_isr is not None:
