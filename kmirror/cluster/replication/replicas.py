@@ -21,6 +21,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
@@ -68,6 +69,7 @@ class ReplicaManager:
         """The partitions whose logs grew since `take_grown`."""
         self.dropped: list[str] = []
         """The names under which partitions were set aside since `take_dropped`."""
+        self._unsaved: dict[LogState, None] = {}
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -77,10 +79,10 @@ class ReplicaManager:
         self._context.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
-        """Write the high watermark and log start of every log; without its log start a log regains deleted records."""
+        """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
         with self._context.disk.batch():
-            for partition in self.partitions.values():
-                partition.log.checkpoint()
+            for log in list(self._unsaved):
+                log.checkpoint()
         self.start(now)
 
     # -- leadership ---------------------------------------------------------------------------
@@ -132,6 +134,7 @@ class ReplicaManager:
         if partition is None:
             log = self._open_log(now, tp, topic_id)
             log.flushing.is_deferred = True  # No handling of a request waits for a disk.
+            log.enter_when_unsaved(self._unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
             self.grew(tp)
@@ -162,6 +165,7 @@ class ReplicaManager:
 
     def _drop(self, tp: TopicPartition) -> None:
         partition = self.partitions.pop(tp)
+        partition.log.enter_when_unsaved(None)
         self.dropped.append(self._context.disk.set_aside(tp))
         partition.mark()
         for watcher in partition.watchers:
