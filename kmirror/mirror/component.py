@@ -100,6 +100,8 @@ class MirrorComponent(BrokerComponent):
             mp = self.context.partitions.get(tp)
             if mp is not None:
                 self._driver.look_soon(now, mp)
+            elif tp.topic == MIRROR_STATE_TOPIC:
+                self.context.states.reroute()
 
     def _look_at_all(self, now: Instant, mirrors: Iterable[str]) -> None:
         for mirror in mirrors:

@@ -87,6 +87,12 @@ class StateRequests(ABC, Generic[R, A]):
         self._wanted.append(row)
         self._broker.has_collected = True
 
+    def reroute(self) -> None:
+        """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
+        for lane, held in self._held.items():
+            self._wanted = [*held, *self._wanted]
+            self._held[lane] = []
+
     def settle(self, now: Instant) -> bool:
         """Send what was asked for since the last call; return whether there was anything."""
         if not self._wanted:
