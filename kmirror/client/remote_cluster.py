@@ -192,6 +192,10 @@ class RemoteCluster:
         leaders[tp.partition] = RemoteLeader(broker_id, epoch)
         return True
 
+    def forget_leaders(self, topic: str) -> None:
+        """Forget who leads a topic that nobody asks about any more: it would grow old."""
+        self._leaders.pop(topic, None)
+
     def leader(self, tp: TopicPartition) -> RemoteLeader | None:
         """Return the leader of `tp` as it was learned last, or None."""
         leaders = self._leaders.get(tp.topic)

@@ -13,7 +13,7 @@ from kmirror.log.cleaner import Compaction
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import OffsetOutOfRange
-from kmirror.log.flushing import Flushing
+from kmirror.log.flushing import Flush, Flushing
 from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates, Staging
 from kmirror.log.results import AppendInfo
@@ -47,6 +47,7 @@ class LogState:
         "segments",
         "store",
         "tp",
+        "unsaved",
     )
 
     def __init__(
@@ -71,6 +72,7 @@ class LogState:
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
         self.now_ms = now_ms  # The clock as of the last call that told it.
         self.compaction: Compaction | None = None  # The run under way; none if the log was cut below its reach.
+        self.unsaved: dict[LogState, None] | None = None  # See `enter_when_unsaved`.
 
     @property
     def log_end_offset(self) -> int:
@@ -128,6 +130,7 @@ class LogState:
         take_snapshot(self.producers, self.store)
         if not self.flushing.is_deferred:
             self.flushing.raise_to(base_offset, self.now_ms)
+            self._moved()
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     # -- leader epochs ------------------------------------------------------------------------
@@ -151,9 +154,12 @@ class LogState:
 
     def update_high_watermark(self, offset: int) -> int:
         """Set the high watermark, bounded by log end and log start, which may be above that; returns what it is now."""
-        self.high_watermark = max(min(offset, self.log_end_offset), self.log_start_offset)
-        self.producers.on_high_watermark(self.high_watermark)
-        return self.high_watermark
+        bounded = max(min(offset, self.log_end_offset), self.log_start_offset)
+        if bounded != self.high_watermark:
+            self.high_watermark = bounded
+            self._moved()
+        self.producers.on_high_watermark(bounded)
+        return bounded
 
     def advance_log_start(self, offset: int) -> bool:
         """Raise the log start to `offset`; True if it was lower.
@@ -167,6 +173,7 @@ class LogState:
             return False
         self.log_start_offset = offset
         self.flushing.recovery_point = max(self.recovery_point, offset)
+        self._moved()
         self.epochs.truncate_from_start(offset)
         self._write_epochs()
         self.producers.on_log_start(offset)
@@ -220,6 +227,7 @@ class LogState:
         self._write_epochs(anew=True)
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
+        self._moved()
 
     def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
         """Write down first what would be wrong of a log that is cut: offsets above its end, and snapshots.
@@ -245,6 +253,20 @@ class LogState:
         self._write_offset(HIGH_WATERMARK, self.high_watermark)
         self._write_offset(LOG_START_OFFSET, self.log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
+        if self.unsaved is not None:
+            self.unsaved.pop(self, None)
+
+    def enter_when_unsaved(self, unsaved: dict[LogState, None]) -> None:
+        """Enter this log in `unsaved` now, and whenever a mark is not what the store has; `checkpoint` takes it out.
+
+        The owner of many logs need not go over all of them then; it takes out a log that it gives up.
+        """
+        self.unsaved = unsaved
+        self._moved()
+
+    def _moved(self) -> None:
+        if self.unsaved is not None:
+            self.unsaved[self] = None
 
     def _write_offset(self, name: str, offset: int) -> None:
         self.store.write_file(name, b"%d" % offset)
@@ -257,3 +279,16 @@ class LogState:
         if self.recovery_point < self.log_end_offset:
             self.segments.flush(self.recovery_point)
             self.flushing.raise_to(self.log_end_offset, self.now_ms)
+            self._moved()
+
+    def begin_flush(self, end_offset: int) -> Flush | None:
+        """Return the job that makes safe what lies below `end_offset`, the log's end or where a segment begins.
+
+        None if it is safe, or if there is such a job already; `finish_flush` is to be told its end.
+        """
+        return self.flushing.begin(self.segments, end_offset)
+
+    def finish_flush(self, now_ms: int, *, done: bool) -> None:
+        """Take in that the job of `begin_flush` came to its end; what was cut while it was under way does not count."""
+        self.flushing.finish(now_ms, done=done)
+        self._moved()

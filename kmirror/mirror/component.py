@@ -6,7 +6,7 @@ of those along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster
@@ -44,7 +44,7 @@ class MirrorComponent(BrokerComponent):
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)
         self._altered: dict[str, None] = {}
-        """Mirrors that topics were added to or taken from by the present change of the image."""
+        """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
 
     def routes(self) -> Routes:
         return {request: partial(handler, self.context) for request, handler in ROUTES.items()}
@@ -80,7 +80,7 @@ class MirrorComponent(BrokerComponent):
             assignment = parse(self.context.broker.image.topic_config(topic).get(MIRROR_NAME, ""))
             if assignment != before:
                 self.context.assign(topic, assignment)
-                self._altered.update({a.mirror: None for a in (before, assignment) if a is not None})
+                self._altered[topic] = None
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
         """Follow changed mirrors and assignments, and look at the partitions that changed."""
@@ -94,11 +94,8 @@ class MirrorComponent(BrokerComponent):
             if kind == ResourceType.TOPIC:
                 self._follow_topic(now, topic)
         altered, self._altered = self._altered, {}
-        for topic in (*delta.topics_created, *delta.topics_deleted):
-            if topic in self.context.assignments:
-                altered[self.context.assignments[topic].mirror] = None
-        for mirror in altered:
-            self.context.refresh_soon(now, mirror)
+        for topic in dict.fromkeys((*altered, *delta.topics_created, *delta.topics_deleted)):
+            self._refresh.on_assignment(now, topic)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:
@@ -175,9 +172,11 @@ class MirrorComponent(BrokerComponent):
     def settle(self, now: Instant) -> bool:
         return self._driver.settle(now)
 
-    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes) -> None:
+    def _on_refreshed(
+        self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes
+    ) -> None:
         """Look at the partitions that an answer of the source may bring on."""
-        self._sync.run(now, mirror, source)
+        self._sync.run(now, mirror, source, topics)
         if changes.cluster_id:
             self._look_at_all(now, [mirror])
             return

@@ -17,6 +17,7 @@ from kmirror.mirror.facts import ReasonChanged, StateEntered
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 
@@ -43,8 +44,8 @@ class MirrorContext:
         """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
-        self.refresh_from: dict[str, Instant] = {}
-        """Mirror to the earliest instant at which its source may be asked for metadata again."""
+        self.refreshes: dict[str, RefreshPlan] = {}
+        """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
         self._led: dict[str, dict[TopicPartition, None]] = {}
@@ -174,7 +175,18 @@ class MirrorContext:
     def _set_retry_timer(self) -> None:
         self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
 
-    def refresh_soon(self, now: Instant, mirror: str) -> None:
-        """Ask the source for its metadata: at once, but not before RETRY_MS after the last time."""
-        at = max(now, self.refresh_from.get(mirror, now))
-        self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)
+    def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
+        """Ask the source for the metadata of `topics`, of all if none is named.
+
+        At once, but not before RETRY_MS after the last time.
+        """
+        plan = self.refreshes.setdefault(mirror, RefreshPlan())
+        plan.want(topics)
+        self.refresh_at(mirror, max(now, plan.not_before))
+
+    def refresh_at(self, mirror: str, at: Instant) -> None:
+        """See at `at` what is to be refreshed, unless that is done earlier."""
+        plan = self.refreshes[mirror]
+        if plan.timer_at is None or at < plan.timer_at:
+            plan.timer_at = at
+            self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)

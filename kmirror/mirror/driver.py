@@ -143,7 +143,7 @@ class PartitionDriver:
         if source.cluster_id is None:
             servers = ",".join(str(endpoint) for endpoint in source.servers)
             mp.reason = f"no answer from the source at {servers}"
-            self._context.refresh_soon(now, mirror)
+            self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (
                 f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
@@ -154,7 +154,7 @@ class PartitionDriver:
         elif topic is None or name in source.missing:
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
-                self._context.refresh_soon(now, mirror)
+                self._context.refresh_soon(now, mirror, name)
         elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
             self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
         elif mp.tp.partition >= topic.partitions:

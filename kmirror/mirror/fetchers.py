@@ -67,7 +67,7 @@ class MirrorFetchers:
         if leader is None or endpoint is None:
             self.remove(mp)
             mp.reason = "the source's leader is not known"
-            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
         if leader.epoch > SOURCE_EPOCH_MAX:
             self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
@@ -171,7 +171,7 @@ class MirrorFetchers:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
             if info.refused_epoch >= 0:
-                self._context.refresh_soon(now, mp.assignment.mirror)
+                self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
                 self._replicas.appended(now, partition)
@@ -207,7 +207,7 @@ class MirrorFetchers:
         mp.reason = f"the source answers {error.name}"
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
-        self._context.refresh_soon(now, mp.assignment.mirror)
+        self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
         """Reset the session: only in a new one does the source repeat an answer that was dropped here."""
@@ -226,12 +226,12 @@ class MirrorFetchers:
         for mp in fetcher.partitions.values():
             mp.reason = f"the source's broker {broker_id} at {fetcher.endpoint} does not answer"
             self._context.note_reason(mp)
-        self._context.refresh_soon(now, str(mirror))
+        self._context.refresh_soon(now, str(mirror), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
         return True
 
     def on_no_offset(self, now: Instant, fetcher: MirrorFetcher) -> None:
         """Refresh the source's metadata: the leader may be another one."""
-        self._context.refresh_soon(now, str(fetcher.key[0]))
+        self._context.refresh_soon(now, str(fetcher.key[0]), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
 
     # -- out of range -------------------------------------------------------------------------
 

@@ -211,7 +211,6 @@ class LogManager:
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
-                    self._fetchers.on_log_changed(tp)  # A log without epochs tells the one in its last batch.
             else:
                 self._uncleanable[tp] = None
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
@@ -235,13 +234,13 @@ class LogManager:
         self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
-        job = None if self._is_stopped else partition.log.flushing.begin(partition.log.segments, end_offset)
+        job = None if self._is_stopped else partition.log.begin_flush(end_offset)
         if job is not None:
             self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
 
     def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
-        partition.log.flushing.finish(to_ms(now), done=done.error is None)
+        partition.log.finish_flush(to_ms(now), done=done.error is None)
         if done.error is not None:
             self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
             self._again(now, "flush again", RETRY_MS)

@@ -21,14 +21,13 @@ WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 
 
 def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
-    """Return the next request of a fetcher that wants these offsets, and has told the session what is other."""
-    gone = [tp for tp in session.partitions() if tp not in wanted]
-    for tp in gone:
-        session.want(tp, None)
-    for tp, offset in wanted.items():
-        session.want(tp, Wanted(IDS[tp.topic], 0, offset, -1, 1_000))
+    """Return the next request of a fetcher that wants these offsets, and tells the session only what is other."""
+    rows = {tp: Wanted(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
+    changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
+    for tp in changed:
+        session.want(tp, rows.get(tp))
     request = FetchRequest()
-    session.fill(request, wanted, gone)
+    session.fill(request, TPS if session.is_new else changed, changed)
     return request
 
 
