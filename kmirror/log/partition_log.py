@@ -254,6 +254,8 @@ class PartitionLog(LogState):
         """Do the same, but leave the bytes for the store to purge; return where the segments began."""
         self.now_ms = now_ms
         gone: list[int] = []
+        if len(self.segments) == 1 and not self.segments.active.size:
+            return gone
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
             count = retention.deletable(self.segments, rule, self.high_watermark)
             if count:

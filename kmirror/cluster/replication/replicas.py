@@ -21,6 +21,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
@@ -64,6 +65,8 @@ class ReplicaManager:
         """What moved, and the partition whose watchers are to be woken, if any."""
         self._orphaned: dict[int, None] = {}
         """The keys of parked requests that watched a partition which was dropped."""
+        self._unsaved: dict[LogState, None] = {}
+        """Logs of which a mark is not what the disk has; those of dropped partitions may be among them."""
         self._grown: dict[TopicPartition, None] = {}
         self._dropped: list[str] = []
 
@@ -75,10 +78,16 @@ class ReplicaManager:
         self._context.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
-        """Write the high watermark and log start of every log; without its log start a log regains deleted records."""
-        with self._context.disk.batch():
-            for partition in self.partitions.values():
-                partition.log.checkpoint()
+        """Write the marks that moved; a log whose log start is not written regains deleted records."""
+        logs = [log for log in self._unsaved if log.tp in self.partitions and self.partitions[log.tp].log is log]
+        self._unsaved.clear()
+        try:
+            with self._context.disk.batch():
+                for log in logs:
+                    log.checkpoint()
+        except OSError:
+            self._unsaved.update(dict.fromkeys(logs))  # Of none is it known that the disk has it.
+            raise
         self.start(now)
 
     # -- leadership ---------------------------------------------------------------------------
@@ -89,17 +98,9 @@ class ReplicaManager:
         Return the partitions whose leader epoch or leadership changed, each with whether this broker leads it now.
         """
         changed: dict[TopicPartition, bool] = {}
-        topics = self._context.image.topics
-        for topic in delta.topics_deleted:
-            topic_id = topics[topic].topic_id if topic in topics else None
-            for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id != topic_id]:
-                self._drop(tp)
-                changed[tp] = False
         for tp in delta.partitions:
             image = self._context.image.partition(tp)
-            if image is None:
-                continue
-            if self._context.node_id not in image.replicas:
+            if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
                     changed[tp] = False
@@ -110,16 +111,25 @@ class ReplicaManager:
             self.touch(tp)
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
-                config = self.log_config(topic)
-                for tp, partition in self.partitions.items():
-                    if tp.topic == topic:
-                        partition.log.config = config
-                        partition.mark()
-                        self.grew(tp)  # What lies unflushed may be too much now.
-                        partition.min_insync_replicas = self._min_insync_replicas(topic)
-                        if partition.is_leader and partition.advance_high_watermark():
-                            self.touch(tp)
+                self._apply_configs(topic)
         return changed
+
+    def _apply_configs(self, topic: str) -> None:
+        config, min_insync_replicas = self.log_config(topic), self._min_insync_replicas(topic)
+        for tp in self._of_topic(topic):
+            partition = self.partitions[tp]
+            partition.log.config = config
+            partition.mark()
+            self.grew(tp)  # What lies unflushed may be too much now.
+            partition.min_insync_replicas = min_insync_replicas
+            if partition.is_leader and partition.advance_high_watermark():
+                self.touch(tp)
+
+    def _of_topic(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic that this broker holds."""
+        known = self._context.image.topics.get(topic)
+        every = [] if known is None else [TopicPartition(topic, index) for index in known.partitions]
+        return [tp for tp in every if tp in self.partitions]
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
         topic_id = self._context.image.topics[tp.topic].topic_id
@@ -130,6 +140,7 @@ class ReplicaManager:
         if partition is None:
             log = self._open_log(now, tp, topic_id)
             log.flushing.is_deferred = True  # No handling of a request waits for a disk.
+            log.enter_when_unsaved(self._unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
             self.grew(tp)
