@@ -50,7 +50,7 @@ def produce_frames(broker: LoneBroker, records: int, *, acks: int, producer_id: 
     """Return frames that follow one another in one log: an idempotent producer's numbers go up."""
     rows = [RecordData(None, b"v" * 100, (), broker.now_ms)] * records
     idempotent = producer_id >= 0
-    frames = []
+    frames: list[bytes] = []
     size = 0
     while size < LOG_BYTES and (idempotent or not frames):
         batch = build_batch(

@@ -18,7 +18,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -69,10 +69,10 @@ class Failback:
 class Pair:
     """Clusters a and b at rest, without a topic."""
 
-    def __init__(self) -> None:
+    def __init__(self, configs: Mapping[str, str] | None = None) -> None:
         self.simulation = Simulation(seed=1)
-        self.a = Cluster(self.simulation, "a", brokers=3)
-        self.b = Cluster(self.simulation, "b", brokers=3)
+        self.a = Cluster(self.simulation, "a", brokers=3, configs=configs)
+        self.b = Cluster(self.simulation, "b", brokers=3, configs=configs)
         self.a.start()
         self.b.start()
 

@@ -56,7 +56,7 @@ def memory_append(view: memoryview) -> Run:
 
     def run() -> None:
         empty(log)
-        store._segments[0].size = 0
+        store._segment(0).size = 0
         log.append_as_mirror(view, source_epoch=1)
 
     return run

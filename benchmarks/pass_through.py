@@ -152,7 +152,7 @@ def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tup
         def ours() -> None:
             for _, destination in pairs:
                 empty(destination)
-                destination.store._segments[0].size = 0  # type: ignore[attr-defined]  # a MemoryStore
+                destination.store._segment(0).size = 0  # type: ignore[attr-defined]  # a MemoryStore
             for offset in range(count):
                 _fetch(pairs, offset, size)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kmirror.client.fetch_session import FetchSession
+from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.errors import CorruptBatch
@@ -19,7 +19,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.committed import with_aborted
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -293,7 +293,6 @@ class Consumer:
         for endpoint, led in by_leader.items():
             session = self._sessions.setdefault(endpoint, FetchSession())
             asked = {tp: self.positions[tp] for tp in led}
-            topic_ids = {tp.topic: self.cluster.topics[tp.topic].topic_id for tp in led}
             request = FetchRequest(
                 replica_id=CONSUMER,
                 max_wait_ms=max_wait_ms,
@@ -301,31 +300,36 @@ class Consumer:
                 max_bytes=self.configs.fetch_max_bytes,
                 isolation_level=self.configs.isolation_level,
             )
-            session.fill(request, {tp: self._row(tp, position) for tp, position in asked.items()}, topic_ids)
+            gone = [tp for tp in session.partitions() if tp not in asked]
+            for tp in gone:
+                session.want(tp, None)
+            for tp, position in asked.items():
+                session.want(tp, self._wanted(tp, position))
+            session.fill(request, asked, (*gone, *asked))
 
             def on_reply(
                 later: Instant,
                 reply: Message | None,
                 session: FetchSession = session,
                 asked: dict[TopicPartition, Position] = asked,
-                topic_ids: dict[str, Uuid] = topic_ids,
             ) -> None:
                 if not isinstance(reply, FetchResponse) or reply.error_code:
                     session.reset()
                     self._doubt(asked)
                 else:
                     session.accept(reply)
-                    self._take_all(reply, asked, topic_ids, session, found)
+                    self._take_all(reply, asked, session, found)
                 all_answered(later)
 
             # A broker before 2.8 has no ids of topics.
-            version_max = NAMED_TOPICS_LAST[request.NAME] if Uuid.ZERO in topic_ids.values() else None
+            has_no_id = any(self.cluster.topics[tp.topic].topic_id == Uuid.ZERO for tp in led)
+            version_max = NAMED_TOPICS_LAST[request.NAME] if has_no_id else None
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
 
-    def _row(self, tp: TopicPartition, position: Position) -> FetchPartition:
-        return FetchPartition(
-            partition=tp.partition,
+    def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
+        return Wanted(
+            topic_id=self.cluster.topics[tp.topic].topic_id,
             current_leader_epoch=self._epoch(tp),
             fetch_offset=position.offset,
             last_fetched_epoch=position.epoch,
@@ -336,14 +340,13 @@ class Consumer:
         self,
         reply: FetchResponse,
         asked: Mapping[TopicPartition, Position],
-        topic_ids: Mapping[str, Uuid],
         session: FetchSession,
         found: Round,
     ) -> None:
-        names = {topic_id: name for name, topic_id in topic_ids.items()}
         for topic in reply.responses:
+            name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
-                tp = TopicPartition(topic.topic or names.get(topic.topic_id, ""), data.partition_index)
+                tp = TopicPartition(name, data.partition_index)
                 position = asked.get(tp)
                 if position is None or self.positions.get(tp) is not position:
                     session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.

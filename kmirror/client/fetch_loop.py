@@ -3,15 +3,19 @@
 There is one fetcher for each leader, with one fetch in flight, in an incremental session (KIP-227). A partition with an
 error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked where its
 log ends or begins. The loop handles sessions, pauses and leaders; its owner decides what happens to a log.
+
+Before a fetch only those partitions are looked at of which something may have changed: the loop knows of those that are
+new, answered or paused, and the owner calls `changed` if it changed anything else that `position` depends on.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from kmirror.client.fetch_session import FetchSession
+from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import code_of
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -20,7 +24,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -47,6 +51,8 @@ class FetchState(Protocol):
     paused_until: Instant
     resolving: bool
     """The leader is being asked for its offsets; nothing is fetched meanwhile."""
+    rank: int
+    """Set by the loop: a fetcher names its partitions in this order."""
 
 
 P = TypeVar("P", bound=FetchState)
@@ -61,6 +67,12 @@ class Fetcher(Generic[P]):
     partitions: dict[TopicPartition, P] = field(default_factory=dict)
     session: FetchSession = field(default_factory=FetchSession)
     in_flight: bool = False
+    changed: dict[TopicPartition, int] = field(default_factory=dict)
+    """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
+    paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
+    """A heap: when to look at a partition again."""
+    configs: Configs | None = None
+    """Those that the positions were derived from."""
 
 
 class Owner(Protocol[P]):
@@ -78,8 +90,11 @@ class Owner(Protocol[P]):
     def prepare(self, request: FetchRequest) -> None:
         """Fill in the replica id or the isolation level of a fetch."""
 
-    def position(self, now: Instant, state: P) -> FetchPartition | None:
-        """Return what to fetch next; None if nothing may be fetched now."""
+    def position(self, state: P) -> Wanted | None:
+        """Return what to fetch next; None if nothing may be fetched now. Changes nothing."""
+
+    def on_withheld(self, now: Instant, state: P) -> None:
+        """Handle that `position` was None when a fetch was made."""
 
     def topic_id(self, state: P) -> Uuid:
         """Return the id of the topic at the leader; zeros if it has none there."""
@@ -90,9 +105,7 @@ class Owner(Protocol[P]):
     def log_of(self, state: P) -> PartitionLog | None:
         """Return the local log; None if the partition is not fetched any more."""
 
-    def on_records(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def on_records(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, data: PartitionData) -> None:
         """Take over the records, if any, and the offsets of an answer for the log's end."""
 
     def on_diverged(self, now: Instant, fetcher: Fetcher[P], state: P, data: PartitionData) -> None:
@@ -132,31 +145,46 @@ class FetchLoop(Generic[P]):
         self._configs = configs
         self._timer = timer
         self._fetchers: dict[FetcherKey, Fetcher[P]] = {}
+        self._fetcher_of: dict[TopicPartition, Fetcher[P]] = {}
+        self._next_rank = 0
 
     # -- which partitions ---------------------------------------------------------------------
 
     def assign(self, now: Instant, key: FetcherKey, endpoint: Endpoint, state: P) -> None:
-        """Fetch a partition from the leader `key` from now on, and from no other."""
+        """Fetch a partition from the leader `key` from now on, and from no other.
+
+        A leader that is somewhere else now loses its partitions until they are assigned again.
+        """
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
+            for tp in () if fetcher is None else fetcher.partitions:
+                del self._fetcher_of[tp]
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
             self.remove(state.tp)
             state.paused_until = 0  # That was for the former leader; its timer would wake the former fetcher.
+            state.rank, self._next_rank = self._next_rank, self._next_rank + 1
             fetcher.partitions[state.tp] = state
+            self._fetcher_of[state.tp] = fetcher
+        fetcher.changed.setdefault(state.tp, state.rank)
         self._fetch(now, fetcher)
 
     def remove(self, tp: TopicPartition) -> None:
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
-        for fetcher in self._fetchers.values():
-            fetcher.partitions.pop(tp, None)
+        fetcher = self._fetcher_of.pop(tp, None)
+        if fetcher is not None:
+            fetcher.changed.setdefault(tp, fetcher.partitions.pop(tp).rank)
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
         """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
-        for fetcher in self._fetchers.values():
-            if tp in fetcher.partitions:
-                return fetcher, fetcher.partitions[tp]
-        return None
+        fetcher = self._fetcher_of.get(tp)
+        return None if fetcher is None else (fetcher, fetcher.partitions[tp])
+
+    def changed(self, tp: TopicPartition) -> None:
+        """Look at `tp` before the next fetch: something else than an answer changed what `position` says of it."""
+        fetcher = self._fetcher_of.get(tp)
+        if fetcher is not None:
+            fetcher.changed.setdefault(tp, fetcher.partitions[tp].rank)
 
     def on_timer(self, now: Instant, key: FetcherKey) -> None:
         """Fetch again from the leader `key`, after a pause."""
@@ -169,66 +197,85 @@ class FetchLoop(Generic[P]):
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
         if fetcher.in_flight or not self._owner.may_ask(fetcher):
             return
-        wanted: dict[TopicPartition, FetchPartition] = {}
-        topic_ids: dict[str, Uuid] = {}
-        for tp, state in fetcher.partitions.items():
-            if state.resolving or state.paused_until > now:
-                continue
-            position = self._owner.position(now, state)
-            if position is not None:
-                wanted[tp] = position
-                topic_ids[tp.topic] = self._owner.topic_id(state)
-        if not wanted and fetcher.session.is_empty:
+        configs, session = self._configs(), fetcher.session
+        changed = self._take_changed(now, fetcher, configs)
+        ranked = sorted(changed, key=lambda tp: state.rank if (state := fetcher.partitions.get(tp)) else -1)
+        for tp in ranked:
+            session.want(tp, self._wanted(now, fetcher, tp))
+        if session.is_idle:
             return
-        configs = self._configs()
         request = FetchRequest(
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
         )
         self._owner.prepare(request)
-        fetcher.session.fill(request, wanted, topic_ids)
+        forgotten = sorted(changed, key=changed.__getitem__)
+        session.fill(request, fetcher.partitions if session.is_new else ranked, forgotten)
         fetcher.in_flight = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             fetcher.in_flight = False
             if self._fetchers.get(fetcher.key) is fetcher:
-                self._on_reply(later, fetcher, wanted, topic_ids, reply)
+                self._on_reply(later, fetcher, reply)
 
         self._owner.send(now, fetcher, FETCH, request, on_reply)
 
-    def _on_reply(
-        self,
-        now: Instant,
-        fetcher: Fetcher[P],
-        wanted: dict[TopicPartition, FetchPartition],
-        topic_ids: dict[str, Uuid],
-        reply: Message | None,
-    ) -> None:
+    def _take_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
+        """Return what has to be looked at, among it the partitions whose pause is over; and begin to collect anew."""
+        changed, fetcher.changed = fetcher.changed, {}
+        paused = fetcher.paused
+        if paused and paused[0][0] <= now:
+            while paused and paused[0][0] <= now:
+                _, tp = heapq.heappop(paused)
+                if tp in fetcher.partitions:
+                    changed.setdefault(tp, fetcher.partitions[tp].rank)
+            if paused:
+                self._outbox.set_timer((*self._timer, *fetcher.key), paused[0][0])
+        if configs is not fetcher.configs:
+            fetcher.configs = configs
+            for tp, state in fetcher.partitions.items():
+                changed.setdefault(tp, state.rank)
+        return changed
+
+    def _wanted(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> Wanted | None:
+        state = fetcher.partitions.get(tp)
+        if state is None or state.resolving or state.paused_until > now:
+            return None
+        position = self._owner.position(state)
+        if position is None:
+            self._owner.on_withheld(now, state)
+        return position
+
+    def _on_reply(self, now: Instant, fetcher: Fetcher[P], reply: Message | None) -> None:
+        session = fetcher.session
         if not isinstance(reply, FetchResponse) or reply.error_code:
-            fetcher.session.reset()
+            session.reset()
             if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
                 self._fetch(now, fetcher)
             else:
                 if self._owner.on_lost(now, fetcher):
                     self._outbox.set_timer((*self._timer, *fetcher.key), now + self._backoff())
             return
-        fetcher.session.accept(reply)
-        names = {topic_id: name for name, topic_id in topic_ids.items()}
+        session.accept(reply)
         for topic in reply.responses:
-            name = topic.topic or names.get(topic.topic_id, "")
+            name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
-                state, asked = fetcher.partitions.get(tp), wanted.get(tp)
-                if state is None or asked is None or asked.current_leader_epoch != self._owner.leader_epoch(state):
+                state, asked = fetcher.partitions.get(tp), session.wanted(tp)
+                if state is None or asked is None or not self._is_of(asked, state):
                     self._owner.on_unheard(fetcher)
                 else:
+                    fetcher.changed.setdefault(tp, state.rank)
                     self._on_partition(now, fetcher, state, asked, data)
         self._fetch(now, fetcher)
 
-    def _on_partition(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def _is_of(self, asked: Wanted, state: P) -> bool:
+        """Return whether a question was about the topic and the leader epoch in which the partition is fetched now."""
+        owner = self._owner
+        return (asked.topic_id, asked.current_leader_epoch) == (owner.topic_id(state), owner.leader_epoch(state))
+
+    def _on_partition(self, now: Instant, fetcher: Fetcher[P], state: P, asked: Wanted, data: PartitionData) -> None:
         log = self._owner.log_of(state)
         if log is None:
             return
@@ -252,8 +299,11 @@ class FetchLoop(Generic[P]):
 
     def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
         """Leave a partition out for `replica.fetch.backoff.ms`; the others are fetched meanwhile."""
-        state.paused_until = now + self._backoff()
-        self._outbox.set_timer((*self._timer, *fetcher.key), state.paused_until)
+        until = state.paused_until = now + self._backoff()
+        fetcher.changed.setdefault(state.tp, state.rank)
+        heapq.heappush(fetcher.paused, (until, state.tp))
+        if until == fetcher.paused[0][0]:
+            self._outbox.set_timer((*self._timer, *fetcher.key), until)
 
     def _backoff(self) -> int:
         return self._configs().integer("replica.fetch.backoff.ms") * MILLISECOND
@@ -275,6 +325,7 @@ class FetchLoop(Generic[P]):
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             state.resolving = False
+            self.changed(tp)
             if self._fetchers.get(fetcher.key) is not fetcher or fetcher.partitions.get(tp) is not state:
                 return
             offset = _offset_in(reply)

@@ -1,8 +1,13 @@
-"""The fetcher's half of an incremental fetch session (KIP-227), as Kafka's FetchSessionHandler."""
+"""The fetcher's half of an incremental fetch session (KIP-227), as Kafka's FetchSessionHandler.
+
+The fetcher says what it wants of each partition whenever that may have changed, and of no other. So a fetch costs what
+changed since the one before; only the first one of a session names everything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -10,6 +15,35 @@ from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, Fet
 from kmirror.protocol.gen.fetch_response import FetchResponse
 
 FULL = 0
+UNTOLD = 0x7FFFFFFFFFFFFFFF
+"""A consumer tells no high watermark."""
+
+
+class Wanted(NamedTuple):
+    """What a fetch asks of one partition; the fields are those of a fetch request."""
+
+    topic_id: Uuid
+    """Zeros if the leader has no topic ids."""
+    current_leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    partition_max_bytes: int
+    log_start_offset: int = -1
+    high_watermark: int = UNTOLD
+    mirror_leader_epoch: int = -1
+
+    def row(self, partition: int) -> FetchPartition:
+        """Return the row of partition number `partition` in a request."""
+        return FetchPartition(
+            partition=partition,
+            current_leader_epoch=self.current_leader_epoch,
+            fetch_offset=self.fetch_offset,
+            last_fetched_epoch=self.last_fetched_epoch,
+            log_start_offset=self.log_start_offset,
+            partition_max_bytes=self.partition_max_bytes,
+            high_watermark=self.high_watermark,
+            mirror_leader_epoch=self.mirror_leader_epoch,
+        )
 
 
 class FetchSession:
@@ -18,39 +52,90 @@ class FetchSession:
     def __init__(self) -> None:
         self._id = 0
         self._epoch = FULL
-        self._sent: dict[TopicPartition, FetchPartition] = {}
-        self._topic_ids: dict[str, Uuid] = {}
+        self._wanted: dict[TopicPartition, Wanted] = {}
+        self._told: dict[TopicPartition, Wanted | None] = {}
+        """What the leader was told of the partitions that changed since; None if it does not have them."""
+        self._names: dict[Uuid, str] = {}
+        self._counts: dict[Uuid, int] = {}
+        """How many partitions are wanted of a topic."""
 
     @property
-    def is_empty(self) -> bool:
-        """Return whether the session has no partitions at the leader."""
-        return not self._sent
+    def is_new(self) -> bool:
+        """Return whether the next request begins a session, and names everything."""
+        return self._epoch == FULL
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is wanted, and the leader has nothing to forget either."""
+        return not self._wanted and (self.is_new or not any(self._told.values()))
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions of which something is wanted."""
+        return list(self._wanted)
+
+    def wanted(self, tp: TopicPartition) -> Wanted | None:
+        """Return what is asked of `tp`, or None if it is left out."""
+        return self._wanted.get(tp)
+
+    def topic_name(self, topic_id: Uuid) -> str:
+        """Return the name of a topic of which something is wanted; empty if there is none with this id, or no id."""
+        return "" if topic_id == Uuid.ZERO else self._names.get(topic_id, "")
+
+    def want(self, tp: TopicPartition, wanted: Wanted | None) -> None:
+        """Ask this of `tp` from now on; None leaves it out."""
+        before = self._wanted.get(tp)
+        if before == wanted:
+            return
+        self._told.setdefault(tp, before)
+        if before is not None:
+            self._release(before.topic_id)
+        if wanted is None:
+            del self._wanted[tp]
+        else:
+            self._wanted[tp] = wanted
+            self._names[wanted.topic_id] = tp.topic
+            self._counts[wanted.topic_id] = self._counts.get(wanted.topic_id, 0) + 1
+
+    def _release(self, topic_id: Uuid) -> None:
+        left = self._counts[topic_id] - 1
+        if left:
+            self._counts[topic_id] = left
+        else:
+            del self._counts[topic_id], self._names[topic_id]
 
     def fill(
-        self, request: FetchRequest, wanted: Mapping[TopicPartition, FetchPartition], topic_ids: Mapping[str, Uuid]
+        self, request: FetchRequest, partitions: Iterable[TopicPartition], forgotten: Iterable[TopicPartition]
     ) -> None:
-        """Put `wanted` into `request`: all of it in a new session, else what is new, changed or gone."""
+        """Put into `request` what the leader has to be told.
+
+        In a new session that is all that is wanted of `partitions`, which has to be everything; else what changed of
+        them since the last request, and that those of `forgotten` are left out which were not before. Both give the
+        order in which partitions are named.
+        """
         request.session_id, request.session_epoch = self._id, self._epoch
-        full = self._epoch == FULL
-        topics: dict[str, FetchTopic] = {}
-        # A topic that was deleted and created again is another one, though it has the same name.
-        renewed = {name for name, topic_id in topic_ids.items() if self._topic_ids.get(name, topic_id) != topic_id}
-        gone = [tp for tp in self._sent if tp not in wanted or tp.topic in renewed]
-        if not full:
+        if self._epoch != FULL:
             request.forgotten_topics_data = [
-                ForgottenTopic(topic=tp.topic, topic_id=self._topic_ids[tp.topic], partitions=[tp.partition])
-                for tp in gone
+                ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
+                for tp in forgotten
+                if (told := self._told.get(tp)) is not None and self._is_forgotten(tp, told)
             ]
-        for tp, partition in wanted.items():
-            if not full and tp.topic not in renewed and self._sent.get(tp) == partition:
+        topics: dict[tuple[str, Uuid], FetchTopic] = {}
+        for tp in partitions:
+            wanted = self._wanted.get(tp)
+            if wanted is None or (self._epoch != FULL and self._told.get(tp, wanted) == wanted):
                 continue
-            topic = topics.get(tp.topic)
+            key = tp.topic, wanted.topic_id
+            topic = topics.get(key)
             if topic is None:
-                topic = topics[tp.topic] = FetchTopic(topic=tp.topic, topic_id=topic_ids[tp.topic])
-            topic.partitions.append(partition)
+                topic = topics[key] = FetchTopic(topic=tp.topic, topic_id=wanted.topic_id)
+            topic.partitions.append(wanted.row(tp.partition))
         request.topics = list(topics.values())
-        self._topic_ids.update(topic_ids)
-        self._sent = dict(wanted)
+        self._told.clear()
+
+    def _is_forgotten(self, tp: TopicPartition, told: Wanted) -> bool:
+        """Return whether the leader has to forget a partition: also if it was one of an earlier topic of this name."""
+        wanted = self._wanted.get(tp)
+        return wanted is None or wanted.topic_id != told.topic_id
 
     def accept(self, reply: FetchResponse) -> None:
         """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""
@@ -64,4 +149,3 @@ class FetchSession:
     def reset(self) -> None:
         """Begin anew: the next request names all partitions, and closes the session that the leader may still have."""
         self._epoch = FULL
-        self._sent.clear()

@@ -133,7 +133,7 @@ class Compaction:
             if data:
                 view = memoryview(data)
                 cleaned.add(view, scan_batches(view, cleaned, check_crc=False))
-            cleaned.aborted.extend(aborted)
+            cleaned.add_aborted(aborted)
             cleaned.modified_ms = group[-1].modified_ms
             cleaned.close()
             groups.append(Rewritten(bases, cleaned))

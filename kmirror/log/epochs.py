@@ -9,7 +9,7 @@ leader that speaks later has seen more than the leader whose entries it contradi
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
@@ -31,11 +31,15 @@ class EndOffset(NamedTuple):
 
 
 class LeaderEpochCache:
-    __slots__ = ("_epochs", "_starts")
+    """The entries; `is_saved` says whether the checkpoint has them: every change ends that, who writes it sets it."""
+
+    __slots__ = ("_epochs", "_starts", "is_saved")
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
-        self._epochs: list[int] = []
-        self._starts: list[int] = []
+        # Lists; but all logs without an epoch, as followers of empty partitions are, share the empty tuple.
+        self._epochs: Sequence[int] = ()
+        self._starts: Sequence[int] = ()
+        self.is_saved = False
         for epoch, start_offset in entries:
             self.assign(epoch, start_offset)
 
@@ -58,11 +62,16 @@ class LeaderEpochCache:
         assert epoch >= 0 and start_offset >= 0, f"epoch {epoch} at offset {start_offset}"
         if self._epochs and self._epochs[-1] == epoch and self._starts[-1] <= start_offset:
             return False
-        while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
-            self._epochs.pop()
-            self._starts.pop()
-        self._epochs.append(epoch)
-        self._starts.append(start_offset)
+        self.is_saved = False
+        epochs, starts = self._epochs, self._starts
+        if not (isinstance(epochs, list) and isinstance(starts, list)):
+            self._epochs, self._starts = [epoch], [start_offset]
+            return True
+        while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
+            epochs.pop()
+            starts.pop()
+        epochs.append(epoch)
+        starts.append(start_offset)
         return True
 
     def epoch_for_offset(self, offset: int) -> int:
@@ -102,7 +111,8 @@ class LeaderEpochCache:
         keep = bisect_left(self._starts, end_offset)
         if end_offset < 0 or keep == len(self._starts):
             return False
-        del self._epochs[keep:], self._starts[keep:]
+        self._epochs, self._starts = self._epochs[:keep], self._starts[:keep]
+        self.is_saved = False
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -113,20 +123,23 @@ class LeaderEpochCache:
         below = bisect_right(self._starts, start_offset)
         if below == 0:
             return False
-        del self._epochs[: below - 1], self._starts[: below - 1]
-        self._starts[0] = start_offset
+        if below > 1 or self._starts[0] != start_offset:
+            self._epochs, self._starts = self._epochs[below - 1 :], [start_offset, *self._starts[below:]]
+            self.is_saved = False
         return True
 
     def replace(self, entries: Iterable[tuple[int, int]]) -> None:
         """Hold these entries, which ascend, instead of what is there."""
         entries = list(entries)
-        self._epochs[:] = [epoch for epoch, _ in entries]
-        self._starts[:] = [start_offset for _, start_offset in entries]
+        self._epochs = [epoch for epoch, _ in entries]
+        self._starts = [start_offset for _, start_offset in entries]
+        self.is_saved = False
 
     def clear(self) -> None:
         """Forget all epochs: when messages of an old format come, which have none, and when the whole log goes."""
-        self._epochs.clear()
-        self._starts.clear()
+        if self._epochs:
+            self._epochs = self._starts = ()
+            self.is_saved = False
 
 
 def encode_checkpoint(entries: Iterable[tuple[int, int]]) -> bytes:

@@ -18,6 +18,8 @@ from kmirror.records.layout import NO_TIMESTAMP
 
 OFFSET_ROW = Struct(">ii")
 TIME_ROW = Struct(">qi")
+_NO_ROWS = array("q")
+"""Both columns of every index without rows, which most are; the first row brings an index arrays of its own."""
 
 
 class TimestampOffset(NamedTuple):
@@ -32,8 +34,7 @@ class OffsetIndex:
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
-        self.offsets = array("q")
-        self.positions = array("q")
+        self.offsets = self.positions = _NO_ROWS
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -48,12 +49,16 @@ class OffsetIndex:
 
     def append(self, offset: int, position: int) -> None:
         """Add a row: the last offset of the batch at byte `position`."""
+        if self.offsets is _NO_ROWS:
+            self.offsets, self.positions = array("q"), array("q")
         self.offsets.append(offset)
         self.positions.append(position)
 
     def extend(self, offsets: list[int], positions: list[int]) -> None:
         """Add rows above the last one."""
         assert not (offsets and self.offsets) or offsets[0] > self.offsets[-1], "rows ascend"
+        if self.offsets is _NO_ROWS:
+            self.offsets, self.positions = array("q"), array("q")
         self.offsets.extend(offsets)
         self.positions.extend(positions)
 
@@ -106,8 +111,7 @@ class TimeIndex:
 
     def __init__(self, base_offset: int) -> None:
         self.base_offset = base_offset
-        self.timestamps = array("q")
-        self.offsets = array("q")
+        self.timestamps = self.offsets = _NO_ROWS
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -125,6 +129,8 @@ class TimeIndex:
     def append_if_later(self, timestamp: int, offset: int) -> None:
         """Add a row unless the timestamp is already covered; records without timestamps add none."""
         if timestamp > self.last_timestamp:
+            if self.timestamps is _NO_ROWS:
+                self.timestamps, self.offsets = array("q"), array("q")
             self.timestamps.append(timestamp)
             self.offsets.append(offset)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.config import LogConfig
+from kmirror.log.config import LONG_MAX, LogConfig
 from kmirror.log.errors import LogAppendError
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
@@ -24,6 +24,7 @@ from kmirror.records.build import build_batch, set_base_offset_and_epoch
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_TIMESTAMP, TimestampType
+from kmirror.records.outline import outline
 from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
 
@@ -37,10 +38,10 @@ class PreparedBatch(NamedTuple):
 
 def prepare(
     data: Chunk,
-    *,
     tp: TopicPartition,
     config: LogConfig,
     origin: AppendOrigin,
+    *,
     base_offset: int,
     leader_epoch: int,
     now_ms: int,
@@ -57,24 +58,56 @@ def prepare(
         batch.verify_crc()
         if origin is AppendOrigin.CLIENT:
             _check_client_batch(batch, tp)
-        records = list(batch.records())
         codec = batch.compression
+        payload = None if codec is Compression.NONE else batch.payload()
     except CorruptBatch as error:
         raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
-    _check_records(records, batch, tp, config, now_ms)
-    stamped = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+    by_broker = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+    stamp = now_ms if by_broker else NO_TIMESTAMP
     target = codec if config.compression_type is None else config.compression_type
     keep = codec is target or (codec is Compression.NONE and batch.is_control)
-    if keep and codec is not Compression.NONE:
-        keep = all(record.offset == batch.base_offset + index for index, record in enumerate(records))
-    result: bytes | bytearray
-    if keep:
-        result = _stamped(batch, records, config, now_ms)
-        set_base_offset_and_epoch(result, base_offset, leader_epoch)
-    else:
-        result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None, tp)
-        _check_size(len(result), tp, config)
-    return PreparedBatch(result, now_ms if stamped else NO_TIMESTAMP)
+    result = bytearray(batch.view) if keep else None
+    greatest = None if result is None else _by_outline(batch, result, payload, config, now_ms)
+    if greatest is None:
+        try:
+            records = list(batch.records(payload))
+        except CorruptBatch as error:
+            raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
+        _check_records(records, batch, tp, config, now_ms)
+        numbered = payload is None or all(record.offset == batch.base_offset + n for n, record in enumerate(records))
+        if result is None or not numbered:
+            rebuilt = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if by_broker else None, tp)
+            _check_size(len(rebuilt), tp, config)
+            return PreparedBatch(rebuilt, stamp)
+        greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+    assert result is not None, "a batch that is kept"
+    _stamp(result, batch, now_ms if by_broker else greatest, by_broker=by_broker)
+    set_base_offset_and_epoch(result, base_offset, leader_epoch)
+    return PreparedBatch(result, stamp)
+
+
+def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: LogConfig, now_ms: int) -> int | None:
+    """Return the greatest timestamp of a batch whose outline shows that it is taken as it is; None if it does not.
+
+    Kafka steps over the records in the same way where it need not write them anew. What is refused here is decoded, for
+    what is wrong with it is to be told, and may be nothing. `payload` is what was inflated.
+    """
+    count = batch.record_count
+    found = outline(data, layout.RECORDS_AT, count) if payload is None else outline(payload, 0, count)
+    if (
+        found is None
+        or not (payload is None or found.is_numbered)
+        or (config.compact and not found.has_keys)
+        or batch.attributes & layout.LOG_APPEND_TIME_FLAG
+    ):
+        return None
+    greatest = batch.base_timestamp + found.greatest_delta
+    if config.message_timestamp_type is TimestampType.CREATE_TIME:
+        earliest = now_ms - config.message_timestamp_before_max_ms
+        latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Above that a Java long wraps.
+        if batch.base_timestamp + found.least_delta < earliest or greatest > latest:
+            return None
+    return greatest
 
 
 def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
@@ -151,24 +184,20 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {keyless}")
 
 
-def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int) -> bytearray:
-    """Return a copy of the batch with the greatest timestamp as the broker sees it."""
-    result = bytearray(batch.view)
-    if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
-        attributes, greatest = batch.attributes | layout.LOG_APPEND_TIME_FLAG, now_ms
-    else:
-        attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
-        greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-        greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
-    if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
-        return result
+def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:
+    """Write the greatest timestamp and who set it into a copy of the batch, as the broker sees both."""
+    greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
+    attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
+    if by_broker:
+        attributes |= layout.LOG_APPEND_TIME_FLAG
+    if greatest == batch.max_timestamp and attributes == batch.attributes:
+        return
     at = layout.ATTRIBUTES_AT
     result[at : at + 2] = attributes.to_bytes(2, "big", signed=True)
     at = layout.MAX_TIMESTAMP_AT
     result[at : at + 8] = greatest.to_bytes(8, "big", signed=True)
     checksum = crc32c(memoryview(result)[layout.ATTRIBUTES_AT :])
     result[layout.CRC_AT : layout.CRC_AT + 4] = checksum.to_bytes(4, "big")
-    return result
 
 
 def _rebuild(

@@ -13,7 +13,7 @@ from kmirror.log.cleaner import Compaction
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import OffsetOutOfRange
-from kmirror.log.flushing import Flushing
+from kmirror.log.flushing import Flush, Flushing
 from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates, Staging
 from kmirror.log.results import AppendInfo
@@ -35,7 +35,6 @@ class LogState:
     """The parts of one partition's log. Attributes are there to be read: methods move them."""
 
     __slots__ = (
-        "_saved_epochs",
         "compaction",
         "config",
         "epochs",
@@ -48,6 +47,7 @@ class LogState:
         "segments",
         "store",
         "tp",
+        "unsaved",
     )
 
     def __init__(
@@ -66,13 +66,13 @@ class LogState:
         self.log_start_offset = loaded.log_start_offset
         self.high_watermark = loaded.high_watermark
         self.epochs: LeaderEpochCache = loaded.epochs
-        self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
         self.flushing = Flushing(max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset), now_ms)
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
         self.now_ms = now_ms  # The clock as of the last call that told it.
         self.compaction: Compaction | None = None  # The run under way; none if the log was cut below its reach.
+        self.unsaved: dict[LogState, None] | None = None  # See `enter_when_unsaved`.
 
     @property
     def log_end_offset(self) -> int:
@@ -97,7 +97,7 @@ class LogState:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
-            segment.aborted.extend(staging.commit())
+            segment.add_aborted(staging.commit())
         self.producers.map_end_offset = scan.last_offset + 1
         return AppendInfo(
             scan.first_offset,
@@ -130,6 +130,7 @@ class LogState:
         take_snapshot(self.producers, self.store)
         if not self.flushing.is_deferred:
             self.flushing.raise_to(base_offset, self.now_ms)
+            self._moved()
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     # -- leader epochs ------------------------------------------------------------------------
@@ -145,18 +146,20 @@ class LogState:
 
     def _write_epochs(self, *, anew: bool = False) -> None:
         """Write the epochs if they are others, or `anew` where Kafka writes in any case."""
-        entries = self.epochs.entries
-        if anew or entries != self._saved_epochs:
-            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
-            self._saved_epochs = entries
+        if anew or not self.epochs.is_saved:
+            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
+            self.epochs.is_saved = True
 
     # -- moving the marks ---------------------------------------------------------------------
 
     def update_high_watermark(self, offset: int) -> int:
         """Set the high watermark, bounded by log end and log start, which may be above that; returns what it is now."""
-        self.high_watermark = max(min(offset, self.log_end_offset), self.log_start_offset)
-        self.producers.on_high_watermark(self.high_watermark)
-        return self.high_watermark
+        bounded = max(min(offset, self.log_end_offset), self.log_start_offset)
+        if bounded != self.high_watermark:
+            self.high_watermark = bounded
+            self._moved()
+        self.producers.on_high_watermark(bounded)
+        return bounded
 
     def advance_log_start(self, offset: int) -> bool:
         """Raise the log start to `offset`; True if it was lower.
@@ -170,6 +173,7 @@ class LogState:
             return False
         self.log_start_offset = offset
         self.flushing.recovery_point = max(self.recovery_point, offset)
+        self._moved()
         self.epochs.truncate_from_start(offset)
         self._write_epochs()
         self.producers.on_log_start(offset)
@@ -223,6 +227,7 @@ class LogState:
         self._write_epochs(anew=True)
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
+        self._moved()
 
     def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
         """Write down first what would be wrong of a log that is cut: offsets above its end, and snapshots.
@@ -248,6 +253,22 @@ class LogState:
         self._write_offset(HIGH_WATERMARK, self.high_watermark)
         self._write_offset(LOG_START_OFFSET, self.log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
+        if self.unsaved is not None:
+            self.unsaved.pop(self, None)
+
+    def enter_when_unsaved(self, unsaved: dict[LogState, None] | None) -> None:
+        """Enter this log in `unsaved` now, and whenever the store has not all of its marks; `checkpoint` takes it out.
+
+        So the owner of many logs need not go over all of them. One that it gives up it calls with None.
+        """
+        if self.unsaved is not None:
+            self.unsaved.pop(self, None)
+        self.unsaved = unsaved
+        self._moved()
+
+    def _moved(self) -> None:
+        if self.unsaved is not None:
+            self.unsaved[self] = None
 
     def _write_offset(self, name: str, offset: int) -> None:
         self.store.write_file(name, b"%d" % offset)
@@ -260,3 +281,16 @@ class LogState:
         if self.recovery_point < self.log_end_offset:
             self.segments.flush(self.recovery_point)
             self.flushing.raise_to(self.log_end_offset, self.now_ms)
+            self._moved()
+
+    def begin_flush(self, end_offset: int) -> Flush | None:
+        """Return the job that makes safe what lies below `end_offset`, the log's end or where a segment begins.
+
+        None if it is safe, or if there is such a job already; `finish_flush` is to be told its end.
+        """
+        return self.flushing.begin(self.segments, end_offset)
+
+    def finish_flush(self, now_ms: int, *, done: bool) -> None:
+        """Take in that the job of `begin_flush` came to its end; what was cut while it was under way does not count."""
+        self.flushing.finish(now_ms, done=done)
+        self._moved()

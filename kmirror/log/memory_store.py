@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kmirror.log.store import Chunk
 
-_INITIAL_BYTES = 4096
+_INITIAL_BYTES = 128
+"""The least buffer of a segment that holds anything: most partitions of a large cluster hold next to nothing."""
+_NO_BYTES = memoryview(b"")
 
 
 class _SegmentBuffer:
-    __slots__ = ("buffer", "flushed", "frozen", "readable", "size")
+    __slots__ = ("base_offset", "buffer", "flushed", "frozen", "size")
 
-    def __init__(self, buffer: Chunk, size: int, *, frozen: bool) -> None:
-        self.buffer = memoryview(buffer)
-        self.readable = self.buffer.toreadonly()
+    def __init__(self, base_offset: int, buffer: memoryview, size: int, *, frozen: bool) -> None:
+        self.base_offset = base_offset
+        self.buffer = buffer
         self.size = size
         self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
         # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
@@ -29,27 +31,24 @@ class _SegmentBuffer:
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
         need = self.size + extra
-        capacity = max(_INITIAL_BYTES, need, min(2 * self.size, self.size + (64 << 20)))
+        capacity = max(_INITIAL_BYTES, need + min(self.size // 2, 64 << 20))
         grown = memoryview(allocate(capacity))
         grown[: self.size] = self.buffer[: self.size]
-        self.buffer, self.readable = grown, grown.toreadonly()
+        self.buffer = grown
         self.frozen = False
 
 
 class MemoryStore:
-    """`PartitionStore` in memory.
+    """`PartitionStore` in memory; `allocate` gives buffers of at least the size asked for."""
 
-    `preallocate` is the least capacity of a new segment's buffer, `allocate` gives buffers of at least the
-    size asked for.
-    """
+    __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged")
 
-    __slots__ = ("_allocate", "_files", "_preallocate", "_segments", "_staged")
-
-    def __init__(self, *, preallocate: int = 0, allocate: Callable[[int], bytearray] = bytearray) -> None:
-        self._segments: dict[int, _SegmentBuffer] = {}
+    def __init__(self, *, allocate: Callable[[int], bytearray] = bytearray) -> None:
+        # Nearly every store of a large cluster has one segment, and nothing staged: dicts are made for more only.
+        self._newest: _SegmentBuffer | None = None
+        self._older: dict[int, _SegmentBuffer] | None = None
+        self._staged: dict[int, Chunk] | None = None
         self._files: dict[str, bytes] = {}
-        self._staged: dict[int, Chunk] = {}
-        self._preallocate = preallocate
         self._allocate = allocate
 
     @classmethod
@@ -58,34 +57,58 @@ class MemoryStore:
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
-            store._segments[base_offset] = _SegmentBuffer(data, len(data), frozen=True)
+            store._put(_SegmentBuffer(base_offset, memoryview(data), len(data), frozen=True))
         store._files.update(files)
         return store
 
     def fork(self) -> MemoryStore:
         """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
-        other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
-        for base_offset, segment in self._segments.items():
-            copy = other._segments[base_offset] = _SegmentBuffer(segment.buffer, segment.size, frozen=True)
+        other = MemoryStore(allocate=self._allocate)
+        for base_offset in self.segments():
+            segment = self._segment(base_offset)
+            copy = _SegmentBuffer(base_offset, segment.buffer, segment.size, frozen=True)
             copy.flushed = segment.flushed
+            other._put(copy)
         other._files.update(self._files)
         return other
 
+    def _find(self, base_offset: int) -> _SegmentBuffer | None:
+        newest = self._newest
+        if newest is not None and newest.base_offset == base_offset:
+            return newest
+        return None if self._older is None else self._older.get(base_offset)
+
+    def _segment(self, base_offset: int) -> _SegmentBuffer:
+        segment = self._find(base_offset)
+        assert segment is not None, f"there is no segment {base_offset}"
+        return segment
+
+    def _put(self, segment: _SegmentBuffer) -> None:
+        """Add a segment; it need not lie above the others."""
+        if self._newest is not None:
+            self._older = self._older or {}
+            self._older[self._newest.base_offset] = self._newest
+        self._newest = segment
+
     def segments(self) -> list[int]:
-        return sorted(self._segments)
+        if self._newest is None:
+            return []
+        return sorted((*(self._older or ()), self._newest.base_offset))
 
     def create(self, base_offset: int) -> None:
-        assert base_offset not in self._segments, f"segment {base_offset} exists"
-        self._segments[base_offset] = _SegmentBuffer(self._allocate(self._preallocate), 0, frozen=False)
+        assert self._find(base_offset) is None, f"segment {base_offset} exists"
+        self._put(_SegmentBuffer(base_offset, _NO_BYTES, 0, frozen=True))
 
     def size(self, base_offset: int) -> int:
-        return self._segments[base_offset].size
+        return self._segment(base_offset).size
 
     def modified_ms(self, base_offset: int) -> int | None:
         return None
 
     def append(self, base_offset: int, data: Chunk) -> None:
-        segment = self._segments[base_offset]
+        segment = self._newest
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
         position = segment.size
         end = position + len(data)
         if segment.frozen or end > len(segment.buffer):
@@ -94,24 +117,27 @@ class MemoryStore:
         segment.size = end
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
-        segment = self._segments[base_offset]
+        segment = self._newest
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
         if end is None:
             end = segment.size
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
-        return segment.readable[start:end]
+        return segment.buffer[start:end].toreadonly()
 
     read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
         """Make the segment's bytes so far some of those that `cut_power` leaves."""
-        segment = self._segments.get(base_offset)
+        segment = self._find(base_offset)
         if segment is not None:
             segment.flushed = segment.size
 
     def cut_power(self, keep: Callable[[int], int]) -> int:
         """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
         lost = 0
-        for base_offset, segment in sorted(self._segments.items()):
+        for base_offset in self.segments():
+            segment = self._segment(base_offset)
             unflushed = segment.size - segment.flushed
             if unflushed > 0:
                 kept = keep(unflushed)
@@ -121,7 +147,7 @@ class MemoryStore:
         return lost
 
     def truncate(self, base_offset: int, size: int) -> None:
-        segment = self._segments[base_offset]
+        segment = self._segment(base_offset)
         assert 0 <= size <= segment.size, f"a cut to {size} of {segment.size} bytes"
         if size < segment.size:
             segment.size = size
@@ -129,7 +155,12 @@ class MemoryStore:
             segment.frozen = True
 
     def delete(self, base_offset: int) -> None:
-        del self._segments[base_offset]
+        segment, older = self._segment(base_offset), self._older
+        if segment is self._newest:
+            self._newest = older.popitem()[1] if older else None
+        else:
+            assert older is not None
+            del older[base_offset]
 
     set_aside = delete  # Whoever still has a view of the bytes keeps them.
 
@@ -137,16 +168,19 @@ class MemoryStore:
         pass
 
     def stage(self, base_offset: int, data: Chunk) -> None:
+        self._staged = self._staged or {}
         self._staged[base_offset] = data
 
     def unstage(self, base_offset: int) -> None:
-        self._staged.pop(base_offset, None)
+        if self._staged is not None:
+            self._staged.pop(base_offset, None)
 
     def replace(self, base_offsets: Sequence[int]) -> None:
+        assert self._staged is not None, f"nothing is staged for segment {base_offsets[0]}"
         data = self._staged.pop(base_offsets[0])
         for base_offset in base_offsets:
-            del self._segments[base_offset]
-        self._segments[base_offsets[0]] = _SegmentBuffer(data, len(data), frozen=True)
+            self.delete(base_offset)
+        self._put(_SegmentBuffer(base_offsets[0], memoryview(data), len(data), frozen=True))
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

@@ -146,18 +146,15 @@ class PartitionLog(LogState):
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
-        prepared = prepare(
-            data,
-            tp=self.tp,
-            config=self.config,
-            origin=origin,
-            base_offset=self.log_end_offset,
-            leader_epoch=leader_epoch,
-            now_ms=now_ms,
-        )
-        view = memoryview(prepared.data)
+        end, config = self.segments.end_offset, self.config
+        prepared = prepare(data, self.tp, config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms)
+        view, latest = memoryview(prepared.data), self.epochs.latest_epoch()
+        info = append_one(self.segments, self.producers, config, view, leader_epoch, latest, now_ms, is_prepared=True)
+        if info is not None:
+            info.log_append_time = prepared.log_append_time
+            return info
         batch = Batch(view)
-        scan = scan_batches(view, self.segments.active, latest_epoch=self.latest_epoch, check_crc=False)
+        scan = scan_batches(view, self.segments.active, latest_epoch=latest, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
         if scan.epochs:
             self.assign_epochs(scan.epochs)
@@ -246,6 +243,11 @@ class PartitionLog(LogState):
         """Return where the log would end after `truncate_to(offset)`."""
         return self.segments.end_after_cut(offset, self.log_start_offset)
 
+    def has_old_segments(self, now_ms: int) -> bool:
+        """Return whether the oldest segment is one to be deleted; it stays even so while it is not all replicated."""
+        self.now_ms = now_ms
+        return retention.may_delete(self.segments, self.config, self.log_start_offset, now_ms)
+
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and the log start let go; returns how many segments went."""
         gone = self.set_aside_old_segments(now_ms)
@@ -254,9 +256,13 @@ class PartitionLog(LogState):
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; return where the segments began."""
-        self.now_ms = now_ms
+        """Do the same, but leave the bytes for the store to purge; return where the segments began.
+
+        Of a mirrored log only what lies below the log start goes (D46).
+        """
         gone: list[int] = []
+        if not self.has_old_segments(now_ms):
+            return gone
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
             count = retention.deletable(self.segments, rule, self.high_watermark)
             if count:

@@ -37,6 +37,11 @@ class BatchMetadata(NamedTuple):
         return subtract_from_sequence(self.last_sequence, self.offset_delta)
 
 
+def follows(base_sequence: int, last_sequence: int) -> bool:
+    """Return whether `base_sequence` begins the next batch after one that ends with `last_sequence`, -1 for none."""
+    return base_sequence == last_sequence + 1 or (base_sequence == 0 and last_sequence == SEQUENCE_MAX)
+
+
 class AbortedTxn(NamedTuple):
     """A row of the transaction index; a fetch response has the first two fields."""
 
@@ -139,6 +144,10 @@ class ProducerEntry:
         self.coordinator_epoch = newer.coordinator_epoch
         self.txn_first_offset = newer.txn_first_offset
         self.last_timestamp = newer.last_timestamp
+
+    def is_followed_by(self, base_sequence: int) -> bool:
+        """Return whether a batch of the present epoch that begins with this sequence number is the next one."""
+        return follows(base_sequence, self.last_sequence)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
         """Return the retained batch with exactly this epoch and these sequence numbers."""

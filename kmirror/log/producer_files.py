@@ -91,7 +91,7 @@ def after_cut(
         most=known.most,
     )
     # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
-    producers.unreplicated.update((first, last) for first, last in known.unreplicated.items() if last < end_offset)
+    producers.hold_back({first: last for first, last in known.unreplicated.items() if last < end_offset})
     return producers
 
 

@@ -18,11 +18,12 @@ nothing to the coordinator of this one, which will hand the same numbers to othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.sharing import NOTHING, own
 from kmirror.log.errors import LogAppendError
 from kmirror.log.producer_entry import (
     NO_OFFSET,
@@ -30,6 +31,7 @@ from kmirror.log.producer_entry import (
     BatchMetadata,
     DataBatch,
     ProducerEntry,
+    follows,
 )
 from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, SEQUENCE_MAX
 from kmirror.spec.error_codes import ErrorCode
@@ -232,13 +234,13 @@ class ProducerStates:
     __slots__ = ("entries", "map_end_offset", "most", "ongoing", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
-        self.entries: dict[int, ProducerEntry] = {}
+        self.entries: Mapping[int, ProducerEntry] = NOTHING
         self.most = 0  # How many entries there have been at once.
         # First offset -> producer id of every open transaction, ascending.
-        self.ongoing: dict[int, int] = {}
+        self.ongoing: Mapping[int, int] = NOTHING
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
-        self.unreplicated: dict[int, int] = {}
+        self.unreplicated: Mapping[int, int] = NOTHING
         self.map_end_offset = 0  # The table is that of the log below this offset.
         self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
 
@@ -256,17 +258,27 @@ class ProducerStates:
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
             if known is None:
+                self.entries = own(self.entries)
                 self.entries[producer_id] = update.entry
             else:
                 known.take(update.entry)
             started.extend((offset, producer_id) for offset in update.started)
         self.most = max(self.most, len(self.entries))
-        self.ongoing.update(sorted(started))
+        if started:
+            self.ongoing = own(self.ongoing)
+            self.ongoing.update(sorted(started))
         for txn in completed:
             if txn.aborted:
                 aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
+            self.ongoing = own(self.ongoing)
             del self.ongoing[txn.first_offset]
-            self.unreplicated[txn.first_offset] = txn.last_offset
+            self.hold_back({txn.first_offset: txn.last_offset})
+
+    def hold_back(self, transactions: Mapping[int, int]) -> None:
+        """Take in transactions, by first offset, that are decided at an offset that may not be replicated yet."""
+        if transactions:
+            self.unreplicated = own(self.unreplicated)
+            self.unreplicated.update(transactions)
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
         """Return where the log is stable once `txn` is decided: the first other transaction open at its marker.
@@ -285,15 +297,12 @@ class ProducerStates:
         Open transactions are over, but like a marker the reset must be replicated before the last stable
         offset may pass them, so they wait for the high watermark.
         """
-        self.entries.clear()
-        self.unreplicated.update(dict.fromkeys(self.ongoing, offset))
-        self.ongoing.clear()
+        self.hold_back(dict.fromkeys(self.ongoing, offset))
+        self.entries, self.ongoing = NOTHING, NOTHING
 
     def clear(self, end_offset: int) -> None:
         """Start from nothing at `end_offset`; there is nothing to snapshot below it."""
-        self.entries.clear()
-        self.ongoing.clear()
-        self.unreplicated.clear()
+        self.entries, self.ongoing, self.unreplicated = NOTHING, NOTHING, NOTHING
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
@@ -307,9 +316,8 @@ class ProducerStates:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Forget the transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
-            replicated = [first for first, last in self.unreplicated.items() if last < high_watermark]
-            for first in replicated:
-                del self.unreplicated[first]
+            held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
+            self.unreplicated = held or NOTHING
 
     def on_log_start(self, log_start_offset: int) -> None:
         """Follow the log start: what lies below it is replicated for good."""
@@ -323,6 +331,10 @@ class ProducerStates:
             for producer_id, entry in self.entries.items()
             if entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
         ]
+        if len(expired) == len(self.entries):
+            self.entries = NOTHING
+            return
+        self.entries = own(self.entries)
         for producer_id in expired:
             del self.entries[producer_id]
 
@@ -369,8 +381,7 @@ def _check_sequence(update: _Update, batch: DataBatch) -> None:
         last = staged.last_sequence
     else:
         last = current.last_sequence if batch.producer_epoch == current.producer_epoch else NO_SEQUENCE
-    follows = batch.base_sequence == last + 1 or (batch.base_sequence == 0 and last == SEQUENCE_MAX)
-    if not follows and current.producer_epoch != NO_PRODUCER_EPOCH:
+    if not follows(batch.base_sequence, last) and current.producer_epoch != NO_PRODUCER_EPOCH:
         raise LogAppendError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"Producer {batch.producer_id} sends sequence {batch.base_sequence} at offset "

@@ -122,6 +122,7 @@ def load(
         loaded.producers = begin_without(store, loaded.segments, end_offset=loaded.log_end_offset)
     else:
         _finish_producers(loaded, store, expired, reloads=repair)
+    epochs.is_saved = epochs.entries == loaded.saved_epochs
     loaded.producers.on_high_watermark(loaded.high_watermark)
     return loaded
 
@@ -186,7 +187,7 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
             loaded.epochs.replace(entry for entry in loaded.epochs.entries if entry.start_offset > start_offset)
     if scan.batches:
         aborted = feed(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
-        segment.aborted.extend(aborted)
+        segment.add_aborted(aborted)
         segment.add(view, scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
         segment.since_row = 0  # The bytes since the last index row count from zero after a restart.
@@ -261,7 +262,7 @@ def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: 
         end_offset=segment.base_offset,
         expired=expired,
     )
-    loaded.producers.unreplicated.update(unreplicated)
+    loaded.producers.hold_back(unreplicated)
 
 
 def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
@@ -279,7 +280,7 @@ def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expi
             expired=expired,
         )
         # No snapshot holds what was decided but perhaps not replicated; it is known from the batches that were read.
-        loaded.producers.unreplicated.update(producers.unreplicated)
+        loaded.producers.hold_back(producers.unreplicated)
     else:
         take_snapshot(producers, store)
 

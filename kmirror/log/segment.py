@@ -7,12 +7,13 @@ transactions whose markers lie in this segment, the greatest timestamp, the firs
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from struct import error as struct_error
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
-from kmirror.log.index import OffsetIndex, TimeIndex
+from kmirror.log.index import OFFSET_ROW, TIME_ROW, OffsetIndex, TimeIndex
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.scan_result import ScanResult
 from kmirror.log.state_files import (
@@ -37,6 +38,7 @@ _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
+_ROW, _TIME_ROW = OFFSET_ROW.size, TIME_ROW.size
 
 
 class BatchPlace:
@@ -57,16 +59,15 @@ class Segment:
         "base_offset",
         "created_ms",
         "first_timestamp",
+        "index_bytes_max",
         "index_interval_bytes",
         "max_timestamp",
         "max_timestamp_offset",
         "modified_ms",
         "offsets",
-        "rows_max",
         "since_row",
         "size",
         "store",
-        "time_rows_max",
         "times",
     )
 
@@ -75,12 +76,11 @@ class Segment:
         self.base_offset = base_offset
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
-        self.rows_max = config.segment_index_bytes // 8
-        self.time_rows_max = config.segment_index_bytes // 12 - 1  # The last row is for when the segment is closed.
+        self.index_bytes_max = config.segment_index_bytes
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
-        self.aborted: list[AbortedTxn] = []
+        self.aborted: Sequence[AbortedTxn] = ()  # Ascending by last offset; where there are none, as mostly, no list.
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = base_offset
         self.first_timestamp = NO_TIMESTAMP  # The greatest timestamp of the first batch; rolling goes by it.
@@ -118,6 +118,13 @@ class Segment:
         self.since_row += size
         self.size += size
 
+    def add_aborted(self, transactions: Iterable[AbortedTxn]) -> None:
+        """Take note of aborted transactions whose markers lie in this segment, behind those that are known."""
+        if isinstance(self.aborted, list):
+            self.aborted.extend(transactions)
+        else:
+            self.aborted = list(transactions) or ()
+
     def _first_batch_timestamp(self) -> int:
         view = self.store.view(self.base_offset, 0, min(self.store.size(self.base_offset), layout.HEADER_SIZE))
         return timestamp_at(view, 0)
@@ -131,7 +138,9 @@ class Segment:
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
-        if len(self.offsets.offsets) >= self.rows_max or len(self.times.timestamps) >= self.time_rows_max:
+        # The time index keeps its last row for when the segment is closed.
+        rows, time_rows = len(self.offsets.offsets), len(self.times.timestamps)
+        if (rows + 1) * _ROW > self.index_bytes_max or (time_rows + 2) * _TIME_ROW > self.index_bytes_max:
             return self.size > 0
         return last_offset - self.base_offset > SPAN_MAX
 
@@ -192,7 +201,7 @@ class Segment:
             raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} is missing")
         self.offsets = OffsetIndex.decode(base_offset, offsets)
         self.times = TimeIndex.decode(base_offset, times)
-        self.aborted = decode_aborted(aborted or b"", base_offset=base_offset)
+        self.aborted = decode_aborted(aborted or b"", base_offset=base_offset) or ()
         self.size = store.size(base_offset)
         if self.offsets.last_position > self.size:
             raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} leads past the log's end")
@@ -223,7 +232,7 @@ class Segment:
     def forget(self) -> None:
         """Go back to knowing nothing but the base offset."""
         self.offsets, self.times = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
-        self.aborted = []
+        self.aborted = ()
         self.size = 0
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
         self.first_timestamp = NO_TIMESTAMP
@@ -293,7 +302,7 @@ class Segment:
         place, had_aborted = self.find(offset), bool(self.aborted)
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
-        del self.aborted[bisect_left(self.aborted, offset, key=lambda txn: txn.last_offset) :]
+        self.aborted = self.aborted[: bisect_left(self.aborted, offset, key=lambda txn: txn.last_offset)] or ()
         self.since_row = 0
         self.cut_files(had_aborted=had_aborted)
         if place is None:

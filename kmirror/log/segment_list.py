@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple, overload
 
 from kmirror.kernel.ids import TopicPartition
@@ -20,6 +21,7 @@ from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segm
 from kmirror.log.store import PartitionStore
 
 _NOTHING = memoryview(b"")
+_base_offset = attrgetter("base_offset")
 
 
 class Cut(NamedTuple):
@@ -36,14 +38,13 @@ class Cut(NamedTuple):
 class SegmentList(Sequence[Segment]):
     """The segments of one log, at least one, in a store."""
 
-    __slots__ = ("_bases", "_segments", "active", "end_offset", "store", "tp")
+    __slots__ = ("_segments", "active", "end_offset", "store", "tp")
 
     def __init__(self, tp: TopicPartition, store: PartitionStore, segments: Iterable[Segment], end_offset: int) -> None:
         self.tp = tp
         self.store = store
         self.end_offset = end_offset  # The offset that the next record gets.
         self._segments = list(segments)
-        self._bases = [segment.base_offset for segment in self._segments]
         self.active = self._segments[-1]
 
     @overload
@@ -61,7 +62,7 @@ class SegmentList(Sequence[Segment]):
 
     @property
     def base_offsets(self) -> list[int]:
-        return list(self._bases)
+        return [segment.base_offset for segment in self._segments]
 
     @property
     def size_in_bytes(self) -> int:
@@ -74,7 +75,9 @@ class SegmentList(Sequence[Segment]):
         return self._segments[self._number(offset) :]
 
     def _number(self, offset: int) -> int:
-        return (bisect_right(self._bases, offset) or 1) - 1
+        if offset >= self.active.base_offset:
+            return len(self._segments) - 1
+        return (bisect_right(self._segments, offset, key=_base_offset) or 1) - 1
 
     def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:
         """Return the first batch that ends at or above `offset`, None if all end below; raises `CorruptBatch`."""
@@ -156,7 +159,6 @@ class SegmentList(Sequence[Segment]):
         segment = Segment(self.store, base_offset, config, created_ms=now_ms)
         self.store.create(base_offset)
         self._segments.append(segment)
-        self._bases.append(base_offset)
         self.active = segment
         return segment
 
@@ -183,7 +185,7 @@ class SegmentList(Sequence[Segment]):
 
     def cut_at(self, offset: int, log_start_offset: int) -> Cut | None:
         """Return where a cut to `offset` ends the log; None if nothing from the log start on is left of it (D47)."""
-        if offset < self._bases[0]:
+        if offset < self._segments[0].base_offset:
             return None
         segment = self._segments[self._number(offset)]
         place = segment.find(offset)
@@ -194,8 +196,9 @@ class SegmentList(Sequence[Segment]):
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""
-        assert offset >= self._bases[0], f"{self.tp}: a cut to {offset}, below {self._bases[0]}"
-        while self._bases[-1] > offset:
+        first = self._segments[0].base_offset
+        assert offset >= first, f"{self.tp}: a cut to {offset}, below {first}"
+        while self._segments[-1].base_offset > offset:
             self._drop_last()
         self.active = self._segments[-1]
         self.active.truncate_to(offset, now_ms=now_ms)
@@ -209,8 +212,7 @@ class SegmentList(Sequence[Segment]):
         self.end_offset = offset
 
     def _drop_last(self) -> None:
-        self._segments.pop()
-        delete_segment(self.store, self._bases.pop())
+        delete_segment(self.store, self._segments.pop().base_offset)
 
     def set_aside_first(self, count: int) -> list[int]:
         """Set the `count` oldest segments aside, and delete the files about them; at least one stays.
@@ -218,16 +220,16 @@ class SegmentList(Sequence[Segment]):
         Returns where they began: the store is to purge them.
         """
         assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
-        gone = self._bases[:count]
+        gone = [segment.base_offset for segment in self._segments[:count]]
         for base_offset in gone:
             self.store.set_aside(base_offset)
             delete_segment_files(self.store, base_offset)
-        del self._segments[:count], self._bases[:count]
+        del self._segments[:count]
         return gone
 
     def replace(self, new: Segment, count: int) -> None:
         """Have `new` in the place of `count` neighbours that are not active, where the first of them begins."""
-        first = self._bases.index(new.base_offset)
+        first = self._number(new.base_offset)
+        assert self._segments[first].base_offset == new.base_offset, f"{self.tp}: no segment {new.base_offset}"
         assert first + count < len(self._segments), f"{self.tp}: the active segment is not replaced"
         self._segments[first : first + count] = [new]
-        self._bases[first : first + count] = [new.base_offset]

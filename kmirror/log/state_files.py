@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import hash_of_long, in_hash_order
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_SEQUENCE
@@ -183,7 +185,8 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
     return offsets
 
 
-def encode_partition_metadata(topic_id: str) -> bytes:
+@lru_cache(maxsize=256)  # A topic's partitions are made together; in memory they share the bytes.
+def encode_partition_metadata(topic_id: Uuid) -> bytes:
     """Return `partition.metadata`: the topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
 

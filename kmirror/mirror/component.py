@@ -6,9 +6,10 @@ of those along.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
@@ -42,6 +43,8 @@ class MirrorComponent(BrokerComponent):
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)
+        self._altered: dict[str, None] = {}
+        """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
 
     def routes(self) -> Routes:
         return {request: partial(handler, self.context) for request, handler in ROUTES.items()}
@@ -70,33 +73,48 @@ class MirrorComponent(BrokerComponent):
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         """Read the assignments before leaderships take effect: `foreign_epochs` depends on them."""
-        for kind, name in delta.configs:
+        for kind, topic in delta.configs:
             if kind != ResourceType.TOPIC:
                 continue
-            assignment = parse(self.context.broker.image.topic_config(name).get(MIRROR_NAME, ""))
-            if assignment is None:
-                self.context.assignments.pop(name, None)
-            else:
-                self.context.assignments[name] = assignment
+            before = self.context.assignments.get(topic)
+            assignment = parse(self.context.broker.image.topic_config(topic).get(MIRROR_NAME, ""))
+            if assignment != before:
+                self.context.assign(topic, assignment)
+                self._altered[topic] = None
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
         """Follow changed mirrors and assignments, and look at the partitions that changed."""
-        changed = {name: None for kind, name in delta.configs if kind == ResourceType.TOPIC}
-        if any(kind == ResourceType.MIRROR for kind, _ in delta.configs):
+        mirrors = [name for kind, name in delta.configs if kind == ResourceType.MIRROR]
+        if mirrors:
             self._refresh.apply_mirrors(now)
-            self._driver.look_at_all(now)  # The source's cluster id may have been stored.
-        for tp, partition in self.context.replicas.partitions.items():
-            if tp.topic in changed and partition.is_leader:
-                self._follow_assignment(now, tp, partition)
-        if changed or delta.topics_created or delta.topics_deleted:
-            for mirror in dict.fromkeys(a.mirror for a in self.context.assignments.values()):
-                self.context.refresh_soon(now, mirror)
+            self._look_at_all(now, mirrors)  # The source's cluster id may have been stored.
+        if delta.alters_node(self.context.broker.node_id):
+            self._look_at_all(now, self.context.sources)
+        for kind, topic in delta.configs:
+            if kind == ResourceType.TOPIC:
+                self._follow_topic(now, topic)
+        altered, self._altered = self._altered, {}
+        for topic in dict.fromkeys((*altered, *delta.topics_created, *delta.topics_deleted)):
+            self._refresh.on_assignment(now, topic)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:
-                self._driver.look_at(now, mp)
+                self._driver.look_soon(now, mp)
             elif tp.topic == MIRROR_STATE_TOPIC:
-                self._driver.look_at_all(now)
+                self.context.states.reroute()
+
+    def _look_at_all(self, now: Instant, mirrors: Iterable[str]) -> None:
+        for mirror in mirrors:
+            for mp in self.context.partitions_of(mirror):
+                self._driver.look_soon(now, mp)
+
+    def _follow_topic(self, now: Instant, topic: str) -> None:
+        """Follow changed configs of a topic, of which `mirror.name` is one and `min.insync.replicas` another."""
+        image = self.context.broker.image.topics.get(topic)
+        for index in () if image is None else image.partitions:
+            partition = self.context.replicas.led(TopicPartition(topic, index))
+            if partition is not None:
+                self._follow_assignment(now, partition.tp, partition)
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
         """Load or drop a shard of `__mirror_state`, or begin or end the work for a mirrored partition."""
@@ -117,7 +135,7 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
-            self.context.partitions[tp] = mp.for_new_leader()
+            self.context.take_up(mp.for_new_leader())
 
     def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
         assignment = self.context.assignments.get(tp.topic)
@@ -127,13 +145,14 @@ class MirrorComponent(BrokerComponent):
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
-            mp = self.context.partitions[tp] = MirrorPartition(tp, partition.topic_id, assignment)
+            mp = MirrorPartition(tp, partition.topic_id, assignment)
+            self.context.take_up(mp)
         mp.assignment = assignment
         mp.retry_at = 0
-        self._driver.look_at(now, mp)
+        self._driver.look_soon(now, mp)
 
     def _forget(self, tp: TopicPartition) -> None:
-        mp = self.context.partitions.pop(tp, None)
+        mp = self.context.let_go(tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
 
@@ -147,24 +166,34 @@ class MirrorComponent(BrokerComponent):
             return
         waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
         if waits or has_new_confirmation(mp, partition):
-            self._driver.look_at(now, mp)
+            self._driver.look_soon(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
 
     def settle(self, now: Instant) -> bool:
         return self._driver.settle(now)
 
-    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        self._sync.run(now, mirror, source)
-        for mp in self.context.partitions_of(mirror):
-            self._driver.look_at(now, mp)
+    def _on_refreshed(
+        self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes
+    ) -> None:
+        """Look at the partitions that an answer of the source may bring on."""
+        self._sync.run(now, mirror, source, topics)
+        if changes.cluster_id:
+            self._look_at_all(now, [mirror])
+            return
+        of_topics = [mp for topic in changes.topics for mp in self.context.led_of_topic(topic)]
+        led = [mp for tp in changes.partitions if (mp := self.context.partitions.get(tp)) is not None]
+        for mp in (*of_topics, *led, *self.context.waiting_for(mirror)):
+            if mp.assignment.mirror == mirror:
+                self._driver.look_soon(now, mp)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (_, context.RETRY_TIMER, TopicPartition() as tp):
-                mp = self.context.partitions.get(tp)
-                if mp is not None:
-                    self._driver.look_at(now, mp)
+            case (_, context.RETRY_TIMER):
+                for mp in self.context.take_retries(now):
+                    self._driver.look_soon(now, mp)
+            case (_, context.LOOK_TIMER):
+                self._driver.go_on()
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):

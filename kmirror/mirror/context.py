@@ -17,12 +17,14 @@ from kmirror.mirror.facts import ReasonChanged, StateEntered
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 
 NAME = "mirror"
 """First element of the keys of this component's timers."""
 RETRY_TIMER = "retry"
+LOOK_TIMER = "look"
 REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
 RETRY_MS = 500
@@ -37,23 +39,70 @@ class MirrorContext:
         self.coordinator = MirrorCoordinator(broker, replicas)
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
-        """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`."""
+        """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`; see `assign`."""
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
-        """The mirrored partitions that this broker leads."""
+        """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
-        self.refresh_from: dict[str, Instant] = {}
-        """Mirror to the earliest instant at which its source may be asked for metadata again."""
+        self.refreshes: dict[str, RefreshPlan] = {}
+        """Mirror to what it wants to know of its source's topics."""
+        self._topics: dict[str, dict[str, None]] = {}
+        """Mirror to its topics."""
+        self._led: dict[str, dict[TopicPartition, None]] = {}
+        """Topic to those of `partitions` that are of it."""
+        self._waiting: dict[TopicPartition, None] = {}
+        """Those that have told a reason to wait: news of their source may end the wait, whatever the news is."""
+        self._retries: dict[TopicPartition, Instant] = {}
+        """When to look again at partitions whose last step failed, the earliest first."""
+
+    # -- topics and partitions ------------------------------------------------------------------
+
+    def assign(self, topic: str, assignment: Assignment | None) -> None:
+        """Take over which mirror `topic` belongs to, None for no mirror."""
+        before = self.assignments.pop(topic, None) if assignment is None else self.assignments.get(topic)
+        if before is not None and (assignment is None or before.mirror != assignment.mirror):
+            del self._topics[before.mirror][topic]
+        if assignment is not None:
+            self.assignments[topic] = assignment
+            self._topics.setdefault(assignment.mirror, {})[topic] = None
+
+    def take_up(self, mp: MirrorPartition) -> None:
+        """Begin to work for a partition that this broker leads, in place of what is known of it so far."""
+        self.partitions[mp.tp] = mp
+        self._led.setdefault(mp.tp.topic, {})[mp.tp] = None
+
+    def let_go(self, tp: TopicPartition) -> MirrorPartition | None:
+        """End the work for a partition; return it, or None if there was none."""
+        mp = self.partitions.pop(tp, None)
+        if mp is not None:
+            self._waiting.pop(tp, None)
+            del self._led[tp.topic][tp]
+            if not self._led[tp.topic]:
+                del self._led[tp.topic]
+        return mp
 
     # -- what is known ------------------------------------------------------------------------
 
     def topics_of(self, mirror: str) -> list[str]:
         """Return the topics that belong to `mirror`, whatever the user wants of them."""
-        return [topic for topic, a in self.assignments.items() if a.mirror == mirror]
+        return list(self._topics.get(mirror, ()))
+
+    def led_topics_of(self, mirror: str) -> list[str]:
+        """Return the topics of `mirror` of which this broker leads a partition."""
+        return [topic for topic in self._topics.get(mirror, ()) if topic in self._led]
+
+    def led_of_topic(self, topic: str) -> list[MirrorPartition]:
+        """Return the partitions of a mirrored topic that this broker leads."""
+        return [self.partitions[tp] for tp in self._led.get(topic, ())]
 
     def partitions_of(self, mirror: str) -> list[MirrorPartition]:
         """Return the partitions of `mirror` that this broker leads."""
-        return [mp for mp in self.partitions.values() if mp.assignment.mirror == mirror]
+        return [mp for topic in self.led_topics_of(mirror) for mp in self.led_of_topic(topic)]
+
+    def waiting_for(self, mirror: str) -> list[MirrorPartition]:
+        """Return those of `partitions_of` that wait for something."""
+        waiting = [self.partitions[tp] for tp in self._waiting]
+        return [mp for mp in waiting if mp.assignment.mirror == mirror]
 
     def coordinates(self, mirror: str) -> bool:
         """Return whether this broker does the metadata sync of `mirror` (D17)."""
@@ -90,6 +139,10 @@ class MirrorContext:
 
     def note_reason(self, mp: MirrorPartition) -> None:
         """Tell why a partition waits, or that it waits no more, if that has changed since it was last told."""
+        if mp.reason and mp.state is not MirrorState.FAILED and self.is_present(mp):
+            self._waiting[mp.tp] = None
+        else:
+            self._waiting.pop(mp.tp, None)
         if mp.state is not None and mp.reason != mp.told_reason:
             mp.told_reason = mp.reason
             text = f"waits: {mp.reason}" if mp.reason else "waits no more"
@@ -101,9 +154,39 @@ class MirrorContext:
         """Look at `mp` again after RETRY_MS, and keep `reason` as what DescribeMirrors shows until then."""
         mp.reason = reason
         mp.retry_at = now + RETRY_MS * MILLISECOND
-        self.broker.outbox.set_timer((NAME, RETRY_TIMER, mp.tp), mp.retry_at)
+        self._retries.pop(mp.tp, None)
+        self._retries[mp.tp] = mp.retry_at
+        if len(self._retries) == 1:
+            self._set_retry_timer()
 
-    def refresh_soon(self, now: Instant, mirror: str) -> None:
-        """Ask the source for its metadata: at once, but not before RETRY_MS after the last time."""
-        at = max(now, self.refresh_from.get(mirror, now))
-        self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)
+    def take_retries(self, now: Instant) -> list[MirrorPartition]:
+        """Return the partitions to look at again by now, each once; called when RETRY_TIMER fires."""
+        due = []
+        for tp, at in self._retries.items():  # RETRY_MS is the same for all, so they are in the order of time.
+            if at > now:
+                break
+            due.append(tp)
+        for tp in due:
+            del self._retries[tp]
+        if self._retries:
+            self._set_retry_timer()
+        return [self.partitions[tp] for tp in due if tp in self.partitions]
+
+    def _set_retry_timer(self) -> None:
+        self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
+
+    def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
+        """Ask the source for the metadata of `topics`, of all if none is named.
+
+        At once, but not before RETRY_MS after the last time.
+        """
+        plan = self.refreshes.setdefault(mirror, RefreshPlan())
+        plan.want(topics)
+        self.refresh_at(mirror, max(now, plan.not_before))
+
+    def refresh_at(self, mirror: str, at: Instant) -> None:
+        """See at `at` what is to be refreshed, unless that is done earlier."""
+        plan = self.refreshes[mirror]
+        if plan.timer_at is None or at < plan.timer_at:
+            plan.timer_at = at
+            self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)

@@ -1,19 +1,24 @@
 """What is the next step for a mirrored partition?
 
-Level-triggered: after every event `look_at` compares what the user wants, what is persisted and the present facts, and
-does the one next step. A step that needs an answer marks the partition busy, and the answer calls `look_at` again. So
-a lost answer, a new leader, or a restart costs a repetition and nothing else.
+Level-triggered: `look_at` compares what the user wants, what is persisted and the present facts, and does the one next
+step. A step that needs an answer marks the partition busy, and the answer has it looked at again. So a lost answer, a
+new leader, or a restart costs a repetition and nothing else.
+
+Whatever may make a step possible marks the partition (`look_soon`); those that are marked are looked at once each when
+the event has been handled. A partition that nothing marks costs nothing.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol
 
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
-from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.context import LOOK_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
@@ -27,6 +32,9 @@ from kmirror.mirror.states import MirrorState, next_state
 from kmirror.mirror.stopping import Stopping
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 
+LOOKS_MAX = 500
+"""Partitions that are looked at in one event; the others follow at once, in an event of their own, so that what came in
+meanwhile does not wait for all of them."""
 ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
@@ -42,30 +50,52 @@ class PartitionDriver:
 
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
-        self._writer = StateWriter(context, self.look_at, self.stop_fetching)
-        self._questions = SourceQuestions(context, self.look_at)
-        lineage_check = LineageCheck(context, self._writer, self._questions, self.look_at, self.stop_fetching)
+        self._writer = StateWriter(context, self.look_soon, self.stop_fetching)
+        self._questions = SourceQuestions(context, self.look_soon)
+        lineage_check = LineageCheck(context, self._writer, self._questions, self.look_soon, self.stop_fetching)
         self._bumps = EpochBumps(context)
         self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
-        self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_at)
-        self._stopping = Stopping(context, self._writer, self._bumps, self.look_at)
+        self._preparing = Preparing(context, self._writer, self._questions, lineage_check, self.look_soon)
+        self._stopping = Stopping(context, self._writer, self._bumps, self.look_soon)
         self._state_loader = StateLoader(context, self._writer)
+        self._due: dict[TopicPartition, MirrorPartition] = {}
+        """Partitions to look at."""
+        self._instant: Instant = -1
+        self._left = 0
+        """How many more may be looked at in this instant."""
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
         """Take a partition off its fetcher."""
         self.fetchers.remove(mp)
 
     def settle(self, now: Instant) -> bool:
-        """Send what the partitions' steps have collected; return whether there was anything."""
+        """Look at what is marked, and send what the steps have collected; return whether there was anything."""
         states, shards = self._context.states, self._context.coordinator.runtime
         parts: tuple[Settles, ...] = (self._questions, self._bumps, states, shards)
-        worked = [part.settle(now) for part in parts]
+        worked = [self._look_at_due(now), *(part.settle(now) for part in parts)]
         return any(worked)
 
-    def look_at_all(self, now: Instant) -> None:
-        """Look at every partition."""
-        for mp in list(self._context.partitions.values()):
-            self.look_at(now, mp)
+    def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
+        """Look at a partition once the present event has been handled."""
+        self._due[mp.tp] = mp
+
+    def go_on(self) -> None:
+        """Look at those that LOOKS_MAX left over; called when LOOK_TIMER fires."""
+        self._left = LOOKS_MAX
+
+    def _look_at_due(self, now: Instant) -> bool:
+        """Look at the partitions that are marked, in that order; return whether there was one."""
+        if not self._due:
+            return False
+        if now != self._instant:
+            self._instant, self._left = now, LOOKS_MAX
+        due = list(islice(self._due, self._left))
+        for tp in due:
+            self.look_at(now, self._due.pop(tp))
+        self._left -= len(due)
+        if self._due and not self._left:
+            self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)
+        return bool(due)
 
     def look_at(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""
@@ -113,7 +143,7 @@ class PartitionDriver:
         if source.cluster_id is None:
             servers = ",".join(str(endpoint) for endpoint in source.servers)
             mp.reason = f"no answer from the source at {servers}"
-            self._context.refresh_soon(now, mirror)
+            self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (
                 f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
@@ -124,7 +154,7 @@ class PartitionDriver:
         elif topic is None or name in source.missing:
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
-                self._context.refresh_soon(now, mirror)
+                self._context.refresh_soon(now, mirror, name)
         elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
             self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
         elif mp.tp.partition >= topic.partitions:

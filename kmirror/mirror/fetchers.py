@@ -10,6 +10,7 @@ the source's is higher, the local one is bumped to it first (D14).
 from __future__ import annotations
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.fetch_session import Wanted
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.client.requester import OnReply
 from kmirror.cluster.replication.partition import Partition
@@ -25,7 +26,7 @@ from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
@@ -66,14 +67,14 @@ class MirrorFetchers:
         if leader is None or endpoint is None:
             self.remove(mp)
             mp.reason = "the source's leader is not known"
-            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
         if leader.epoch > SOURCE_EPOCH_MAX:
             self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
-        mp.source_epoch = leader.epoch
+        mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -116,34 +117,32 @@ class MirrorFetchers:
         """Fetch as a consumer of committed records."""
         request.isolation_level = IsolationLevel.READ_COMMITTED
 
-    def position(self, now: Instant, mp: MirrorPartition) -> FetchPartition | None:
+    def position(self, mp: MirrorPartition) -> Wanted | None:
         """Return the log end and the epoch of the last batch, once the local leader epoch reaches the source's."""
         partition = self._replicas.led(mp.tp)
-        if partition is None or not self._reaches_epochs(mp):
+        if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
-        return FetchPartition(
-            partition=mp.tp.partition,
+        return Wanted(
+            topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
             last_fetched_epoch=_last_fetched_epoch(mp, partition),
-            log_start_offset=-1,
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
-    def _reaches_epochs(self, mp: MirrorPartition) -> bool:
-        """Return whether the local leader epoch has reached the source's and the lineage's; else bump it (D14, D45)."""
-        partition = self._led(mp)
-        wanted = max(mp.source_epoch, mp.lineage.since)
-        if wanted <= partition.leader_epoch:
-            return True
+    def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
+        """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`."""
+        partition = self._replicas.led(mp.tp)
+        if partition is None:
+            return
+        epoch = _epoch_needed(mp)
         theirs = f"the source's is {mp.source_epoch}"
-        mp.reason = f"waiting for leader epoch {wanted}: {theirs}, here it is {partition.leader_epoch}"
-        self._bumps.ask(mp, wanted)
-        return False
+        mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
+        self._bumps.ask(mp, epoch)
 
     def topic_id(self, mp: MirrorPartition) -> Uuid:
-        """Return the id of the topic at the source."""
-        return self._context.sources[mp.assignment.mirror].topics[mp.tp.topic].topic_id
+        """Return the id that the topic had at the source when `mp` was assigned."""
+        return mp.source_topic_id
 
     def leader_epoch(self, mp: MirrorPartition) -> int:
         """Return the epoch of the source's leader."""
@@ -157,7 +156,7 @@ class MirrorFetchers:
     # -- answers ------------------------------------------------------------------------------
 
     def on_records(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
         """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
@@ -172,7 +171,7 @@ class MirrorFetchers:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
             if info.refused_epoch >= 0:
-                self._context.refresh_soon(now, mp.assignment.mirror)
+                self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
                 self._replicas.appended(now, partition)
@@ -192,6 +191,7 @@ class MirrorFetchers:
         if wanted > partition.log.log_start_offset:
             partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
+            self._loop.changed(mp.tp)
 
     def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
@@ -207,7 +207,7 @@ class MirrorFetchers:
         mp.reason = f"the source answers {error.name}"
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
-        self._context.refresh_soon(now, mp.assignment.mirror)
+        self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
         """Reset the session: only in a new one does the source repeat an answer that was dropped here."""
@@ -226,12 +226,12 @@ class MirrorFetchers:
         for mp in fetcher.partitions.values():
             mp.reason = f"the source's broker {broker_id} at {fetcher.endpoint} does not answer"
             self._context.note_reason(mp)
-        self._context.refresh_soon(now, str(mirror))
+        self._context.refresh_soon(now, str(mirror), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
         return True
 
     def on_no_offset(self, now: Instant, fetcher: MirrorFetcher) -> None:
         """Refresh the source's metadata: the leader may be another one."""
-        self._context.refresh_soon(now, str(fetcher.key[0]))
+        self._context.refresh_soon(now, str(fetcher.key[0]), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
 
     # -- out of range -------------------------------------------------------------------------
 
@@ -255,6 +255,11 @@ class MirrorFetchers:
         if not dropped:
             mp.source_without_epochs = before < 0  # Before 3.0 a topic of an old format has no epochs.
         return dropped
+
+
+def _epoch_needed(mp: MirrorPartition) -> int:
+    """Return the local leader epoch that a fetch needs: the source's (D14), and that of the lineage (D45)."""
+    return max(mp.source_epoch, mp.lineage.since)
 
 
 def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:

@@ -71,7 +71,7 @@ def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, sta
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
         mp.reason = "the source's leader is not known"
-        context.refresh_soon(now, mp.assignment.mirror)
+        context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
         return None
     return Inquiry(context, mp, state, source, leader, endpoint)
 

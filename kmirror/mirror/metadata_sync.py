@@ -8,7 +8,9 @@ Left out so far: partition growth, configs, groups, ACLs.
 
 from __future__ import annotations
 
-from kmirror.client.remote_cluster import RemoteCluster
+from collections.abc import Sequence
+
+from kmirror.client.remote_cluster import RemoteCluster, RemoteTopic, code_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
@@ -25,6 +27,9 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
+PARTITIONS_MAX = 1000
+"""Bounds what the controller decides at a time."""
+
 
 class MetadataSync:
     """Creates topics and stores the source's cluster id, for the mirrors that this broker coordinates."""
@@ -35,29 +40,32 @@ class MetadataSync:
         self._creating: dict[str, None] = {}
         self._remembering: dict[str, None] = {}
 
-    def run(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        """Bring the destination's metadata of `mirror` in line with the source's, which was just refreshed."""
+    def run(self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str]) -> None:
+        """Bring the destination's `topics` of `mirror` in line with the source's, which were just asked about."""
         if not self._context.coordinates(mirror):
             return
-        if any(self._is_ours(topic, source) for topic in self._context.topics_of(mirror)):
+        if not self._context.source_cluster_id(mirror) and any(self._is_ours(topic, source) for topic in topics):
             self._remember_source(now, mirror, source)
         if self._context.source_cluster_id(mirror) not in ("", source.cluster_id):
             return  # Another cluster answers: its topics are not created here (D16).
-        for topic in self._context.topics_of(mirror):
-            assignment = self._context.assignments[topic]
-            known = source.topics.get(topic)
-            missing = topic not in self._broker.image.topics
-            if assignment.wish is Wish.MIRROR and missing and known is not None and topic not in source.missing:
-                self._create(
-                    now,
-                    topic,
-                    CreatableTopic(
-                        name=topic,
-                        num_partitions=known.partitions,
-                        replication_factor=USE_DEFAULT,
-                        mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
-                    ),
-                )
+        wanted = [topic for topic in topics if self._is_to_create(topic, source)]
+        self._create(now, mirror, [self._wanted(topic, source.topics[topic]) for topic in wanted])
+
+    def _is_to_create(self, topic: str, source: RemoteCluster) -> bool:
+        """Return whether a topic is to be mirrored, is there at the source, and is neither here nor on its way."""
+        if topic in self._broker.image.topics or topic in self._creating:
+            return False
+        assignment = self._context.assignments.get(topic)
+        is_mirrored = assignment is not None and assignment.wish is Wish.MIRROR
+        return is_mirrored and topic in source.topics and topic not in source.missing
+
+    def _wanted(self, topic: str, known: RemoteTopic) -> CreatableTopic:
+        return CreatableTopic(
+            name=topic,
+            num_partitions=known.partitions,
+            replication_factor=USE_DEFAULT,
+            mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
+        )
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Return whether the source has this topic, with the same id as here if it exists here."""
@@ -67,7 +75,7 @@ class MetadataSync:
         return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
 
     def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        if self._context.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
+        if source.cluster_id is None or mirror in self._remembering:
             return
         self._remembering[mirror] = None
         config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=ConfigOp.SET, value=source.cluster_id)
@@ -80,19 +88,31 @@ class MetadataSync:
 
         self._broker.ask_controller(now, request, on_reply)
 
-    def _create(self, now: Instant, topic: str, wanted: CreatableTopic) -> None:
-        if topic in self._creating:
-            return
-        self._creating[topic] = None
-        request = CreateTopicsRequest(topics=[wanted], timeout_ms=30_000)
+    def _create(self, now: Instant, mirror: str, topics: Sequence[CreatableTopic]) -> None:
+        """Have topics created, in requests of at most PARTITIONS_MAX partitions or of one topic."""
+        batch: list[CreatableTopic] = []
+        partitions = 0
+        for topic in topics:
+            if batch and partitions + topic.num_partitions > PARTITIONS_MAX:
+                self._send(now, mirror, batch)
+                batch, partitions = [], 0
+            batch.append(topic)
+            partitions += topic.num_partitions
+        if batch:
+            self._send(now, mirror, batch)
 
-        def on_reply(_: Instant, reply: Message | None) -> None:
-            self._creating.pop(topic, None)
-            if isinstance(reply, CreateTopicsResponse) and reply.topics[0].error_code not in (
-                ErrorCode.NONE,
-                ErrorCode.TOPIC_ALREADY_EXISTS,
-            ):
-                row = reply.topics[0]
-                self._broker.outbox.note(f"cannot create {topic}: {ErrorCode(row.error_code).name} {row.error_message}")
+    def _send(self, now: Instant, mirror: str, topics: Sequence[CreatableTopic]) -> None:
+        names = [topic.name for topic in topics]
+        self._creating.update(dict.fromkeys(names))
 
-        self._broker.ask_controller(now, request, on_reply)
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            for name in names:
+                self._creating.pop(name, None)
+            if reply is None:
+                self._context.refresh_soon(later, mirror, *names)
+            for row in reply.topics if isinstance(reply, CreateTopicsResponse) else ():
+                if row.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                    error = code_of(row.error_code).name
+                    self._broker.outbox.note(f"cannot create {row.name}: {error} {row.error_message}")
+
+        self._broker.ask_controller(now, CreateTopicsRequest(topics=list(topics), timeout_ms=30_000), on_reply)

@@ -59,12 +59,15 @@ class MirrorPartition:
     source_lineage_epoch: int = -1
 
     # MIRRORING
+    source_topic_id: Uuid = Uuid.ZERO
+    """The id by which fetches name the topic; zeros if the source has no topic ids."""
     source_epoch: int = -1
     source_offset: int = -1
     """The source's high watermark; -1 while it is not known (D22)."""
     source_log_start: int = -1
     paused_until: Instant = 0
     resolving: bool = False
+    rank: int = 0
     source_without_epochs: bool = False
     """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
     bumping: bool = False

@@ -130,12 +130,12 @@ class Preparing:
         mp = inquiry.mp
         if described is None or described.error_code:
             suffix = "" if described is None else error_suffix(described.error_code)
-            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{suffix}")
             return
         unknown = inquiry.learn_lineage(described)
         if unknown:
-            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, unknown)
             return
         found = described.detail(mp.tp)
@@ -211,7 +211,7 @@ class Preparing:
         """Return whether the broker has just proved to lead the partition; if not, try again later."""
         if offsets is not None and offsets.proves_leader(inquiry.mp.tp):
             return True
-        self._context.refresh_soon(now, inquiry.mp.assignment.mirror)
+        self._context.refresh_soon(now, inquiry.mp.assignment.mirror, inquiry.mp.tp.topic)
         self._context.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")
         return False
 

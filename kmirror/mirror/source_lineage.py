@@ -91,7 +91,7 @@ class LineageCheck:
         else:
             reason = inquiry.learn_lineage(described)
         if reason:
-            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
         else:
             self._look_at(now, mp)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster, parse_servers
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
-from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
+from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
+from kmirror.mirror.states import Wish
 
-OnRefreshed = Callable[[Instant, str, RemoteCluster], None]
-"""(now, mirror, its source), called after the source has answered."""
+OnRefreshed = Callable[[Instant, str, RemoteCluster, Sequence[str], Changes], None]
+"""(now, mirror, its source, the topics asked about, what the answer changed), called after the source has answered."""
+
+
+class Asked(NamedTuple):
+    """What a refresh asks for."""
+
+    topics: Sequence[str]
+    is_all: bool
+    """Not just what somebody wanted."""
 
 
 class SourceRefresh:
@@ -22,6 +32,8 @@ class SourceRefresh:
         self._context = context
         self._stop_fetching = stop_fetching
         self._on_refreshed = on_refreshed
+        self._asked: dict[str, Asked] = {}
+        """Mirror to the refresh that was sent last."""
 
     def apply_mirrors(self, now: Instant) -> None:
         """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
@@ -37,34 +49,72 @@ class SourceRefresh:
             if known is not None and known.servers == servers:
                 known.timeout_ms = timeout_ms
                 continue
-            context.sources[mirror] = RemoteCluster(
-                f"mirror-{mirror}",
-                context.broker.requester,
-                servers,
-                timeout_ms=timeout_ms,
-                on_refreshed=partial(self._on_answer, mirror),
-            )
+            context.sources[mirror] = self._connected(mirror, servers, timeout_ms)
             if known is not None:  # The servers are new: fetching goes on once their metadata is known.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
                 context.refresh_soon(now, mirror)
 
-    def on_timer(self, now: Instant, mirror: str) -> None:
-        """Refresh the metadata of the mirror's topics: all of them for its coordinator, else those led here."""
-        context = self._context
-        source = context.sources.get(mirror)
-        if source is None or source.refreshing:
-            return
-        context.refresh_from[mirror] = now + RETRY_MS * MILLISECOND
-        mine = {mp.tp.topic for mp in context.partitions_of(mirror)}
-        topics = context.topics_of(mirror) if context.coordinates(mirror) else sorted(mine)
-        if topics:
-            source.refresh(now, topics)
+    def _connected(self, mirror: str, servers: tuple[Endpoint, ...], timeout_ms: int) -> RemoteCluster:
+        def on_answer(now: Instant, changes: Changes | None) -> None:
+            # A source that was deleted, or replaced by one with other servers, has nothing to say any more.
+            if self._context.sources.get(mirror) is source:
+                self._on_answer(now, mirror, source, changes)
 
-    def _on_answer(self, mirror: str, now: Instant, changes: Changes | None) -> None:
-        broker = self._context.broker
-        interval = broker.configs.integer("mirror.metadata.refresh.interval.ms") if changes is not None else RETRY_MS
-        broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), now + interval * MILLISECOND)
-        source = self._context.sources.get(mirror)
-        if source is not None and changes is not None:
-            self._on_refreshed(now, mirror, source)
+        requester = self._context.broker.requester
+        source = RemoteCluster(f"mirror-{mirror}", requester, servers, timeout_ms=timeout_ms, on_refreshed=on_answer)
+        return source
+
+    def on_assignment(self, now: Instant, topic: str) -> None:
+        """Ask about a topic that was added, created or deleted; forget who led one that is not mirrored any more."""
+        assignment = self._context.assignments.get(topic)
+        if assignment is not None and assignment.wish is not Wish.REMOVE:
+            self._context.refresh_soon(now, assignment.mirror, topic)
+            return
+        for source in self._context.sources.values():
+            source.forget_leaders(topic)
+
+    def on_timer(self, now: Instant, mirror: str) -> None:
+        """Refresh the metadata of the mirror's topics: those that somebody wants, and every so often all of them."""
+        context = self._context
+        source, plan = context.sources.get(mirror), context.refreshes.get(mirror)
+        if plan is None:
+            return
+        plan.timer_at = None
+        if source is None or source.refreshing:
+            return  # The answer brings the next timer.
+        takes_all = plan.takes_all(now)
+        topics = self._all_topics(mirror) if takes_all else self._still_in(mirror, plan.wanted)
+        plan.wants_all, plan.wanted = False, {}
+        if topics:
+            plan.not_before = now + RETRY_MS * MILLISECOND
+            self._asked[mirror] = Asked(topics, takes_all)
+            source.refresh(now, topics)
+        elif not takes_all:
+            context.refresh_at(mirror, plan.next_at())
+
+    def _all_topics(self, mirror: str) -> Sequence[str]:
+        """Return all topics of the mirror for its coordinator, else those of which partitions are led here."""
+        if self._context.coordinates(mirror):
+            return self._still_in(mirror, self._context.topics_of(mirror))
+        return self._still_in(mirror, self._context.led_topics_of(mirror))
+
+    def _still_in(self, mirror: str, topics: Iterable[str]) -> Sequence[str]:
+        """Return those of `topics` that are to be mirrored; what was removed is stopped without its source."""
+        found = ((topic, self._context.assignments.get(topic)) for topic in topics)
+        return [topic for topic, a in found if a is not None and a.mirror == mirror and a.wish is not Wish.REMOVE]
+
+    def _on_answer(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
+        plan, configs, asked = self._context.refreshes[mirror], self._context.broker.configs, self._asked[mirror]
+        if changes is None:
+            plan.want(() if asked.is_all else asked.topics)
+            plan.not_before = now + RETRY_MS * MILLISECOND
+        else:
+            # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
+            for topic in asked.topics:
+                plan.wanted.pop(topic, None)
+            if asked.is_all:
+                plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
+        self._context.refresh_at(mirror, max(now, plan.next_at()))
+        if changes is not None:
+            self._on_refreshed(now, mirror, source, asked.topics, changes)

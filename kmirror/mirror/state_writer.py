@@ -19,7 +19,7 @@ from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
-"""Do the next step for a partition, if there is one and nothing is under way."""
+"""Have a partition looked at: its next step may be possible now."""
 StopFetching = Callable[[MirrorPartition], None]
 """Take a partition off its fetcher."""
 

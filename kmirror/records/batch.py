@@ -20,6 +20,7 @@ from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, decode_records
 
 _LARGE_RECORD = 300
+_CODECS = tuple(Compression)  # A look-up costs less than a call of the class.
 
 
 class TornBatch(CorruptBatch):
@@ -144,7 +145,7 @@ class Batch:
         if bits > Compression.ZSTD:
             text = f"compression type {bits} does not exist"
             raise CorruptBatch(text, position=self.position, offset=self.base_offset)
-        return Compression(bits)
+        return _CODECS[bits]
 
     @property
     def timestamp_type(self) -> TimestampType:
@@ -232,9 +233,13 @@ class Batch:
         except CorruptBatch as error:
             raise self._placed(error) from None
 
-    def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-        """Yield the records; raises `CorruptBatch`, at the latest when the last one has been asked for."""
-        return decode_records(self.payload(limit=limit), self.record_count, self.context(), self._placed)
+    def records(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
+        """Yield the records; raises `CorruptBatch`, at the latest when the last one has been asked for.
+
+        Give `payload` if it has been inflated already.
+        """
+        data = self.payload(limit=limit) if payload is None else payload
+        return decode_records(data, self.record_count, self.context(), self._placed)
 
     def context(self) -> RecordContext:
         """Return what every record of this batch shares."""

@@ -166,7 +166,7 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
         store.write_file(LOG_START_OFFSET, b"%d" % live.log.log_start_offset)
     log = PartitionLog.open(tp, store, config, now_ms=cluster.simulation.now_ms, repair=live is None)
     log.close()
-    store.write_file(PARTITION_METADATA, encode_partition_metadata(str(topic.topic_id)))
+    store.write_file(PARTITION_METADATA, encode_partition_metadata(topic.topic_id))
     return ReplicaFiles(store, log.latest_epoch)
 
 
@@ -211,5 +211,5 @@ def _metadata_log(records: Iterable[tuple[Message, int]], now_ms: int) -> Memory
         log.append_as_leader(batch, leader_epoch=METADATA_EPOCH, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
     log.update_high_watermark(log.log_end_offset)
     log.close()
-    store.write_file(PARTITION_METADATA, encode_partition_metadata(str(METADATA_TOPIC_ID)))
+    store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
     return store

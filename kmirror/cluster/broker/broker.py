@@ -17,7 +17,7 @@ from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication import follower, isr, log_manager, replicas
+from kmirror.cluster.replication import follower, log_manager, replicas
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -36,7 +36,6 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.spec.wire_values import ResourceType
@@ -72,9 +71,20 @@ class Broker:
         if self._is_ending or self.parts.lifecycle.may_stop:
             self._end()
             return False
-        self.parts.logs.settle(now)
-        parts = self.parts
-        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or parts.components.settle(now)
+        parts, context = self.parts, self.context
+        parts.logs.settle(now)
+        if parts.replicas.wake_waiters(now) or parts.server.run_ready(now):
+            return True
+        return context.has_collected and self._settle(now)
+
+    def _settle(self, now: Instant) -> bool:
+        """Let the components do what they collected; return whether any had something to do."""
+        self.context.has_collected = False
+        try:
+            return self.parts.components.settle(now)
+        except Exception:
+            self.context.has_collected = True  # Of those after the one that failed.
+            raise
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
@@ -139,10 +149,6 @@ class Broker:
                 parts.lifecycle.give_up_waiting()
             case (metadata_follower.TIMER,):
                 parts.metadata.fetch(now)
-            case (isr.TIMER,):
-                parts.isr.on_timer(now)
-            case (isr.TIMER, TopicPartition() as tp):
-                parts.isr.retry(now, tp)
             case (log_manager.TIMER, str(task)):
                 parts.logs.on_timer(now, task)
             case _:
@@ -158,10 +164,13 @@ class Broker:
             context.take_over_configs()
         parts.components.before_metadata(now, delta)
         changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
+        for kind, name in delta.configs:
+            if kind == ResourceType.TOPIC:
+                parts.fetchers.on_topic_config(name)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
             parts.fetchers.on_changed(now, tp)
         if delta.brokers:
-            parts.fetchers.on_brokers(now)
+            parts.fetchers.on_brokers(now, delta.brokers)
         parts.components.on_metadata(now, delta, changed)
 
     def _with_defaults(self, delta: Delta) -> Delta:

@@ -53,7 +53,9 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     lifecycle = Lifecycle(context)
     replicas = ReplicaManager(context, components)
     transactions = TransactionCoordinator(context, lifecycle, replicas)
+    isr = IsrManager(context, lifecycle, replicas)
     components.add(transactions)
+    components.add(isr)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
     return BrokerParts(
@@ -63,7 +65,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         lifecycle=lifecycle,
         metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
-        isr=IsrManager(context, lifecycle, replicas),
+        isr=isr,
         fetchers=fetchers,
         logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),

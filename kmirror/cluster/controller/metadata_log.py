@@ -141,11 +141,11 @@ class MetadataLog:
 
     def begin_flush(self) -> Flush | None:
         """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
-        return self._log.flushing.begin(self._log.segments, self._log.log_end_offset)
+        return self._log.begin_flush(self._log.log_end_offset)
 
     def finish_flush(self, now: Instant) -> None:
         """Let what was flushed count as committed, and answer the fetches that wait for it."""
-        self._log.flushing.finish(to_ms(now), done=True)
+        self._log.finish_flush(to_ms(now), done=True)
         self._log.update_high_watermark(min(self._log.recovery_point, self._log.log_end_offset))
         self._wake(now)
 

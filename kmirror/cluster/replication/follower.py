@@ -8,9 +8,11 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.fetch_session import Wanted
 from kmirror.client.requester import OnReply
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -18,10 +20,10 @@ from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
+from kmirror.protocol.gen.fetch_request import FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
@@ -41,6 +43,7 @@ class FollowedPartition:
     """Whether the leader has said what `mirror_epoch` is."""
     paused_until: Instant = 0
     resolving: bool = False
+    rank: int = 0
 
 
 class ReplicaFetchers:
@@ -54,6 +57,8 @@ class ReplicaFetchers:
         self.replica_id = context.node_id
         self._given_up: dict[TopicPartition, None] = {}
         """Partitions that are not fetched any more because this broker stops and is out of their ISR."""
+        self._endpoints: dict[int, Endpoint] = {}
+        """Where brokers listened when they were looked at last."""
 
     def on_changed(self, now: Instant, tp: TopicPartition) -> None:
         """Take over what the image says of a partition that changed.
@@ -96,17 +101,41 @@ class ReplicaFetchers:
         known = self._loop.find(tp)
         return known is not None and known[1].answered and known[1].mirror_epoch < 0
 
+    def on_log_changed(self, tp: TopicPartition) -> None:
+        """Have the next fetch of `tp` say where its log begins and ends now, after another part has changed that."""
+        self._loop.changed(tp)
+
+    def on_topic_config(self, topic: str) -> None:
+        """Look again whether flushes are due in the logs of a topic whose configs changed."""
+        image = self._context.image.topics.get(topic)
+        for number in () if image is None else image.partitions:
+            self._loop.changed(TopicPartition(topic, number))
+
     def go_on(self, now: Instant, tp: TopicPartition) -> None:
         """Fetch again what was not fetched because a flush was due."""
         known = self._loop.find(tp)
         if known is not None:
+            self._loop.changed(tp)
             self._loop.on_timer(now, known[0].key)
 
-    def on_brokers(self, now: Instant) -> None:
-        """Follow all leaders at their present endpoints, after brokers came or went."""
-        for partition in self._replicas.partitions.values():
-            if not partition.is_leader and partition.image.leader >= 0 and partition.tp not in self._given_up:
+    def on_brokers(self, now: Instant, brokers: Iterable[int]) -> None:
+        """Follow those of `brokers` that listen at another endpoint now, or again, in what they lead.
+
+        The other leaders are asked at once too, if there is a pause after a fetch that was not answered.
+        """
+        moved: dict[int, None] = {}
+        for number in brokers:
+            endpoint = self._context.image.endpoint(number)
+            if endpoint is None:
+                self._endpoints.pop(number, None)
+            elif self._endpoints.get(number) != endpoint:
+                self._endpoints[number] = endpoint
+                moved[number] = None
+        for partition in self._replicas.partitions.values() if moved else ():
+            if partition.image.leader in moved and not partition.is_leader and partition.tp not in self._given_up:
                 self._assign(now, partition.tp)
+        for number in self._endpoints:
+            self._loop.on_timer(now, (number,))
 
     def on_timer(self, now: Instant, broker_id: int) -> None:
         """Fetch again from a leader after a pause."""
@@ -137,13 +166,13 @@ class ReplicaFetchers:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 
-    def position(self, now: Instant, followed: FollowedPartition) -> FetchPartition | None:
+    def position(self, followed: FollowedPartition) -> Wanted | None:
         """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed."""
         log = self.log_of(followed)
         if log.is_flush_due:
             return None
-        return FetchPartition(
-            partition=followed.tp.partition,
+        return Wanted(
+            topic_id=followed.topic_id,
             current_leader_epoch=followed.leader_epoch,
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
@@ -152,6 +181,9 @@ class ReplicaFetchers:
             high_watermark=log.high_watermark,
             mirror_leader_epoch=followed.mirror_epoch,
         )
+
+    def on_withheld(self, now: Instant, followed: FollowedPartition) -> None:
+        """Do nothing: the end of the flush has it looked at again."""
 
     def topic_id(self, followed: FollowedPartition) -> Uuid:
         """Return the id of the topic."""
@@ -172,7 +204,7 @@ class ReplicaFetchers:
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         followed: FollowedPartition,
-        asked: FetchPartition,
+        asked: Wanted,
         data: PartitionData,
     ) -> None:
         """Append the records, and take over the leader's high watermark and log start."""

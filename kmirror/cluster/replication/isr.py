@@ -2,26 +2,38 @@
 
 A proposal whose outcome is not known may have been carried out. Until it is known, the members that it adds hold the
 high watermark back, and the same proposal is sent again.
+
+What is proposed while one event is handled goes out together, and one request is under way at a time: what comes
+meanwhile waits for its answer (DefaultAlterPartitionManager).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState
 from kmirror.protocol.gen.alter_partition_request import PartitionData as AskedPartition
 from kmirror.protocol.gen.alter_partition_request import TopicData as AskedTopic
-from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse
+from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse, PartitionData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 TIMER = "isr"
+AGAIN = (TIMER, "again")
 RETRY_MS = 100
+PARTITIONS_MAX = 1000
+"""Bounds what the controller decides at a time."""
 NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 """The proposal was based on the present image, and was refused."""
 OVERTAKEN = (
@@ -35,29 +47,56 @@ OVERTAKEN = (
 """The proposal was based on an outdated image; wait for the metadata log."""
 
 
-class IsrManager:
+class Asked(NamedTuple):
+    """A partition in a request, and the image that its proposal was based on."""
+
+    partition: Partition
+    image: PartitionImage
+
+
+class IsrManager(BrokerComponent):
     """Watches the followers of led partitions and proposes ISR changes."""
+
+    name = TIMER
 
     def __init__(self, context: BrokerContext, lifecycle: Lifecycle, replicas: ReplicaManager) -> None:
         self._context = context
         self._lifecycle = lifecycle
         self._replicas = replicas
+        self._moved: dict[TopicPartition, None] = {}
+        """Where a follower may be behind: what moved since the last check, and where one was behind then."""
+        self._unsent: dict[TopicPartition, Partition] = {}
+        """Where `pending_isr` is to be proposed."""
+        self._is_waiting = False
+        """A request is under way, or the pause after one that failed is not over."""
 
     def start(self, now: Instant) -> None:
         """Set the timer of the next check for lagging followers: every half of `replica.lag.time.max.ms`."""
         interval = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
         self._context.outbox.set_timer((TIMER,), now + max(interval, 1))
 
-    def on_timer(self, now: Instant) -> None:
-        """Propose to remove lagging followers from the ISR."""
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Propose to remove lagging followers from the ISR, or go on after a request that failed."""
+        if key == AGAIN:
+            self._is_waiting = False
+        else:
+            self._shrink(now)
+            self.start(now)
+
+    def on_progress(self, now: Instant, tp: TopicPartition) -> None:
+        self._moved[tp] = None
+
+    def _shrink(self, now: Instant) -> None:
         lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
-        for partition in self._replicas.partitions.values():
-            if not partition.is_leader:
+        moved, self._moved = self._moved, {}
+        for tp in moved:
+            partition = self._replicas.led(tp)
+            if partition is None or not partition.has_followers_behind():
                 continue
+            self._moved[tp] = None
             gone = partition.lagging(now, lag_max)
             if gone:
-                self._propose(now, partition, tuple(b for b in partition.isr if b not in gone))
-        self.start(now)
+                self._propose(partition, tuple(b for b in partition.isr if b not in gone))
 
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
         """Propose to add `replica` if it has caught up, in the broker epoch that the image has (KIP-903)."""
@@ -65,39 +104,51 @@ class IsrManager:
         if broker is None or not self._context.image.is_active(replica) or not partition.may_join(replica):
             return
         if partition.followers[replica].broker_epoch in (UNKNOWN_EPOCH, broker.epoch):
-            self._propose(now, partition, (*partition.isr, replica))
+            self._propose(partition, (*partition.isr, replica))
 
-    def retry(self, now: Instant, tp: TopicPartition) -> None:
-        """Send the proposal again, if its outcome is still not known."""
-        partition = self._replicas.led(tp)
-        if partition is not None and partition.pending_isr is not None:
-            self._propose(now, partition, partition.pending_isr)
-
-    def _propose(self, now: Instant, partition: Partition, isr: tuple[int, ...]) -> None:
+    def _propose(self, partition: Partition, isr: tuple[int, ...]) -> None:
         # Additions count for the high watermark from now on, removals only once confirmed.
         partition.pending_isr = isr
-        members = [BrokerState(broker_id=b, broker_epoch=self._broker_epoch(partition, b)) for b in isr]
-        request = AlterPartitionRequest(
-            broker_id=self._context.node_id,
-            broker_epoch=self._lifecycle.epoch,
-            topics=[
-                AskedTopic(
-                    topic_id=partition.topic_id,
-                    partitions=[
-                        AskedPartition(
-                            partition_index=partition.tp.partition,
-                            leader_epoch=partition.leader_epoch,
-                            new_isr_with_epochs=members,
-                            partition_epoch=partition.image.partition_epoch,
-                        )
+        self._unsent[partition.tp] = partition
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def settle(self, now: Instant) -> bool:
+        """Send what was proposed, unless a request is under way; return whether there was anything to send."""
+        if self._is_waiting or not self._unsent:
+            return False
+        asked: dict[TopicPartition, Asked] = {}
+        while self._unsent and len(asked) < PARTITIONS_MAX:
+            tp = next(iter(self._unsent))
+            partition = self._unsent.pop(tp)
+            if self._replicas.led(tp) is partition and partition.pending_isr is not None:
+                asked[tp] = Asked(partition, partition.image)
+        if asked:
+            self._send(now, asked)
+        return True
+
+    def _send(self, now: Instant, asked: Mapping[TopicPartition, Asked]) -> None:
+        topics: dict[Uuid, AskedTopic] = {}
+        for partition, image in asked.values():
+            topic = topics.setdefault(partition.topic_id, AskedTopic(topic_id=partition.topic_id, partitions=[]))
+            members = partition.pending_isr or ()
+            topic.partitions.append(
+                AskedPartition(
+                    partition_index=partition.tp.partition,
+                    leader_epoch=partition.leader_epoch,
+                    new_isr_with_epochs=[
+                        BrokerState(broker_id=b, broker_epoch=self._broker_epoch(partition, b)) for b in members
                     ],
+                    partition_epoch=image.partition_epoch,
                 )
-            ],
+            )
+        request = AlterPartitionRequest(
+            broker_id=self._context.node_id, broker_epoch=self._lifecycle.epoch, topics=list(topics.values())
         )
-        asked_in = partition.image
+        self._is_waiting = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_reply(later, partition, asked_in, reply)
+            self._on_reply(later, asked, reply)
 
         self._context.ask_controller(now, request, on_reply)
 
@@ -107,20 +158,33 @@ class IsrManager:
         follower = partition.followers.get(member)
         return UNKNOWN_EPOCH if follower is None else follower.broker_epoch
 
-    def _on_reply(self, now: Instant, partition: Partition, asked_in: PartitionImage, reply: Message | None) -> None:
-        if self._replicas.led(partition.tp) is not partition or partition.pending_isr is None:
-            return
-        if partition.image.partition_epoch != asked_in.partition_epoch:
-            return  # The metadata log was faster; it has decided the proposal already.
-        if not isinstance(reply, AlterPartitionResponse) or reply.error_code or not reply.topics:
-            self._context.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
-            return
-        answer = reply.topics[0].partitions[0]
-        if answer.error_code in OVERTAKEN:
-            return
-        if answer.error_code not in (ErrorCode.NONE, *NOT_CARRIED_OUT):
-            self._context.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
-            return
+    # -- answers ------------------------------------------------------------------------------
+
+    def _on_reply(self, now: Instant, asked: Mapping[TopicPartition, Asked], reply: Message | None) -> None:
+        self._is_waiting = False
+        answers: dict[tuple[Uuid, int], PartitionData] = {}
+        if isinstance(reply, AlterPartitionResponse) and not reply.error_code:
+            answers = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
+        failed = False
+        for partition, asked_in in asked.values():
+            if self._replicas.led(partition.tp) is not partition or partition.pending_isr is None:
+                continue
+            if partition.image.partition_epoch != asked_in.partition_epoch:
+                continue  # The metadata log was faster; it has decided the proposal already.
+            answer = answers.get((partition.topic_id, partition.tp.partition))
+            if answer is not None and answer.error_code in OVERTAKEN:
+                continue
+            if answer is not None and answer.error_code in (ErrorCode.NONE, *NOT_CARRIED_OUT):
+                self._take_over(now, partition, answer)
+            else:
+                self._unsent[partition.tp] = partition
+                failed = True
+        if failed:
+            self._is_waiting = True
+            self._context.outbox.set_timer(AGAIN, now + RETRY_MS * MILLISECOND)
+
+    def _take_over(self, now: Instant, partition: Partition, answer: PartitionData) -> None:
+        """End a proposal that was carried out, or refused by what the present image says."""
         partition.pending_isr = None
         if answer.error_code == ErrorCode.NONE:
             confirmed = PartitionImage(

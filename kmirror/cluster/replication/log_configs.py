@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kmirror.log.config import LogConfig
 from kmirror.records.codecs import Compression
@@ -14,8 +15,13 @@ CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for cod
 
 
 def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
-    """Return the present configs of a topic's logs."""
-    configs = Configs(Scope.TOPIC, topic, broker)
+    """Return the present configs of a topic's logs; for the same configs of topic and broker it is the same object."""
+    return _log_config(tuple(sorted(topic.items())), broker)
+
+
+@lru_cache(maxsize=256)  # A broker has many logs, and few sets of configs.
+def _log_config(topic: tuple[tuple[str, str], ...], broker: Configs) -> LogConfig:
+    configs = Configs(Scope.TOPIC, dict(topic), broker)
     policies = configs.names("cleanup.policy")
     compact, max_compaction_lag_ms = "compact" in policies, configs.integer("max.compaction.lag.ms")
     segment_ms = configs.integer("segment.ms")

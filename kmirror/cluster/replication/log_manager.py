@@ -116,11 +116,13 @@ class LogManager:
 
     def settle(self, now: Instant) -> None:
         """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
-        for tp in self._replicas.take_grown():
-            partition = self._replicas.partitions.get(tp)
-            if partition is not None:
-                self._flush_if_due(partition)
-        for name in self._replicas.take_dropped():
+        replicas = self._replicas
+        if replicas.grown:
+            for tp in replicas.take_grown():
+                partition = replicas.partitions.get(tp)
+                if partition is not None:
+                    self._flush_if_due(partition)
+        for name in replicas.take_dropped() if replicas.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
 
@@ -148,6 +150,7 @@ class LogManager:
                 what = f"{partition.tp} deletes {len(gone)} segments"
                 self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
                 self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))
+                self._fetchers.on_log_changed(partition.tp)
 
     def _purge_later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
         self._purges.append((now + delay_ms * MILLISECOND, purge))
@@ -230,16 +233,18 @@ class LogManager:
 
     def _flush_if_due(self, partition: Partition) -> None:
         log = partition.log
-        self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
+        end = log.log_end_offset if log.is_flush_due else log.segments.active.base_offset
+        if log.flushing.recovery_point < end:
+            self._flush(partition, end)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
-        job = None if self._is_stopped else partition.log.flushing.begin(partition.log.segments, end_offset)
+        job = None if self._is_stopped else partition.log.begin_flush(end_offset)
         if job is not None:
             self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
 
     def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
-        partition.log.flushing.finish(to_ms(now), done=done.error is None)
+        partition.log.finish_flush(to_ms(now), done=done.error is None)
         if done.error is not None:
             self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
             self._again(now, "flush again", RETRY_MS)

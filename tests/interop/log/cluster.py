@@ -85,7 +85,7 @@ def write_metadata(folder: LogFolder, records: Iterable[tuple[Message, int]], *,
     log = PartitionLog.open(METADATA, store, LogConfig(), now_ms=now_ms)
     data = [RecordData(None, encode_metadata_record(*record), (), now_ms) for record in records]
     log.append_as_leader(build_batch(data), leader_epoch=1, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
-    store.write_file(PARTITION_METADATA, encode_partition_metadata(str(METADATA_ID)))
+    store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_ID))
     log.update_high_watermark(log.log_end_offset)
     log.close()
     quorum = {

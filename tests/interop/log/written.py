@@ -347,7 +347,7 @@ def write_folder(path: Path, *, now_ms: int) -> Written:
         store = folder.open(tp)
         log = PartitionLog.open(tp, store, case.config, now_ms=now_ms - 24 * HOUR_MS)
         case.write(Writer(log, now_ms=now_ms - 24 * HOUR_MS, seed=number))
-        store.write_file(PARTITION_METADATA, encode_partition_metadata(str(topic_id)))
+        store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
         topics[name] = Topic(topic_id, topic_configs(case.config), {0: log.latest_epoch})
         log.close()
     _copy_failed_over(folder, topics, configs)
@@ -375,7 +375,7 @@ def _copy_failed_over(folder: LogFolder, topics: dict[str, Topic], configs: dict
             assert data is not None
             store.write_file(name, data)
         topic_id = p.b.image.topics[tp.topic].topic_id
-        store.write_file(PARTITION_METADATA, encode_partition_metadata(str(topic_id)))
+        store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
         configs[copy] = replace(log.config, producer_id_expiration_ms=PRODUCER_EXPIRATION_MS)
         topic = topics.setdefault(copy.topic, Topic(topic_id, topic_configs(log.config), {}))
         topic.epochs[copy.partition] = log.latest_epoch

@@ -291,7 +291,7 @@ class BothLogs:
         ours = self.log.epochs.entries[-len(theirs) :] if theirs else []
         if ours[1:] == theirs[1:] and [entry.epoch for entry in ours] == [epoch for epoch, _ in theirs]:
             self.log.epochs.replace(theirs)
-            self.log._saved_epochs = self.log.epochs.entries
+            self.log.epochs.is_saved = True
             self.log.store.write_file(LEADER_EPOCH_CHECKPOINT, (self._theirs / LEADER_EPOCH_CHECKPOINT).read_bytes())
 
     # What is the same

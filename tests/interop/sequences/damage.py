@@ -134,7 +134,7 @@ def _cleaned(folder: Path, old: list[int]) -> dict[str, bytes]:
     for base in old:
         path = folder / file_name(base, TXN_INDEX_SUFFIX)
         if path.exists():
-            segment.aborted += decode_aborted(path.read_bytes(), base_offset=base)
+            segment.add_aborted(decode_aborted(path.read_bytes(), base_offset=base))
     contents = [data, segment.offsets.encode(), segment.times.encode(), encode_aborted(segment.aborted)]
     names = [file_name(old[0], suffix) for suffix in SUFFIXES]
     return dict(list(zip(names, contents, strict=True))[: 4 if segment.aborted else 3])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.client.fetch_session import FetchSession
+from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -20,8 +20,15 @@ IDS = {"a": Uuid.from_ints(0, 10), "b": Uuid.from_ints(0, 11)}
 WANTED = st.dictionaries(st.sampled_from(TPS), st.integers(0, 3), max_size=6)
 
 
-def positions(wanted: dict[TopicPartition, int]) -> dict[TopicPartition, FetchPartition]:
-    return {tp: FetchPartition(partition=tp.partition, fetch_offset=offset) for tp, offset in wanted.items()}
+def fill(session: FetchSession, wanted: dict[TopicPartition, int]) -> FetchRequest:
+    """Return the next request of a fetcher that wants these offsets, and tells the session only what is other."""
+    rows = {tp: Wanted(IDS[tp.topic], 0, offset, -1, 1_000) for tp, offset in wanted.items()}
+    changed = [tp for tp in TPS if session.wanted(tp) != rows.get(tp)]
+    for tp in changed:
+        session.want(tp, rows.get(tp))
+    request = FetchRequest()
+    session.fill(request, TPS if session.is_new else changed, changed)
+    return request
 
 
 def over_the_wire(request: FetchRequest, version: int = 17) -> FetchRequest:
@@ -38,8 +45,7 @@ def test_the_leader_knows_what_the_fetcher_wants(rounds: list[tuple[dict[TopicPa
         if forgets:
             server = FetchSessions(Rng(2), 10)
         for _ in range(2):
-            request = FetchRequest()
-            client.fill(request, positions(wanted), IDS)
+            request = fill(client, wanted)
             error, session = server.resolve(over_the_wire(request), topic_ids=True)
             if error is ErrorCode.NONE:
                 break
@@ -75,8 +81,7 @@ def test_what_is_left_out_of_an_answer_was_told_before(answers: list[tuple[int, 
 
 def test_epochs_of_a_session_are_counted_and_checked() -> None:
     client, server = FetchSession(), FetchSessions(Rng(1), 10)
-    request = FetchRequest()
-    client.fill(request, positions({TPS[0]: 0}), IDS)
+    request = fill(client, {TPS[0]: 0})
     _, session = server.resolve(request, topic_ids=True)
     stale = FetchRequest(session_id=session.session_id, session_epoch=5)
     assert server.resolve(stale, topic_ids=True)[0] is ErrorCode.INVALID_FETCH_SESSION_EPOCH
@@ -88,8 +93,7 @@ def test_the_session_unused_longest_makes_room() -> None:
     server = FetchSessions(Rng(1), 2)
     opened = []
     for _ in range(3):
-        request = FetchRequest()
-        FetchSession().fill(request, positions({TPS[0]: 0}), IDS)
+        request = fill(FetchSession(), {TPS[0]: 0})
         _, session = server.resolve(request, topic_ids=True)
         opened.append(session.session_id)
     first = FetchRequest(session_id=opened[0], session_epoch=1)
@@ -99,7 +103,6 @@ def test_the_session_unused_longest_makes_room() -> None:
 
 
 def test_without_slots_every_fetch_is_a_full_one() -> None:
-    request = FetchRequest()
-    FetchSession().fill(request, positions({TPS[0]: 0}), IDS)
+    request = fill(FetchSession(), {TPS[0]: 0})
     error, session = FetchSessions(Rng(1), 0).resolve(request, topic_ids=True)
     assert (error, session.session_id, len(session.partitions)) == (ErrorCode.NONE, NO_SESSION, 1)

@@ -16,10 +16,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from kmirror.log.log_state import LogState
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.producer_files import snapshot_offsets
-from kmirror.log.store import PartitionStore
+from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
 from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
@@ -42,6 +43,11 @@ class LogMachine(RuleBasedStateMachine):
     @initialize(segment_bytes=st.sampled_from([200, 400, 1 << 20]), interval=st.sampled_from([0, 150, 4096]))
     def start(self, segment_bytes: int, interval: int) -> None:
         self.log = open_log(self.reopened_store(None), segment_bytes=segment_bytes, index_interval_bytes=interval)
+        self.watch_marks()
+
+    def watch_marks(self) -> None:
+        self.unsaved: dict[LogState, None] = {}
+        self.log.enter_when_unsaved(self.unsaved)
 
     def reopened_store(self, store: PartitionStore | None) -> PartitionStore:
         """The store after the process that had it is gone; None for the first one."""
@@ -187,6 +193,7 @@ class LogMachine(RuleBasedStateMachine):
             repair=repair,
             recovery_point=CLEAN_SHUTDOWN if close else self.log.recovery_point,
         )
+        self.watch_marks()
         self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
         if self.log.epochs.entries != self.model.epochs:
             # Segments that were read have named an epoch below the log start that a cut had taken.
@@ -210,6 +217,32 @@ class LogMachine(RuleBasedStateMachine):
         assert log.high_watermark == model.high_watermark
         assert log.last_stable_offset == model.stable()
         assert log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset
+
+    @invariant()
+    def marks_that_moved_are_told(self) -> None:
+        """A log that is not entered needs no checkpoint: the store has its marks."""
+        log, stored = self.log, self.log.store.read_file
+        if log not in self.unsaved:
+            assert (stored(HIGH_WATERMARK), stored(RECOVERY_POINT)) == (
+                b"%d" % log.high_watermark,
+                b"%d" % log.recovery_point,
+            )
+            # On a disk there is no line for a log that begins where its first segment does.
+            assert int(stored(LOG_START_OFFSET) or log.segment_base_offsets[0]) == log.log_start_offset
+
+    @rule()
+    def checkpoint(self) -> None:
+        self.log.checkpoint()
+        assert not self.unsaved
+
+    @rule(at_once=st.booleans())
+    def flush(self, at_once: bool) -> None:
+        job = None if at_once else self.log.begin_flush(self.log.log_end_offset)
+        if at_once:
+            self.log.flush()
+        elif job is not None:
+            job.run()
+            self.log.finish_flush(NOW_MS, done=True)
 
     @invariant()
     def epochs_agree(self) -> None:

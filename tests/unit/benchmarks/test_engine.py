@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks import engine, engine_idle, engine_scale, engine_sessions
+from benchmarks import engine, engine_idle, engine_scale, engine_sessions, engine_told
 from benchmarks.engine_sessions import CONSUMER, FOLLOWER, Followed, Session
 from benchmarks.harness import Run
 from benchmarks.lone_broker import LoneBroker, answer_in
@@ -138,3 +138,32 @@ def test_lone_brokers_lead_or_follow_what_they_are_told() -> None:
     leads, follows = LoneBroker({"t": 2}), LoneBroker({"t": 2}, node_id=2, replicas=(1, 2))
     assert leads.partition("t", 1).is_leader and not follows.partition("t", 1).is_leader
     assert leads.now_ms == leads.now // 1000
+
+
+# -- Told without a gate ------------------------------------------------------------------------
+
+
+def test_partitions_are_mirrored_failed_over_and_back_and_each_part_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    engine_told.main(["scale", "--topics", "2", "--partitions", "2"])
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("commit ") and told[1].split() == ["clock", "s", "CPU", "s", "GiB", "peak", "GiB"]
+    assert [line[:44].rstrip() for line in told[2:6]] == [
+        "4 partitions created on a",
+        "b mirrors them: MIRRORING",
+        "failover to b: STOPPED",
+        "failback to a: MIRRORING",
+    ]
+    assert "B for each partition" in told[6]
+
+
+def test_days_under_load_end_with_equal_replicas(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine_told, "HOURS", 2)
+    monkeypatch.setattr(engine_told, "HOUR_S", 10)
+    engine_told.main(["week", "--days", "2", "--every-s", "5"])
+    told = capsys.readouterr().out.splitlines()
+    assert [line[:44].rstrip() for line in told[2:4]] == ["day 1", "day 2"]
+    assert told[-1] == "equal byte for byte on every replica of b"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.fetch_session import Wanted
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -33,6 +34,7 @@ from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 from tests.unit.client.script import ONE, OTHER, TOPIC_ID, TP, TWO, Script
+from tests.work import calls
 
 BACKOFF = 1_000 * MILLISECOND
 """Kafka's default of replica.fetch.backoff.ms."""
@@ -42,8 +44,10 @@ BACKOFF = 1_000 * MILLISECOND
 class State:
     tp: TopicPartition
     epoch: int = 4
+    may_be_fetched: bool = True
     paused_until: Instant = 0
     resolving: bool = False
+    rank: int = 0
 
 
 @dataclass
@@ -56,12 +60,13 @@ class Log:
     goes_on: bool = True
     asks: bool = True
     drops: bool = False
+    topic_id_now: Uuid = TOPIC_ID
 
     def __post_init__(self) -> None:
         self.log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
         self.log.append_as_leader(build_batch([RecordData(value=b"x")] * 10), leader_epoch=3, now_ms=0)
-        configs = broker_configs({}, {})
-        self.loop: FetchLoop[State] = FetchLoop(self, self.script.outbox, lambda: configs, ("loop",))
+        self.configs = broker_configs({}, {})
+        self.loop: FetchLoop[State] = FetchLoop(self, self.script.outbox, lambda: self.configs, ("loop",))
 
     def may_ask(self, fetcher: Fetcher[State]) -> bool:
         return self.asks
@@ -73,13 +78,17 @@ class Log:
     def prepare(self, request: FetchRequest) -> None:
         self.heard.append(("prepare",))
 
-    def position(self, now: Instant, state: State) -> FetchPartition | None:
-        return FetchPartition(
-            partition=state.tp.partition, current_leader_epoch=state.epoch, fetch_offset=self.log.log_end_offset
+    def position(self, state: State) -> Wanted | None:
+        self.heard.append(("position", state.tp))
+        return (
+            Wanted(self.topic_id_now, state.epoch, self.log.log_end_offset, -1, 1_000) if state.may_be_fetched else None
         )
 
+    def on_withheld(self, now: Instant, state: State) -> None:
+        self.heard.append(("withheld", state.tp))
+
     def topic_id(self, state: State) -> Uuid:
-        return TOPIC_ID
+        return self.topic_id_now
 
     def leader_epoch(self, state: State) -> int:
         return state.epoch
@@ -88,7 +97,7 @@ class Log:
         return self.log
 
     def on_records(
-        self, now: Instant, fetcher: Fetcher[State], state: State, asked: FetchPartition, data: PartitionData
+        self, now: Instant, fetcher: Fetcher[State], state: State, asked: Wanted, data: PartitionData
     ) -> None:
         self.heard.append(("records", state.tp, data.high_watermark))
 
@@ -125,14 +134,36 @@ class Log:
 
     def told(self) -> list[tuple[object, ...]]:
         """Return what was heard since the last call, but for that a fetch was made."""
-        heard = [one for one in self.heard if one[0] != "prepare"]
+        heard = [one for one in self.heard if one[0] not in ("prepare", "position")]
         self.heard.clear()
         return heard
+
+    def looked(self) -> list[int]:
+        """Return the partitions whose position was asked for since the last call."""
+        looked = [one[1] for one in self.heard if one[0] == "position"]
+        self.heard = [one for one in self.heard if one[0] != "position"]
+        return [tp.partition for tp in looked if isinstance(tp, TopicPartition)]
+
+    def forgets(self) -> list[int]:
+        """Return the partitions that the fetch that waits has forgotten."""
+        body = self.script.next(FetchRequest)
+        return [partition for topic in body.forgotten_topics_data for partition in topic.partitions]
 
     def named(self) -> list[tuple[int, int, list[int]]]:
         """Return session id, session epoch and named partitions of the fetches that wait."""
         fetches = [one.body for one in self.script.look() if isinstance(one.body, FetchRequest)]
         return [(f.session_id, f.session_epoch, [p.partition for t in f.topics for p in t.partitions]) for f in fetches]
+
+
+def many(count: int) -> tuple[Log, list[State]]:
+    """Return an owner whose session has so many partitions and was told of all; its next fetch is under way."""
+    log, states = Log(), [State(TopicPartition("t", number)) for number in range(count)]
+    for state in states:
+        log.assign(state)
+    for _ in range(2):
+        log.script.answer(answer())
+    log.looked()
+    return log, states
 
 
 def answer(
@@ -165,6 +196,83 @@ def test_one_fetch_is_in_flight_and_a_session_names_only_what_is_new() -> None:
     assert log.told() == [("records", TP, 5)] and log.named() == [(9, 1, [1])]
     log.script.answer(answer())
     assert log.named() == [(9, 2, [])]
+
+
+def test_a_fetch_looks_at_what_was_answered_and_what_the_owner_says_has_changed() -> None:
+    log, states = many(3)
+    log.script.answer(answer(row(1)))
+    assert log.looked() == [1]
+    log.script.answer(answer())
+    assert log.looked() == []
+    log.loop.changed(states[2].tp)
+    log.loop.changed(TopicPartition("unknown", 0))
+    log.script.answer(answer())
+    assert log.looked() == [2]
+
+
+def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> None:
+    log, states = many(3)
+    log.told()
+    states[1].may_be_fetched = False
+    log.loop.changed(states[1].tp)
+    log.script.answer(answer())
+    assert log.looked() == [1] and log.told() == [("withheld", states[1].tp)]
+    assert log.forgets() == [1]
+    log.script.answer(answer())
+    assert log.looked() == []
+    states[1].may_be_fetched = True
+    log.loop.changed(states[1].tp)
+    log.script.answer(answer())
+    assert log.looked() == [1] and log.named() == [(9, 5, [1])]
+
+
+def test_a_new_session_names_all_and_looks_at_none_again() -> None:
+    log, _ = many(3)
+    log.script.answer(answer(session=0, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+    assert log.named() == [(9, 0, [0, 1, 2])] and log.looked() == []
+
+
+def test_new_configs_are_a_reason_to_look_at_all() -> None:
+    log, _ = many(3)
+    log.configs = broker_configs({}, {})
+    log.script.answer(answer())
+    assert log.looked() == [0, 1, 2] and log.named() == [(9, 3, [])]
+
+
+@pytest.mark.parametrize("news", [0, 3])
+def test_a_poll_costs_what_is_new_in_it(news: int) -> None:
+    """Whatever else is in the session."""
+
+    def cost(partitions: int) -> int:
+        log, states = many(partitions)
+        for state in states[:news]:
+            log.loop.changed(state.tp)
+        told = answer(*(row(state.tp.partition) for state in states[-news:] if news))
+        return calls(lambda: log.script.answer(told))
+
+    assert cost(10) == cost(500)
+
+
+def test_a_partition_comes_back_from_its_own_pause_not_from_the_last_one() -> None:
+    log, _ = many(2)
+    log.script.answer(answer(row(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 0)
+    log.script.answer(answer(row(1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)), 300 * MILLISECOND)
+    log.script.answer(answer(session=0), 300 * MILLISECOND)
+    assert log.named() == [] and log.script.timers == {("loop", 1): BACKOFF}, "both pause"
+    log.loop.on_timer(BACKOFF, (1,))
+    assert log.named() == [(0, 0, [0])]
+    assert log.script.timers == {("loop", 1): BACKOFF + 300 * MILLISECOND}
+    log.loop.on_timer(BACKOFF + 300 * MILLISECOND, (1,))
+    log.script.answer(answer(), BACKOFF + 300 * MILLISECOND)
+    assert log.named() == [(9, 1, [1])]
+
+
+def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
+    log, state = Log(), State(TP)
+    log.assign(state)
+    log.topic_id_now = Uuid.from_ints(3, 4)
+    log.script.answer(answer(row()))
+    assert log.told() == [("unheard",)]
 
 
 def test_a_lost_session_begins_anew_at_once() -> None:

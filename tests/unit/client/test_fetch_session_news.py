@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.client.fetch_session import FetchSession
+from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, FetchSessions, Session
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -13,6 +13,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)
 TP = TopicPartition("t", 0)
+WANTED = Wanted(ID, current_leader_epoch=0, fetch_offset=0, last_fetched_epoch=-1, partition_max_bytes=1_000)
 
 
 def topic(topic_id: Uuid = ID) -> FetchTopic:
@@ -54,22 +55,23 @@ def test_a_session_without_partitions_is_closed() -> None:
 
 def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
     session = FetchSession()
-    wanted = {TP: FetchPartition(partition=0)}
-    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.want(TP, WANTED)
+    session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     session.accept(FetchResponse(session_id=0))
     request = FetchRequest()
-    session.fill(request, wanted, {"t": ID})
+    session.fill(request, [TP], [])
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert len(request.topics) == 1
 
 
 def test_a_topic_that_was_made_anew_is_forgotten_and_named_again() -> None:
     session = FetchSession()
-    wanted = {TP: FetchPartition(partition=0)}
-    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.want(TP, WANTED)
+    session.fill(FetchRequest(), [TP], [])
     session.accept(FetchResponse(session_id=7))
     request = FetchRequest()
-    session.fill(request, wanted, {"t": OTHER_ID})
+    session.want(TP, WANTED._replace(topic_id=OTHER_ID))
+    session.fill(request, [TP], [TP])
     assert [(row.topic_id, row.partitions) for row in request.forgotten_topics_data] == [(ID, [0])]
     assert [row.topic_id for row in request.topics] == [OTHER_ID]

@@ -197,7 +197,7 @@ def test_what_was_aborted_below_the_log_start_is_not_looked_up() -> None:
     log.checkpoint()
     run(log)
     assert left(log) == [(0, "a", "aborted"), (2, "b", "1")]
-    assert log.segments[0].aborted == []
+    assert not log.segments[0].aborted
 
 
 def test_a_cleaned_segment_is_as_old_as_it_was() -> None:
@@ -247,7 +247,7 @@ def test_the_last_batch_of_a_known_producer_stays_as_a_header() -> None:
     assert (header.record_count, header.size_in_bytes, header.base_timestamp) == (0, 61, -1)
     kept = header.producer_id, header.producer_epoch, header.base_sequence, header.last_sequence, header.max_timestamp
     assert kept == fields
-    log.producers.entries.clear()  # As when it has expired.
+    log.producers.entries = {}  # As when it has expired.
     put(log, ("c", "1"))
     roll(log)
     run(log)

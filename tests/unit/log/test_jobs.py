@@ -6,11 +6,12 @@ import pytest
 
 from kmirror.log.cleanable import Cleanable
 from kmirror.log.cleaner import KEYS_MAX, Compaction
+from kmirror.log.log_state import LogState
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import CLEANER_OFFSET
 from tests.builders import NOW_MS, batch
-from tests.unit.log.partitions import open_log
+from tests.unit.log.partitions import lead, open_log
 
 MANY = 1 << 20
 
@@ -38,14 +39,14 @@ def bytes_of(log: PartitionLog) -> list[bytes]:
 
 def test_a_flush_makes_safe_what_was_there_when_it_was_ordered() -> None:
     log = written(3)
-    flush = log.flushing.begin(log.segments, log.log_end_offset)
+    flush = log.begin_flush(log.log_end_offset)
     assert flush is not None and log.recovery_point == 2, "where the active segment begins"
-    assert log.flushing.begin(log.segments, log.log_end_offset) is None, "one at a time"
+    assert log.begin_flush(log.log_end_offset) is None, "one at a time"
     log.append_as_follower(batch(offset=3), max_epoch=0)
     flush.run()
-    log.flushing.finish(NOW_MS + 5, done=True)
+    log.finish_flush(NOW_MS + 5, done=True)
     assert (log.recovery_point, log.flushing.last_flush_ms) == (3, NOW_MS + 5)
-    assert log.flushing.begin(log.segments, log.log_end_offset) is not None, "what came since"
+    assert log.begin_flush(log.log_end_offset) is not None, "what came since"
 
 
 def test_a_rolled_segment_is_flushed_by_itself_unless_somebody_orders_that() -> None:
@@ -55,10 +56,10 @@ def test_a_rolled_segment_is_flushed_by_itself_unless_somebody_orders_that() -> 
         for number in range(3):
             log.append_as_follower(batch(offset=number), max_epoch=0)
     assert (at_once.recovery_point, deferred.recovery_point) == (2, 0)
-    flush = deferred.flushing.begin(deferred.segments, deferred.segments.active.base_offset)
+    flush = deferred.begin_flush(deferred.segments.active.base_offset)
     assert flush is not None and flush.base_offsets == [0, 1], "not the active one"
     flush.run()
-    deferred.flushing.finish(NOW_MS, done=True)
+    deferred.finish_flush(NOW_MS, done=True)
     assert deferred.recovery_point == 2
 
 
@@ -73,29 +74,29 @@ def test_a_log_that_is_closed_flushes_what_nobody_has() -> None:
 
 def test_a_flush_that_failed_makes_nothing_safe() -> None:
     log = written(3)
-    assert log.flushing.begin(log.segments, log.log_end_offset) is not None
-    log.flushing.finish(NOW_MS, done=False)
-    assert log.recovery_point == 2 and log.flushing.begin(log.segments, log.log_end_offset) is not None
+    assert log.begin_flush(log.log_end_offset) is not None
+    log.finish_flush(NOW_MS, done=False)
+    assert log.recovery_point == 2 and log.begin_flush(log.log_end_offset) is not None
 
 
 def test_what_was_written_anew_during_a_flush_is_not_safe() -> None:
     log = written(4)
-    flush = log.flushing.begin(log.segments, log.log_end_offset)
+    flush = log.begin_flush(log.log_end_offset)
     assert flush is not None
     flush.run()
     log.truncate_to(3)
     log.append_as_follower(batch(offset=3, epoch=1), max_epoch=1)
-    log.flushing.finish(NOW_MS, done=True)
+    log.finish_flush(NOW_MS, done=True)
     assert (log.recovery_point, log.log_end_offset) == (3, 4)
 
 
 def test_a_segment_that_went_during_a_flush_is_no_fault() -> None:
     log = written(4)
-    flush = log.flushing.begin(log.segments, log.log_end_offset)
+    flush = log.begin_flush(log.log_end_offset)
     assert flush is not None
     log.truncate_fully_and_start_at(9)
     flush.run()
-    log.flushing.finish(NOW_MS, done=True)
+    log.finish_flush(NOW_MS, done=True)
     assert log.recovery_point <= log.log_end_offset == 9
 
 
@@ -184,3 +185,16 @@ def test_a_log_is_overdue_when_a_dirty_segment_is_too_old(lag_ms: int, overdue: 
 
 def test_an_overdue_log_without_anything_to_clean_waits() -> None:
     assert not Cleanable(0, 0, 0, 10, 0, True).is_dirty_enough(0.0)
+
+
+def test_a_log_that_was_given_up_does_not_come_back_for_a_checkpoint() -> None:
+    log, unsaved = open_log(), dict[LogState, None]()
+    log.enter_when_unsaved(unsaved)
+    assert log in unsaved
+    lead(log, batch())
+    job = log.begin_flush(log.log_end_offset)
+    assert job is not None
+    log.enter_when_unsaved(None)
+    job.run()
+    log.finish_flush(NOW_MS, done=True)
+    assert not unsaved, "its folder may be gone"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.kernel.ids import TopicPartition
@@ -23,6 +25,7 @@ from kmirror.spec.topics import TRANSACTION_TOPIC
 
 CONFIGS = {"transaction.state.log.num.partitions": "1"}
 IMPATIENT = {"request.timeout.ms": "3000"}
+PATIENT = {**IMPATIENT, "replica.lag.time.max.ms": "60000"}
 ALONE = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
 STATE = TopicPartition(TRANSACTION_TOPIC, 0)
 
@@ -182,6 +185,38 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     cluster.simulation.run_until(
         lambda: status(cluster) is Status.COMPLETE_ABORT and cluster.leader(own) is not None, within_s=60
     )
+    assert markers(cluster, own) == [ControlType.ABORT]
+
+
+@pytest.mark.decision("D48")
+def test_a_decision_that_a_new_coordinator_may_lose_as_well_writes_no_marker() -> None:
+    """The first coordinator's PREPARE_COMMIT reaches its successor, but not the next one, which aborts."""
+    cluster, first, _, _ = start(PATIENT)
+    second, third = (b for b in cluster.image.topics[STATE.topic].partitions[0].replicas if b != first)
+    own = TopicPartition("own", 0)
+    row = CreatableReplicaAssignment(partition_index=0, broker_ids=[second])
+    topic = CreatableTopic(name=own.topic, num_partitions=-1, replication_factor=-1, assignments=[row])
+    cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
+    cluster.simulation.run_until(lambda: own.topic in cluster.image.topics and cluster.is_settled())
+    producer = begin(cluster, own)
+    lines = [cluster.simulation.line(cluster.process(b), cluster.process(third)) for b in (first, second)]
+    for line in lines:
+        line.take_down()
+    assert ask(cluster, first, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    cluster.kill(first)
+    cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", first) == second, within_s=60)
+    cluster.simulation.run_for(span_s=1)
+    assert third in cluster.image.topics[STATE.topic].partitions[0].isr
+    assert markers(cluster, own) == [], "the third may lead next, and has an open transaction"
+    assert ask(cluster, second, producer, commit=True) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    cluster.kill(second)
+    for line in lines:
+        line.bring_up()
+    cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", second) == third, within_s=60)
+    cluster.restart(second)
+    cluster.simulation.run_until(lambda: second in cluster.image.topics[STATE.topic].partitions[0].isr, within_s=60)
+    assert ask(cluster, third, producer, commit=False) == ErrorCode.NONE
+    cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_ABORT, within_s=60)
     assert markers(cluster, own) == [ControlType.ABORT]
 
 

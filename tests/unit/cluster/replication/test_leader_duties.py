@@ -79,10 +79,11 @@ def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
     broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
+    assert broker.parts.isr.settle(now)
     effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
     assert joining in partition.maximal_isr()
-    assert any(isinstance(effect, SetTimer) and effect.key == (isr.TIMER, TP) for effect in effects)
-    again = broker.handle(now, TimerFired((isr.TIMER, TP)))
+    assert any(isinstance(effect, SetTimer) and effect.key == isr.AGAIN for effect in effects)
+    again = broker.handle(now, TimerFired(isr.AGAIN))
     assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controller for effect in again)
 
 

@@ -80,3 +80,9 @@ def test_a_log_that_is_compacted_rolls_before_its_compaction_is_due() -> None:
     lag = {"max.compaction.lag.ms": "50"}
     assert changed({**lag, "cleanup.policy": "compact"}, {})["segment_ms"] == 50
     assert "segment_ms" not in changed(lag, {})
+
+
+def test_logs_with_the_same_configs_share_one_object() -> None:
+    broker = Configs(Scope.BROKER, {})
+    assert log_config({"retention.ms": "5"}, broker) is log_config({"retention.ms": "5"}, broker)
+    assert log_config({"retention.ms": "6"}, broker).retention_ms == 6

@@ -84,7 +84,7 @@ def build_folder(top: Path) -> Path:
 
 def _close(log: PartitionLog) -> None:
     log.update_high_watermark(log.log_end_offset)
-    log.store.write_file(PARTITION_METADATA, encode_partition_metadata(str(Uuid.from_ints(7, len(log.tp.topic)))))
+    log.store.write_file(PARTITION_METADATA, encode_partition_metadata(Uuid.from_ints(7, len(log.tp.topic))))
     log.close()
 
 

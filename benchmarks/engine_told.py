@@ -1,0 +1,159 @@
+"""`python -m benchmarks.engine_told scale | week`: runs that one starts over lunch, told without a gate.
+
+scale   the KIP's own scale test: 1,000 topics of 100 partitions come to MIRRORING between two clusters of three
+        brokers, fail over and fail back, in one process
+week    its stability test: the same pair under load for seven virtual days; memory should stay as it is
+
+Every line tells what a part of the run took: seconds on the clock and of the processor, memory in use after it, and the
+peak so far. docs/findings.md has what came of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from benchmarks.engine_scale import KB, WITHIN_S, Pair, resident_kb
+from benchmarks.harness import current_commit, current_machine
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.records import RecordData
+from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.producer import Producer
+
+GIB = 1 << 30
+HOURS, HOUR_S = 24, 3600
+LINE = "{:<44} {:>8} {:>8} {:>8} {:>8}"
+LOAD_TOPIC, LOAD_PARTITIONS, LOAD_RECORDS = "orders", 8, 3
+WEEK_CONFIGS = {"log.retention.ms": str(HOUR_S * 1000), "log.roll.ms": str(HOUR_S * 1000 // 6)}
+"""Without these the logs themselves would grow, as they should."""
+
+
+class Telling:
+    """A line for each part of a run, and a bar while it goes on."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        print(f"commit {current_commit()}; {current_machine()}")
+        print(LINE.format("", "clock s", "CPU s", "GiB", "peak GiB"), flush=True)
+
+    @contextmanager
+    def part(self, title: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Tell what is done inside; what is yielded takes how much of `total` is done so far."""
+        with self._progress:
+            task = self._progress.add_task(title, total=total)
+            clock, processor = time.perf_counter(), time.process_time()
+            yield lambda done: self._progress.update(task, completed=done)
+            spent = time.perf_counter() - clock, time.process_time() - processor
+            self._progress.remove_task(task)
+        memory = resident_kb() * KB / GIB, peak_bytes() / GIB
+        print(
+            LINE.format(title, *(f"{value:.1f}" for value in spent), *(f"{value:.2f}" for value in memory)), flush=True
+        )
+
+
+def peak_bytes() -> int:
+    """Return the largest memory that this process has had."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) << 10
+
+
+def counting(state: MirrorState, done: Callable[[int], None]) -> Callable[[list[MirrorRow]], None]:
+    return lambda rows: done(sum(row.state is state for row in rows))
+
+
+def scale(topics: int, partitions: int) -> None:
+    telling = Telling()
+    total = topics * partitions
+    names = [f"topic-{number}" for number in range(topics)]
+    pair = Pair()
+    with telling.part(f"{total:,} partitions created on a", total):
+        pair.create(pair.a, names, partitions)
+    mirror = Mirror("dr", source=pair.a, destination=pair.b)
+    mirror.create()
+    everything = pair.a.partitions()
+    with telling.part("b mirrors them: MIRRORING", total) as done:
+        mirror.add_topics(names)
+        come_to(mirror, MirrorState.MIRRORING, everything, done)
+    with telling.part("failover to b: STOPPED", total) as done:
+        mirror.remove_topics(names)
+        come_to(mirror, MirrorState.STOPPED, everything, done)
+    sent = pair.sent()
+    back = Mirror("dr", source=pair.b, destination=pair.a)
+    with telling.part("failback to a: MIRRORING", total) as done:
+        back.create()
+        back.add_topics(names)
+        come_to(back, MirrorState.MIRRORING, everything, done)
+    print(f"between the sites during the failback: {(pair.sent() - sent) / total:.0f} B for each partition")
+
+
+def come_to(
+    mirror: Mirror, state: MirrorState, partitions: Sequence[TopicPartition], done: Callable[[int], None]
+) -> None:
+    """Run until all partitions are in `state`; those that are mirrored have caught up as well."""
+    caught_up = state is MirrorState.MIRRORING
+    mirror.wait_for_state(state, partitions, within_s=WITHIN_S, caught_up=caught_up, watch=counting(state, done))
+
+
+def week(days: int, every_s: float) -> None:
+    """Each partition gets three records at a time, as in the demo while it mirrors."""
+    telling = Telling()
+    pair = Pair(WEEK_CONFIGS)
+    pair.create(pair.a, [LOAD_TOPIC], LOAD_PARTITIONS)
+    mirror = Mirror("dr", source=pair.a, destination=pair.b)
+    mirror.create()
+    mirror.add_topics([LOAD_TOPIC])
+    mirror.catch_up()
+    producer = Producer(pair.a)
+    rows = [RecordData(key=b"key", value=b"v" * 100)] * LOAD_RECORDS
+    batches = dict.fromkeys(pair.a.partitions(), rows)
+    for day in range(1, days + 1):
+        with telling.part(f"day {day}", HOURS) as done:
+            for hour in range(1, HOURS + 1):
+                end_s = pair.simulation.elapsed_s + HOUR_S
+                while pair.simulation.elapsed_s < end_s:
+                    producer.send(batches)
+                    pair.simulation.run_for(span_s=every_s)
+                done(hour)
+    mirror.catch_up()
+    mirror.assert_equal()
+    print("equal byte for byte on every replica of b")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.engine_told",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    runs = parser.add_subparsers(dest="run", required=True, metavar="RUN")
+    of_scale = runs.add_parser("scale", help="many partitions: mirrored, failed over, failed back")
+    of_scale.add_argument("--topics", type=int, default=1000)
+    of_scale.add_argument("--partitions", type=int, default=100, help="of each topic")
+    of_week = runs.add_parser("week", help="many days of a mirror under load")
+    of_week.add_argument("--days", type=int, default=7)
+    of_week.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
+    options = parser.parse_args(arguments)
+    if options.run == "scale":
+        scale(options.topics, options.partitions)
+    else:
+        week(options.days, options.every_s)
+
+
+if __name__ == "__main__":
+    main()

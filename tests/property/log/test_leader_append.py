@@ -1,0 +1,165 @@
+"""A batch that a leader takes by its outline and appends without a scan leaves the log as the careful way does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmirror.log import leader_append, partition_log
+from kmirror.log.config import LONG_MAX
+from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.records import layout
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import TimestampType
+from kmirror.records.record import RecordData
+from tests.builders import NOW_MS, marker
+from tests.property.log.test_fast_append import state
+from tests.unit.log.partitions import open_log
+
+CODECS = st.sampled_from([Compression.NONE] * 4 + [Compression.GZIP, Compression.LZ4])
+CONFIGS = st.fixed_dictionaries(
+    {
+        "compact": st.booleans(),
+        "message_timestamp_type": st.sampled_from([TimestampType.CREATE_TIME] * 3 + [TimestampType.LOG_APPEND_TIME]),
+        "message_timestamp_before_max_ms": st.sampled_from([LONG_MAX, LONG_MAX, 1000]),
+        "message_timestamp_after_max_ms": st.sampled_from([3_600_000, 1000, LONG_MAX]),
+        "compression_type": st.sampled_from([None] * 5 + [Compression.NONE, Compression.GZIP]),
+        "max_message_bytes": st.sampled_from([1 << 20] * 3 + [300]),
+        "segment_bytes": st.sampled_from([1 << 20, 1 << 20, 900, 120]),
+        "index_interval_bytes": st.sampled_from([0, 150, 4096]),
+    }
+)
+HEADER_CHANGES = st.sampled_from(
+    [
+        (layout.BASE_OFFSET_AT, 8),
+        (layout.BATCH_LENGTH_AT, 4),
+        (layout.MAGIC_AT, 1),
+        (layout.ATTRIBUTES_AT, 2),
+        (layout.LAST_OFFSET_DELTA_AT, 4),
+        (layout.BASE_TIMESTAMP_AT, 8),
+        (layout.MAX_TIMESTAMP_AT, 8),
+        (layout.PRODUCER_ID_AT, 8),
+        (layout.BASE_SEQUENCE_AT, 4),
+        (layout.RECORD_COUNT_AT, 4),
+    ]
+)
+NUMBERS = st.sampled_from([0, 1, 2, -1, -2, 0x08, 0x10, 0x20, 0x40, 0x04, 0x07, NOW_MS, 1 << 31, LONG_MAX, -LONG_MAX])
+
+
+@st.composite
+def appends(draw: st.DrawFn) -> tuple[bytes, AppendOrigin]:
+    """Draw what a client might send, sound or nearly so, or a coordinator, which is sound."""
+    origin = draw(st.sampled_from([AppendOrigin.CLIENT, AppendOrigin.CLIENT, AppendOrigin.COORDINATOR]))
+    if draw(st.integers(0, 9)) == 0:
+        return marker(commit=draw(st.booleans())), origin
+    time = NOW_MS + draw(st.sampled_from([0, 0, 0, -1001, -1000, 1000, 1001, 3_600_001, -1 - NOW_MS, -2 - NOW_MS]))
+    step = draw(st.sampled_from([0, 1, 50, -3]))
+    shape = RecordData(draw(st.sampled_from([b"key", b"key", None])), b"v" * draw(st.integers(0, 90)))
+    records = [shape._replace(timestamp=time + n * step) for n in range(draw(st.sampled_from([1, 1, 2, 3, 70])))]
+    if draw(st.integers(0, 5)) == 0:
+        odd = RecordData(draw(st.sampled_from([b"k", None])), None, [("h", b"x")], time)
+        records.insert(draw(st.integers(0, len(records))), odd)
+    gaps = draw(st.integers(0, 9)) == 0
+    if gaps:
+        records = [record._replace(offset=n + (n > 0)) for n, record in enumerate(records)]
+    is_idempotent = draw(st.booleans())
+    batch = build_batch(
+        records,
+        compression=draw(CODECS),
+        producer_id=draw(st.integers(1, 2)) if is_idempotent else -1,
+        producer_epoch=draw(st.sampled_from([0, 0, 0, 1])) if is_idempotent else -1,
+        base_sequence=draw(st.sampled_from([0, 1, 2, 3, 0x7FFF_FFFF])) if is_idempotent else -1,
+        is_transactional=is_idempotent and draw(st.integers(0, 4)) == 0,
+        last_offset_delta=len(records) - 1 if gaps else None,
+    )
+    is_changed = origin is AppendOrigin.CLIENT and draw(st.booleans())
+    return draw(changed(batch)) if is_changed else batch, origin
+
+
+@st.composite
+def changed(draw: st.DrawFn, batch: bytes) -> bytes:
+    """Draw the same bytes with something wrong or different, mostly under a checksum that holds."""
+    data = bytearray(batch)
+    if draw(st.booleans()):
+        at, size = draw(HEADER_CHANGES)
+        number = draw(NUMBERS) & ((1 << 8 * size) - 1)
+        data[at : at + size] = number.to_bytes(size, "big")
+    else:
+        data[draw(st.integers(layout.RECORDS_AT, len(data) - 1))] = draw(st.integers(0, 255))
+    if draw(st.integers(0, 9)):
+        data[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(data[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
+    return bytes(data)
+
+
+STEPS = st.lists(st.tuples(appends(), st.sampled_from([0, 0, 0, 1]), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+def lead(log: PartitionLog, data: bytes, epoch: int, origin: AppendOrigin, now_ms: int) -> object:
+    try:
+        return log.append_as_leader(data, leader_epoch=epoch, now_ms=now_ms, origin=origin)
+    except LogAppendError as error:
+        return error.code, str(error)
+
+
+@given(STEPS, CONFIGS)
+def test_it_is_the_careful_way_s_answer(
+    steps: list[tuple[tuple[bytes, AppendOrigin], int, int]], config: dict[str, Any]
+) -> None:
+    quick, careful = open_log(**config), open_log(**config)
+    epoch, now_ms = 0, NOW_MS
+    for (data, origin), raised, waited in steps:
+        epoch, now_ms = epoch + raised, now_ms + waited
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(leader_append, "outline", lambda *_: None)
+            patch.setattr(partition_log, "append_one", lambda *_, **__: None)
+            expected = lead(careful, data, epoch, origin, now_ms)
+        assert lead(quick, data, epoch, origin, now_ms) == expected
+        assert state(quick) == state(careful)
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+@pytest.mark.parametrize("producer_id", [-1, 7])
+def test_a_plain_batch_is_neither_decoded_nor_scanned(
+    codec: Compression, producer_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log()
+    records = [RecordData(b"key", b"v" * 100, (), NOW_MS + n) for n in range(20)]
+    idempotent = producer_id >= 0
+
+    def lead_next(number: int) -> int:
+        sequence = number * len(records) if idempotent else -1
+        epoch = 0 if idempotent else -1
+        data = build_batch(
+            records, compression=codec, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+        )
+        return log.append_as_leader(data, leader_epoch=0, now_ms=NOW_MS).last_offset
+
+    assert lead_next(0) == 19, "the first batch of a segment is scanned"
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("not for a plain batch")
+
+    monkeypatch.setattr(partition_log, "scan_batches", never)
+    monkeypatch.setattr(leader_append.Batch, "records", never)
+    assert [lead_next(1), lead_next(2)] == [39, 59]
+
+
+@pytest.mark.parametrize("delta", [-1001, 1001])
+def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None:
+    """The header's greatest timestamp is a client's word, and its base timestamp need not be the least."""
+    log = open_log(message_timestamp_before_max_ms=1000, message_timestamp_after_max_ms=1000)
+    for place in (0, 1, 9, 50, 64, 99):
+        times = [NOW_MS] * 100
+        times[place] += delta
+        data = bytearray(build_batch([RecordData(b"key", b"v", (), time) for time in times]))
+        data[layout.MAX_TIMESTAMP_AT : layout.MAX_TIMESTAMP_AT + 8] = NOW_MS.to_bytes(8, "big")
+        data[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(data[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
+        with pytest.raises(LogAppendError, match=f"record {place} has timestamp {NOW_MS + delta}") as caught:
+            log.append_as_leader(bytes(data), leader_epoch=0, now_ms=NOW_MS)
+        assert caught.value.code.name == "INVALID_TIMESTAMP"
+    assert log.log_end_offset == 0

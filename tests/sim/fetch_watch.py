@@ -1,0 +1,82 @@
+"""Is a fetch that looks at what changed the same as one that looks at everything?
+
+    with watched() as watch:
+        run_history(seed=3, profile="smoke")
+    assert watch.fetches > 0
+
+Before each fetch of a follower or mirror all positions are asked for, as if everything had changed, and compared with
+what the session is about to say. What nobody told the fetcher about raises an AssertionError in the midst of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from kmirror.client.fetch_loop import Fetcher, FetchLoop
+from kmirror.client.fetch_session import FetchSession
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchRequest
+
+
+@dataclass
+class Watch:
+    """How many fetches were compared, and how many partitions' positions."""
+
+    fetches: int = 0
+    positions: int = 0
+
+
+def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
+    """Raise AssertionError if the session wants something else than the positions of all partitions come to.
+
+    What the fetcher is still going to look at may differ.
+    """
+    for tp, state in fetcher.partitions.items():
+        if tp in fetcher.changed:
+            continue
+        is_left_out = state.resolving or state.paused_until > now
+        expected = None if is_left_out else loop._owner.position(state)
+        wanted = fetcher.session.wanted(tp)
+        assert wanted == expected, f"nobody told that {tp} changed: {fetcher.key} asks {wanted}, it is at {expected}"
+    strangers = [tp for tp in fetcher.session.partitions() if tp not in (*fetcher.partitions, *fetcher.changed)]
+    assert not strangers, f"{fetcher.key} still asks for {strangers}"
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Compare every fetch that is made within the block."""
+    watch = Watch()
+    fetch, fill = FetchLoop._fetch, FetchSession.fill
+    under_way: list[tuple[FetchLoop[Any], Instant, Fetcher[Any]]] = []
+
+    def watched_fetch(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
+        under_way.append((loop, now, fetcher))
+        try:
+            fetch(loop, now, fetcher)
+            if not fetcher.in_flight and loop._owner.may_ask(fetcher):
+                compare(loop, now, fetcher)  # It was found that there is nothing to ask.
+        finally:
+            under_way.pop()
+
+    def watched_fill(
+        session: FetchSession,
+        request: FetchRequest,
+        partitions: Iterable[TopicPartition],
+        forgotten: Iterable[TopicPartition],
+    ) -> None:
+        if under_way and under_way[-1][2].session is session:
+            compare(*under_way[-1])
+            watch.fetches += 1
+            watch.positions += len(under_way[-1][2].partitions)
+        fill(session, request, partitions, forgotten)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FetchLoop, "_fetch", watched_fetch)
+        patch.setattr(FetchSession, "fill", watched_fill)
+        yield watch

@@ -1,0 +1,124 @@
+"""Which partitions are looked at, and how often: those that something happened to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror import driver
+from kmirror.mirror.driver import PartitionDriver
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.sim.mirror import Mirror
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import StagedCluster
+
+TOPICS = [f"t{number}" for number in range(20)]
+PARTITIONS = 5
+
+
+@dataclass
+class Stage:
+    """Two clusters of one broker, with 100 partitions at the source."""
+
+    simulation: Simulation
+    source: StagedCluster
+    destination: StagedCluster
+    mirror: Mirror
+    looks: list[str] = field(default_factory=list)
+    """What was looked at since it was last cleared."""
+    most: int = 0
+    """The most looks that one event took."""
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    simulation = Simulation(seed=1)
+    with StagedCluster(simulation, "a", brokers=1) as a, StagedCluster(simulation, "b", brokers=1) as b:
+        for topic in TOPICS:
+            a.create_topic(topic, PARTITIONS)
+        made = Stage(simulation, a, b, Mirror("m", source=a, destination=b))
+        look_at, counted = PartitionDriver.look_at, 0
+
+        def count(self: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
+            nonlocal counted
+            counted += 1
+            made.looks.append(str(mp.tp))
+            look_at(self, now, mp)
+
+        def after_event(now: Instant) -> None:
+            nonlocal counted
+            made.most, counted = max(made.most, counted), 0
+
+        monkeypatch.setattr(PartitionDriver, "look_at", count)
+        simulation.world.after_event.append(after_event)
+        made.mirror.create()
+        yield made
+
+
+def mirror_all(stage: Stage) -> None:
+    """Bring every partition to MIRRORING, and let what follows come to rest."""
+    stage.mirror.add_topics(TOPICS)
+    stage.mirror.catch_up()
+    stage.simulation.run_for(span_s=3)
+    stage.looks.clear()
+
+
+def test_a_refresh_without_news_looks_at_nothing(stage: Stage) -> None:
+    mirror_all(stage)
+    stage.simulation.run_for(span_s=65)
+    assert stage.looks == []
+
+
+def test_the_config_of_one_topic_looks_at_the_partitions_of_that_topic(stage: Stage) -> None:
+    mirror_all(stage)
+    assert stage.destination.alter("t7", {"retention.ms": "1000000"}) is ErrorCode.NONE
+    stage.simulation.run_for(span_s=5)
+    assert sorted(stage.looks) == [f"t7-{number}" for number in range(PARTITIONS)]
+
+
+def test_a_topic_that_leaves_the_mirror_does_not_look_at_the_others(stage: Stage) -> None:
+    mirror_all(stage)
+    stage.mirror.remove_topics(["t7"])
+    stage.simulation.run_for(span_s=5)
+    assert {look.partition("-")[0] for look in stage.looks} == {"t7"}
+
+
+def test_a_new_leader_at_the_source_looks_at_what_it_leads(stage: Stage) -> None:
+    mirror_all(stage)
+    stage.source.bump(5, TopicPartition("t3", 0))
+    stage.simulation.run_for(span_s=5)
+    assert set(stage.looks) == {"t3-0"}
+
+
+def test_no_event_looks_at_more_partitions_than_its_budget(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "LOOKS_MAX", 7)
+    mirror_all(stage)
+    stage.mirror.fail_over()
+    assert stage.most == 7
+
+
+def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) -> None:
+    """One timer for all of them: it was one for each."""
+
+    def refuse(now: Instant, inbound: Inbound) -> None:
+        inbound.reply(DescribeMirrorsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+
+    stage.source.broker(1).parts.server.serve({DescribeMirrorsRequest: refuse})
+    stage.mirror.add_topics(TOPICS)
+    stage.simulation.run_for(span_s=5)
+    fired: list[str] = []
+    stage.simulation.world.trace.listeners.append(
+        lambda now, who, what: fired.append(what) if "retry" in what else None
+    )
+    stage.looks.clear()
+    stage.simulation.run_for(span_s=5)
+    assert len(stage.looks) >= 5 * len(TOPICS) * PARTITIONS, "every partition goes on trying"
+    assert len(fired) <= 11

@@ -1,0 +1,109 @@
+"""Persisted states on their way: how many requests and batches they cost, and what a reader may rely on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kmirror.client.requester import Requester
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen import read_mirror_states_request as read_request
+from kmirror.protocol.gen import write_mirror_states_request as write_request
+from kmirror.protocol.gen.read_mirror_states_response import ReadMirrorStatesResponse
+from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesResponse
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from tests.sim.stage import TOPIC, TP, StagedCluster, WrittenLogs, pair, plain
+
+pytestmark = pytest.mark.decision("D48")
+STATES = (read_request.ReadMirrorStatesRequest, write_request.WriteMirrorStatesRequest)
+
+
+class Costs:
+    """Counts what states cost: requests between brokers, rows in them, batches in `__mirror_state`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.requests = self.rows = self.batches = 0
+        send, append = Requester.send, ReplicaManager.append
+
+        def sending(
+            requester: Requester, now: int, peer: Any, channel: str, body: Any, *rest: Any, **named: Any
+        ) -> None:
+            if isinstance(body, STATES):
+                self.requests += 1
+                self.rows += sum(len(topic.partitions) for topic in body.topics)
+            send(requester, now, peer, channel, body, *rest, **named)
+
+        def appending(replicas: ReplicaManager, now: int, partition: Any, *rest: Any, **named: Any) -> Any:
+            self.batches += partition.tp.topic == MIRROR_STATE_TOPIC
+            return append(replicas, now, partition, *rest, **named)
+
+        monkeypatch.setattr(Requester, "send", sending)
+        monkeypatch.setattr(ReplicaManager, "append", appending)
+
+
+def brought_up(partitions: int, monkeypatch: pytest.MonkeyPatch) -> Costs:
+    """Return what it costs to mirror a topic without records, from nothing to MIRRORING."""
+    with monkeypatch.context() as patches:
+        p = pair()
+        p.a.place_topic(replicas=[(1, 2, 3), (2, 3, 1), (3, 1, 2)] * (partitions // 3))
+        p.there.create()
+        costs = Costs(patches)
+        p.there.add_topics([TOPIC])
+        p.there.wait_for_state(MirrorState.MIRRORING, p.a.partitions([TOPIC]))
+    return costs
+
+
+def test_what_states_cost_follows_events_and_not_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = brought_up(6, monkeypatch), brought_up(180, monkeypatch)
+    assert many.rows > 20 * few.rows
+    assert many.requests <= 3 * few.requests
+    assert many.batches <= 5 * few.batches
+
+
+def isolate(cluster: StagedCluster, broker_id: int) -> None:
+    """Part a broker from all other brokers and the controller of its cluster."""
+    for other in (*cluster.broker_ids, CONTROLLER_ID):
+        if other != broker_id:
+            cluster.simulation.line(cluster.process(broker_id), cluster.process(other)).take_down()
+
+
+def read(cluster: StagedCluster, broker_id: int) -> tuple[ErrorCode, MirrorState]:
+    row = read_request.PartitionData(partition_index=TP.partition)
+    topic = read_request.TopicData(name=TOPIC, partitions=[row])
+    request = read_request.ReadMirrorStatesRequest(mirror_name="m", topics=[topic])
+    reply = cluster.client.call(cluster.endpoint(broker_id), request, 0)
+    assert isinstance(reply, ReadMirrorStatesResponse)
+    answer = reply.topics[0].partitions[0]
+    return ErrorCode(answer.error_code), MirrorState(answer.state)
+
+
+def write(cluster: StagedCluster, broker_id: int, state: MirrorState) -> ErrorCode:
+    row = write_request.PartitionData(partition_index=TP.partition, state=state)
+    topic = write_request.TopicData(name=TOPIC, partitions=[row])
+    request = write_request.WriteMirrorStatesRequest(mirror_name="m", topics=[topic])
+    reply = cluster.client.call(cluster.endpoint(broker_id), request, 0)
+    assert isinstance(reply, WriteMirrorStatesResponse)
+    return ErrorCode(reply.topics[0].partitions[0].error_code)
+
+
+def test_nobody_is_told_of_a_state_that_an_election_takes_back() -> None:
+    """The coordinator has the write in its own log alone; whoever cut a log on its word would cut it for nothing."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"request.timeout.ms": "2000"})
+    p.begin()
+    p.b.settle()
+    key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
+    shard = p.b.component(1).context.coordinator.shard_of(key)
+    assert shard is not None
+    coordinator = p.b.await_leader(shard).broker_id
+    assert read(p.b, coordinator) == (ErrorCode.NONE, MirrorState.MIRRORING)
+    isolate(p.b, coordinator)
+    assert write(p.b, coordinator, MirrorState.STOPPING) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    error, state = read(p.b, coordinator)
+    assert (error, state) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, MirrorState.UNKNOWN)
+    p.run_until(lambda: p.b.await_leader(shard).broker_id != coordinator, "another coordinator")
+    assert read(p.b, p.b.await_leader(shard).broker_id) == (ErrorCode.NONE, MirrorState.MIRRORING)

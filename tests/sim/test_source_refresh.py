@@ -1,0 +1,169 @@
+"""A refresh of a source's metadata asks for what is wanted, and looks at what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.driver import PartitionDriver
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+from tests.sim.stage import Pair, WrittenLogs, assert_equal, pair, plain, values
+
+COUNT = 12
+NAMES = [f"t{number}" for number in range(COUNT)]
+
+
+def tp(number: int) -> TopicPartition:
+    return TopicPartition(NAMES[number], 0)
+
+
+def mirroring() -> Pair:
+    p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
+    p.begin(NAMES)
+    p.simulation.run_for(span_s=20)
+    return p
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
+    """The partitions that were looked at."""
+    found: list[TopicPartition] = []
+    look_at = PartitionDriver.look_at
+
+    def looking(driver: PartitionDriver, now: Instant, mp: MirrorPartition) -> None:
+        found.append(mp.tp)
+        look_at(driver, now, mp)
+
+    monkeypatch.setattr(PartitionDriver, "look_at", looking)
+    return found
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
+    """The requests that mirrors' refreshes and controllers' clients were answered."""
+    found: list[Message] = []
+    reply = Inbound.reply
+
+    def replying(inbound: Inbound, answer: Message) -> None:
+        _, channel, _ = inbound.client.link.name
+        if channel in ("mirror-m-metadata", "controller"):
+            found.append(inbound.body)
+        reply(inbound, answer)
+
+    monkeypatch.setattr(Inbound, "reply", replying)
+    yield found
+
+
+def refreshes(asked: list[Message]) -> list[list[str]]:
+    """Return the topics of each refresh."""
+    return [
+        [topic.name or "" for topic in request.topics or []]
+        for request in asked
+        if isinstance(request, MetadataRequest)
+    ]
+
+
+def test_a_refresh_without_news_looks_at_no_partition(looked: list[TopicPartition], asked: list[Message]) -> None:
+    p = mirroring()
+    looked.clear()
+    asked.clear()
+    p.simulation.run_for(span_s=30)
+    assert [sorted(topics) for topics in refreshes(asked)].count(sorted(NAMES)) >= 3, "the regular ones"
+    assert looked == []
+
+
+def test_a_refresh_looks_at_the_partition_that_has_another_leader_epoch(
+    looked: list[TopicPartition], asked: list[Message]
+) -> None:
+    p = mirroring()
+    looked.clear()
+    asked.clear()
+    p.a.bump(7, tp(3))
+    p.run_until(lambda: tp(3) in looked, "a look")
+    p.a.write("in epoch 7", tp=tp(3))
+    p.run_until(lambda: values(p.b.log(tp(3)))[-1][1] == "in epoch 7", "b to follow")
+    assert set(looked) == {tp(3)}
+    assert [NAMES[3]] in refreshes(asked), "the fenced fetch asks for its own topic"
+    assert all(topics == [NAMES[3]] or len(topics) == COUNT for topics in refreshes(asked))
+
+
+def test_a_failover_asks_the_source_nothing(asked: list[Message]) -> None:
+    p = mirroring()
+    asked.clear()
+    p.fail_over(topics=NAMES)
+    p.simulation.run_for(span_s=30)
+    assert refreshes(asked) == [], "nor later, while the mirror has only topics that were removed"
+    p.b.write("on b", tp=tp(0))
+    p.fail_back(NAMES)
+    assert_equal(p.back, NAMES)
+
+
+def test_what_a_broker_knew_of_leaders_is_forgotten_with_the_removal() -> None:
+    """It would be asked for a lineage when the topic is added again, and may be gone by then."""
+    p = mirroring()
+    source = p.b.component(1).context.sources["m"]
+    assert source.leader(tp(5)) is not None
+    p.there.remove_topics([NAMES[5]])
+    p.run_until(lambda: p.b.state(tp(5)) == "STOPPED", "the stop")
+    assert source.leader(tp(5)) is None
+    p.there.add_topics([NAMES[5]])
+    p.run_until(lambda: p.b.state(tp(5)) == "MIRRORING", "to be mirrored again")
+
+
+def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None:
+    p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
+    p.begin(NAMES)
+    created = [
+        [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
+    ]
+    assert created == [NAMES]
+
+
+def test_missing_topics_are_created_in_requests_of_bounded_size(
+    asked: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmirror.mirror.metadata_sync.PARTITIONS_MAX", 5)
+    p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
+    p.begin(NAMES)
+    created = [len(request.topics) for request in asked if isinstance(request, CreateTopicsRequest)]
+    assert created == [5, 5, 2]
+
+
+def test_a_creation_that_got_no_answer_is_asked_for_again(asked: list[Message]) -> None:
+    p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
+    p.there.create()
+    p.run_until(lambda: bool(p.b.component(1).context.sources), "the mirror")
+    lose_answers = p.simulation.line("b-controller", "b-1", one_way=True)
+    p.there.begin_add_topics(NAMES)
+    p.run_until(lambda: any(isinstance(r, CreateTopicsRequest) for r in asked), "the order")
+    lose_answers.take_down()
+    p.simulation.run_for(span_s=5)
+    lose_answers.bring_up()
+    assert_equal(p.there, NAMES)
+
+
+def test_a_default_of_the_brokers_is_looked_at_by_those_who_wait_for_it() -> None:
+    """PREPARING waits for min.insync.replicas; nothing of the source changes when that is lowered."""
+    logs = WrittenLogs({NAMES[0]: [plain(0, 0, "r0")]})
+    ours = WrittenLogs({NAMES[0]: [plain(0, 0, "b0")]})
+    p = pair(logs=logs, b_logs=ours, b_configs={"mirror.metadata.refresh.interval.ms": "600000"})
+    p.there.create()
+    p.b.settle()
+    assert p.b.alter("__mirror_state", {"min.insync.replicas": "1"}) is ErrorCode.NONE
+    assert p.b.alter("", {"min.insync.replicas": "3"}, kind=ResourceType.BROKER) is ErrorCode.NONE
+    p.b.kill(next(b for b in p.b.broker_ids if b != p.b.await_leader(tp(0)).broker_id))
+    p.run_until(lambda: len(p.b.await_leader(tp(0)).isr) == 2, "the ISR to shrink")
+    p.there.add_topics([NAMES[0]])
+    p.run_until(lambda: "min.insync.replicas" in p.b.reason(tp(0)), "PREPARING to wait")
+    p.simulation.run_for(span_s=5)
+    assert p.b.alter("", {"min.insync.replicas": "2"}, kind=ResourceType.BROKER) is ErrorCode.NONE
+    p.run_until(lambda: p.b.state(tp(0)) == "MIRRORING", "the default to count")

@@ -1,0 +1,304 @@
+"""A coordinator applies a record at its append, and answers once what the answer rests on is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
+from kmirror.cluster.component import Components
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue
+from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.images import Delta
+from kmirror.cluster.replication import replicas as replica_manager
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.events import SetTimer
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import MemoryDisk
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.message import Message
+from kmirror.records.batch import Batch
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+
+pytestmark = pytest.mark.decision("D48")
+TOPIC = "__counters"
+TOPIC_ID = Uuid.from_ints(5, 6)
+Decide = Callable[["Counters"], tuple[Sequence[KeyValue], ErrorCode]]
+
+
+class Counters(ShardState[str, int]):
+    """A number by name."""
+
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        self.put(key.decode(), None if value is None else int(value))
+
+
+def add(name: str, number: int = 1, *, width: int = 1) -> Decide:
+    """Return an operation that adds to a counter; its record's value has at least `width` bytes."""
+
+    def decide(state: Counters) -> tuple[Sequence[KeyValue], ErrorCode]:
+        return [(name.encode(), b"%0*d" % (width, (state.get(name) or 0) + number))], ErrorCode.NONE
+
+    return decide
+
+
+class Bench:
+    """Broker 1, which leads shards of a topic with replicas 1 and 2, and a runtime over them."""
+
+    def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
+        options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), Endpoint("c", 2), on_failure=OnFailure.GO_ON)
+        self.context = BrokerContext(options, MemoryDisk(), Rng(1))
+        self.replicas = ReplicaManager(self.context, Components())
+        self.late: list[int] = []
+        self.runtime = CoordinatorRuntime(
+            self.context, self.replicas, TOPIC, Counters, on_committed=lambda _, partition: self.late.append(partition)
+        )
+        self.answers: list[tuple[str, ErrorCode]] = []
+        self.now = SECOND
+        records: list[Message] = [TopicRecord(name=TOPIC, topic_id=TOPIC_ID)]
+        records += [
+            ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name=name, value=value)
+            for name, value in (("min.insync.replicas", "1"), *configs)
+        ]
+        for index in range(partitions):
+            row = PartitionRecord(
+                partition_id=index, topic_id=TOPIC_ID, replicas=[1, 2], isr=[1, 2], leader=1, leader_epoch=0
+            )
+            records.append(row)
+        self.publish(*records)
+
+    def publish(self, *records: Message) -> None:
+        """Apply metadata records, as a broker does."""
+        delta = Delta()
+        for record in records:
+            self.context.image.apply(record, delta)
+        for tp, leads in self.replicas.apply(self.now, delta).items():
+            self.runtime.on_leadership(self.now, tp, leads=leads)
+        self.settle()
+
+    def change(self, leader: int, isr: Sequence[int] | None = None) -> None:
+        self.publish(
+            PartitionChangeRecord(
+                partition_id=0, topic_id=TOPIC_ID, leader=leader, isr=None if isr is None else list(isr)
+            )
+        )
+
+    def submit(self, label: str, operation: Decide, partition: int = 0) -> None:
+        self.runtime.submit(partition, operation, lambda _, error: self.answers.append((label, error)))
+
+    def settle(self) -> list[object]:
+        """End the event; return its effects."""
+        while self.replicas.wake_waiters(self.now) or self.runtime.settle(self.now):
+            pass
+        return list(self.context.outbox.drain())
+
+    def partition(self, index: int = 0) -> Partition:
+        return self.replicas.partitions[TopicPartition(TOPIC, index)]
+
+    def fetched(self, index: int = 0, offset: int | None = None) -> None:
+        """Let the follower fetch from `offset`, by default from the log end."""
+        partition = self.partition(index)
+        partition.on_follower_fetch(self.now, 2, partition.log.log_end_offset if offset is None else offset)
+        partition.advance_high_watermark()
+        self.replicas.touch(partition.tp)
+        self.settle()
+
+    def time_out(self) -> None:
+        """Let the time of every wait run out."""
+        for timer in list(self.replicas._timed):
+            self.replicas.on_timer(self.now, timer)
+        self.settle()
+
+    def batches(self, index: int = 0) -> list[Batch]:
+        return list(self.partition(index).log.batches())
+
+    def state(self, index: int = 0) -> Counters:
+        state = self.runtime.state(index)
+        assert state is not None
+        return state
+
+    def take(self) -> list[tuple[str, ErrorCode]]:
+        answers, self.answers = self.answers, []
+        return answers
+
+
+def is_wait(effect: object) -> bool:
+    return isinstance(effect, SetTimer) and effect.key[0] == replica_manager.TIMER
+
+
+def test_what_is_wanted_in_one_event_is_one_batch_and_builds_on_what_comes_before() -> None:
+    bench = Bench()
+    for number in range(50):
+        bench.submit(str(number), add("a"))
+    effects = bench.settle()
+    assert [batch.record_count for batch in bench.batches()] == [50]
+    assert sum(map(is_wait, effects)) == 1, "they wait together"
+    assert bench.state().get("a") == 50 and bench.state().committed("a") is None
+    assert bench.take() == []
+    bench.fetched()
+    assert bench.take() == [(str(number), ErrorCode.NONE) for number in range(50)]
+    assert bench.state().committed("a") == 50
+
+
+def test_nobody_waits_for_the_replication_of_an_earlier_write() -> None:
+    bench = Bench()
+    for label in "xyz":
+        bench.submit(label, add("a"))
+        bench.settle()
+    assert bench.state().get("a") == 3 and len(bench.batches()) == 3
+    bench.fetched(offset=1)
+    assert bench.take() == [("x", ErrorCode.NONE)]
+    assert bench.state().committed("a") == 1
+    bench.fetched()
+    assert bench.take() == [("y", ErrorCode.NONE), ("z", ErrorCode.NONE)]
+
+
+def test_a_slow_follower_of_one_shard_stalls_no_other_shard() -> None:
+    bench = Bench(2)
+    bench.submit("slow", add("a"), 0)
+    bench.submit("quick", add("a"), 1)
+    bench.settle()
+    bench.fetched(1)
+    assert bench.take() == [("quick", ErrorCode.NONE)]
+
+
+def test_an_answer_without_records_waits_for_what_it_rests_on() -> None:
+    bench = Bench()
+    seen: list[int | None] = []
+
+    def look(state: Counters) -> tuple[Sequence[KeyValue], ErrorCode]:
+        seen.append(state.get("a"))
+        return (), ErrorCode.NONE
+
+    bench.submit("write", add("a"))
+    bench.settle()
+    bench.submit("read", look)
+    bench.settle()
+    assert seen == [1] and bench.take() == []
+    bench.fetched()
+    assert bench.take() == [("write", ErrorCode.NONE), ("read", ErrorCode.NONE)]
+    bench.submit("again", look)
+    effects = bench.settle()
+    assert bench.take() == [("again", ErrorCode.NONE)] and not any(map(is_wait, effects)), "nothing to wait for"
+
+
+def test_a_write_that_was_not_confirmed_in_time_stays_and_is_told_of_when_it_is_committed() -> None:
+    bench = Bench()
+    bench.submit("x", add("a"))
+    bench.settle()
+    bench.time_out()
+    assert bench.take() == [("x", ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    assert (bench.state().get("a"), bench.state().committed("a")) == (1, None)
+    bench.submit("y", add("a"))
+    bench.settle()
+    assert bench.state().get("a") == 2, "the record may be committed yet, so it counts"
+    bench.time_out()
+    bench.time_out()
+    assert bench.take() == [("y", ErrorCode.COORDINATOR_NOT_AVAILABLE)] and bench.late == []
+    bench.fetched()
+    assert bench.state().committed("a") == 2 and bench.late and bench.take() == []
+
+
+def test_who_waits_for_a_shard_that_is_lost_is_told_to_look_elsewhere() -> None:
+    bench = Bench()
+    bench.submit("x", add("a"))
+    bench.settle()
+    bench.submit("y", add("a"))  # In the event that brings the news.
+    bench.change(2)
+    lost = ErrorCode.NOT_COORDINATOR
+    assert sorted(bench.take()) == [("x", lost), ("y", lost)]
+    assert bench.runtime.state(0) is None and bench.runtime.error(0) is lost
+    bench.submit("z", add("a"))
+    bench.settle()
+    assert bench.take() == [("z", lost)] and len(bench.batches()) == 1
+
+
+def test_a_new_leader_tells_nothing_before_all_that_it_loaded_is_committed() -> None:
+    """The former leader may have answered more than the new one's high watermark shows, or less than its log has."""
+    bench = Bench()
+    bench.submit("x", add("a"))
+    bench.settle()
+    bench.fetched()
+    bench.submit("y", add("a"))
+    bench.settle()
+    bench.change(2)
+    bench.take()
+    bench.change(1)
+    assert bench.runtime.leads(0) and bench.runtime.error(0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert bench.runtime.state(0) is None and bench.runtime.states() == {}
+    bench.submit("z", add("a"))
+    bench.settle()
+    bench.fetched(offset=1)
+    assert bench.late == [] and bench.take() == []
+    bench.fetched(offset=2)
+    assert bench.late == [0] and bench.runtime.error(0) is ErrorCode.NONE
+    assert (bench.state().committed("a"), bench.state().get("a")) == (2, 3)
+    bench.fetched()
+    assert bench.take() == [("z", ErrorCode.NONE)]
+
+
+def test_below_min_insync_replicas_nothing_is_appended_or_applied() -> None:
+    bench = Bench(configs=[("min.insync.replicas", "2")])
+    bench.change(1, isr=[1])
+    bench.submit("write", add("a"))
+    bench.submit("read", lambda _: ((), ErrorCode.NONE))
+    bench.settle()
+    assert bench.take() == [("write", ErrorCode.COORDINATOR_NOT_AVAILABLE), ("read", ErrorCode.NONE)]
+    assert bench.batches() == [] and bench.state().get("a") is None
+
+
+def test_a_full_batch_is_followed_by_another() -> None:
+    bench = Bench(configs=[("max.message.bytes", "500")])
+    for number in range(30):
+        bench.submit(str(number), add("a", width=50))
+    bench.settle()
+    sizes = [batch.size_in_bytes for batch in bench.batches()]
+    assert len(sizes) > 2 and max(sizes) <= 500
+    assert bench.state().get("a") == 30
+    bench.fetched()
+    assert [error for _, error in bench.take()] == [ErrorCode.NONE] * 30
+
+
+def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
+    bench = Bench(configs=[("max.message.bytes", "500")])
+    bench.submit("before", add("a"))
+    bench.submit("huge", add("a", 100, width=600))
+    bench.submit("after", add("a"))
+    bench.settle()
+    assert bench.take() == [("huge", ErrorCode.UNKNOWN_SERVER_ERROR)]
+    bench.fetched()
+    assert bench.take() == [("before", ErrorCode.NONE), ("after", ErrorCode.NONE)]
+    assert bench.state().committed("a") == bench.state().get("a") == 2
+    bench.change(2)
+    bench.change(1)
+    bench.fetched()
+    assert bench.state().get("a") == 2, "the log says the same"
+
+
+def test_an_operation_that_fails_harms_no_other() -> None:
+    bench = Bench()
+
+    def broken(state: Counters) -> tuple[Sequence[KeyValue], ErrorCode]:
+        raise ValueError("a bug")
+
+    bench.submit("x", add("a"))
+    bench.submit("broken", broken)
+    bench.submit("y", add("a"))
+    bench.settle()
+    bench.fetched()
+    assert bench.take() == [
+        ("x", ErrorCode.NONE),
+        ("broken", ErrorCode.UNKNOWN_SERVER_ERROR),
+        ("y", ErrorCode.NONE),
+    ]
+    assert bench.context.failures.count == 1

@@ -1,0 +1,47 @@
+"""A log costs what it holds: a cluster has a hundred thousand of them, most next to empty."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.disk import MemoryDisk
+from kmirror.log.partition_log import PartitionLog
+from tests.builders import NOW_MS, batch
+
+LOGS = 300
+CONFIG = LogConfig()
+DATA = batch(size=100)
+
+
+def make(disk: MemoryDisk, tp: TopicPartition, batches: int) -> PartitionLog:
+    log = PartitionLog.open(tp, disk.open(tp), CONFIG, now_ms=NOW_MS)
+    for _ in range(batches):
+        log.append_as_leader(DATA, leader_epoch=0, now_ms=NOW_MS)
+    log.update_high_watermark(log.log_end_offset)
+    log.checkpoint()
+    return log
+
+
+def bytes_each(batches: int) -> float:
+    """Return the memory that a log of so many batches takes, its bytes on the disk of the simulator included."""
+    disk, tps = MemoryDisk(), [TopicPartition("t", number) for number in range(LOGS)]
+    logs = [make(disk, TopicPartition("warm", 0), batches)]
+    gc.collect()
+    tracemalloc.start()
+    try:
+        logs += [make(disk, tp, batches) for tp in tps]
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] / LOGS
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_empty_log_is_small() -> None:
+    assert bytes_each(0) < 1_600
+
+
+def test_a_log_of_some_batches_is_near_its_bytes() -> None:
+    assert bytes_each(10) < 1.6 * 10 * len(DATA) + 2_200

@@ -1,0 +1,29 @@
+"""When a source is asked again, and about what."""
+
+from __future__ import annotations
+
+from kmirror.mirror.refresh_plan import RefreshPlan
+
+
+def test_the_first_refresh_is_of_all_topics() -> None:
+    assert RefreshPlan().takes_all(0)
+
+
+def test_between_regular_refreshes_only_what_is_wanted_is_asked_for() -> None:
+    plan = RefreshPlan(regular_at=100, not_before=10)
+    plan.want(["a"])
+    assert not plan.takes_all(50)
+    assert plan.next_at() == 10
+    assert plan.takes_all(100)
+
+
+def test_nothing_wanted_is_the_next_regular_refresh() -> None:
+    assert RefreshPlan(regular_at=100, not_before=10).next_at() == 100
+    assert RefreshPlan(regular_at=5, not_before=10).next_at() == 10
+
+
+def test_to_name_no_topic_is_to_want_all() -> None:
+    plan = RefreshPlan(regular_at=100)
+    plan.want([])
+    assert plan.takes_all(0)
+    assert plan.next_at() == 0

@@ -1,0 +1,200 @@
+"""One question of a kind under way to each broker of a source, and what becomes of those who ask meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader
+from kmirror.client.requester import OnReply
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror import source_questions
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_questions import SharedQuestion
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from tests.sim.stage import ONE_BROKER, Pair, StagedCluster, WrittenLogs, pair, plain
+
+NAMES = [f"t{number}" for number in range(6)]
+HERE = Endpoint("source", 1)
+ELSEWHERE = Endpoint("source", 2)
+
+
+class Told(RemoteCluster):
+    """A source that keeps what it is asked until the test answers."""
+
+    def __init__(self, context: MirrorContext) -> None:
+        super().__init__("mirror-m", context.broker.requester, (HERE,), timeout_ms=1000)
+        self.asked: list[tuple[Endpoint, OnReply]] = []
+        self.forgotten: list[int] = []
+        """For each time that versions were forgotten, how many requests had been sent before."""
+
+    def send(  # type: ignore[override]
+        self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply
+    ) -> None:
+        self.asked.append((endpoint, on_reply))
+
+    def forget_versions(self, endpoint: Endpoint) -> None:
+        self.forgotten.append(len(self.asked))
+        super().forget_versions(endpoint)
+
+
+class Stage:
+    """A broker with six partitions MIRRORING, and a question that its partitions ask of a `Told` source."""
+
+    def __init__(self, p: Pair) -> None:
+        self.context = p.b.component(1).context
+        self.source = self.context.sources["m"] = Told(self.context)
+        self.rounds: list[list[str]] = []
+        self.told: list[tuple[str, object]] = []
+        self.looked: list[str] = []
+        self.question = SharedQuestion[str](self.context, self._look_at, self._compose, lambda reply, first: "answer")
+
+    def _look_at(self, now: Instant, mp: MirrorPartition) -> None:
+        self.looked.append(mp.tp.topic)
+
+    def _compose(self, inquiries: Sequence[Inquiry]) -> Message:
+        self.rounds.append([inquiry.mp.tp.topic for inquiry in inquiries])
+        return ListMirrorsRequest()
+
+    def mp(self, topic: str) -> MirrorPartition:
+        return self.context.partitions[TopicPartition(topic, 0)]
+
+    def ask(self, *topics: str, to: Endpoint = HERE, versions_anew: bool = False) -> None:
+        for topic in topics:
+            inquiry = Inquiry(self.context, self.mp(topic), MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to)
+            self.question.ask(inquiry, self._answered, versions_anew=versions_anew)
+        self.question.settle(0)
+
+    def _answered(self, now: Instant, inquiry: Inquiry, answer: str | None) -> None:
+        self.told.append((inquiry.mp.tp.topic, answer))
+
+    def answer(self, reply: Message | None, which: int = -1) -> None:
+        self.source.asked[which][1](0, reply)
+        self.question.settle(0)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return staged(OnFailure.RAISE)
+
+
+def staged(on_failure: OnFailure) -> Stage:
+    p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r")] for name in NAMES}), start=False)
+    p.b = StagedCluster(p.simulation, "d", brokers=1, replication_factor=1, configs=ONE_BROKER, on_failure=on_failure)
+    p.a.start()
+    p.b.start()
+    p.begin(NAMES)
+    return Stage(p)
+
+
+REPLY = ListMirrorsResponse()
+
+
+def test_who_asks_in_one_event_shares_a_request(stage: Stage) -> None:
+    stage.ask("t0", "t1", "t2")
+    assert stage.rounds == [["t0", "t1", "t2"]]
+    assert all(stage.mp(topic).busy for topic in ("t0", "t1", "t2"))
+    stage.answer(REPLY)
+    assert stage.told == [("t0", "answer"), ("t1", "answer"), ("t2", "answer")]
+    assert not stage.mp("t0").busy
+    assert not stage.question.settle(0), "nothing is left"
+
+
+@pytest.mark.decision("D32")
+def test_who_asks_while_a_question_is_under_way_waits_for_the_next(stage: Stage) -> None:
+    """The answer was perhaps given before it mattered."""
+    stage.ask("t0")
+    stage.ask("t1")
+    stage.ask("t2")
+    assert stage.rounds == [["t0"]]
+    stage.answer(REPLY)
+    assert stage.told == [("t0", "answer")]
+    assert stage.rounds == [["t0"], ["t1", "t2"]]
+
+
+def test_brokers_of_a_source_are_asked_side_by_side(stage: Stage) -> None:
+    stage.ask("t0")
+    stage.ask("t1", to=ELSEWHERE)
+    assert [endpoint for endpoint, _ in stage.source.asked] == [HERE, ELSEWHERE]
+
+
+def test_a_request_has_a_bounded_number_of_partitions(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_questions, "PARTITIONS_MAX", 4)
+    stage.ask(*NAMES)
+    assert stage.rounds == [NAMES[:4]]
+    stage.answer(REPLY)
+    assert stage.rounds == [NAMES[:4], NAMES[4:]]
+
+
+def test_a_broker_that_does_not_answer_is_not_waited_for_twice(stage: Stage) -> None:
+    stage.ask("t0")
+    stage.ask("t1", "t2")
+    stage.answer(None)
+    assert stage.told == [("t0", None), ("t1", None), ("t2", None)]
+    assert stage.rounds == [["t0"]]
+
+
+@pytest.mark.decision("D32")
+def test_a_broker_that_serves_no_such_request_has_to_say_so_to_those_who_came_later(stage: Stage) -> None:
+    stage.ask("t0")
+    stage.ask("t1", versions_anew=True)
+    stage.source.learn_versions(HERE, {key_of(ListMirrorsRequest): (0, 0)})
+    assert not stage.source.supports(HERE, DescribeMirrorsRequest)
+    stage.answer(None)
+    assert stage.told == [("t0", None)]
+    assert stage.rounds == [["t0"], ["t1"]]
+    assert stage.source.forgotten == [1], "after the first request, and before the second"
+    assert not stage.source.knows_versions(HERE)
+
+
+def test_an_answer_of_servers_that_the_mirror_has_no_more_is_dropped(stage: Stage) -> None:
+    stage.ask("t0", "t1")
+    stage.context.sources["m"] = Told(stage.context)
+    stage.answer(REPLY)
+    assert stage.told == []
+    assert stage.looked == ["t0", "t1"], "they may ask the new servers"
+    assert not stage.mp("t0").busy
+
+
+def test_an_answer_about_a_partition_that_is_led_anew_is_dropped(stage: Stage) -> None:
+    stage.ask("t0", "t1")
+    anew = stage.context.partitions[TopicPartition("t0", 0)] = stage.mp("t0").for_new_leader()
+    stage.answer(REPLY)
+    assert stage.told == [("t1", "answer")]
+    assert not anew.busy
+
+
+def test_who_is_led_elsewhere_before_the_request_goes_out_is_left_out(stage: Stage) -> None:
+    stage.ask("t0")
+    stage.ask("t1", "t2")
+    del stage.context.partitions[TopicPartition("t1", 0)]
+    stage.answer(REPLY)
+    assert stage.rounds == [["t0"], ["t2"]]
+
+
+def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
+    stage = staged(OnFailure.GO_ON)
+    failures = stage.context.broker.failures
+
+    def fails(now: Instant, inquiry: Inquiry, answer: str | None) -> None:
+        raise RuntimeError("a bug")
+
+    heard: Callable[[Instant, Inquiry, str | None], None] = stage._answered
+    for topic, on_answer in (("t0", heard), ("t1", fails), ("t2", heard)):
+        inquiry = Inquiry(stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE)
+        stage.question.ask(inquiry, on_answer)
+    stage.question.settle(0)
+    stage.answer(REPLY)
+    assert stage.told == [("t0", "answer"), ("t2", "answer")]
+    assert failures.count == 1
+    assert "could not" in stage.mp("t1").reason and not stage.mp("t1").busy

@@ -1,0 +1,206 @@
+"""What goes into one request for states, what waits for its answer, and how each row ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.images import PartitionImage
+from kmirror.kernel.failures import Failures, OnFailure
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.coordinator import MirrorCoordinator
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.state_requests import BYTES_MAX, ROWS_MAX, Place, StateRequests, split
+from kmirror.protocol.gen.read_mirror_states_request import PartitionData, ReadMirrorStatesRequest, TopicData
+from kmirror.protocol.gen.read_mirror_states_response import PartitionResult, ReadMirrorStatesResponse, TopicResult
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+pytestmark = pytest.mark.decision("D48")
+NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@dataclass(frozen=True)
+class Row:
+    topic: str
+    partition: int = 0
+    mirror: str = "m"
+    size: int = 10
+    wanted: bool = True
+
+    @property
+    def key(self) -> StateKey:
+        return StateKey(self.mirror, Uuid(self.topic.encode().ljust(16)), self.partition)
+
+    def is_wanted(self) -> bool:
+        return self.wanted
+
+
+class Nodes:
+    """Broker 1, which asks, and what it knows: topic "near" is coordinated by itself, "far" by broker 2."""
+
+    node_id = 1
+
+    def __init__(self) -> None:
+        self.image = self
+        self.leaders = {"near": 1, "far": 2}
+        self.dead: list[int] = []
+        self.failures = Failures(Outbox(), OnFailure.GO_ON)
+        self.sent: list[tuple[int, str, list[Place]]] = []
+        self.replies: list[Callable[[int, Message | None], None]] = []
+
+    def shard_of(self, key: StateKey) -> TopicPartition:
+        return TopicPartition(key.topic_id.decode().strip(), 0)
+
+    def partition(self, shard: TopicPartition) -> PartitionImage:
+        return PartitionImage((), (), self.leaders[shard.topic], 0, 0)
+
+    def ask_broker(self, now: int, leader: int, channel: str, request: ReadMirrorStatesRequest, on_reply: Any) -> bool:
+        if leader in self.dead:
+            return False
+        places = [(topic.name, row.partition_index) for topic in request.topics for row in topic.partitions]
+        self.sent.append((leader, request.mirror_name, places))
+        self.replies.append(on_reply)
+        return True
+
+    def take_sent(self) -> list[tuple[int, str, list[Place]]]:
+        sent, self.sent = self.sent, []
+        return sent
+
+
+class Asking(StateRequests[Row, int]):
+    """Rows that are answered with a number; `ended` has how each ended."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__(cast("BrokerContext", nodes), cast("MirrorCoordinator", nodes))
+        self.ended: list[tuple[Row, object]] = []
+
+    def ask_here(self, now: int, row: Row) -> None:
+        self.ended.append((row, "here"))
+
+    def request(self, mirror: str, rows: Mapping[Place, Row]) -> Message:
+        topics = [TopicData(name=name, partitions=[PartitionData(partition_index=index)]) for name, index in rows]
+        return ReadMirrorStatesRequest(mirror_name=mirror, topics=topics)
+
+    def answers_in(self, reply: Message | None) -> tuple[Mapping[Place, int], ErrorCode]:
+        topics = reply.topics if isinstance(reply, ReadMirrorStatesResponse) else []
+        return {
+            (topic.name, row.partition_index): row.state for topic in topics for row in topic.partitions
+        }, NOT_AVAILABLE
+
+    def take(self, now: int, row: Row, answer: int) -> None:
+        if answer == 0:
+            raise ValueError("a bug")
+        self.ended.append((row, answer))
+
+    def fail(self, now: int, row: Row, error: ErrorCode) -> None:
+        self.ended.append((row, error))
+
+    def take_ended(self) -> list[tuple[Row, object]]:
+        ended, self.ended = self.ended, []
+        return ended
+
+
+def answer(**states: int) -> Message:
+    """Return an answer with these numbers for partitions 0 of these topics."""
+    topics = [TopicResult(name=name, partitions=[PartitionResult(state=state)]) for name, state in states.items()]
+    return ReadMirrorStatesResponse(topics=topics)
+
+
+@pytest.fixture
+def nodes() -> Nodes:
+    return Nodes()
+
+
+@pytest.fixture
+def asking(nodes: Nodes) -> Asking:
+    return Asking(nodes)
+
+
+def test_what_is_wanted_in_one_event_is_one_request_to_each_coordinator_and_mirror(
+    nodes: Nodes, asking: Asking
+) -> None:
+    rows = [Row("far", 0), Row("near", 0), Row("far", 1), Row("far", 0, "other"), Row("near", 1)]
+    for row in rows:
+        asking.ask(row)
+    assert asking.settle(0) and not asking.settle(0)
+    assert nodes.take_sent() == [(2, "m", [("far", 0), ("far", 1)]), (2, "other", [("far", 0)])]
+    assert asking.take_ended() == [(rows[1], "here"), (rows[4], "here")]
+
+
+def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_then(
+    nodes: Nodes, asking: Asking
+) -> None:
+    first, second, gone = Row("far", 0), Row("far", 1), Row("far", 2, wanted=False)
+    asking.ask(first)
+    asking.settle(0)
+    asking.ask(second)
+    asking.settle(0)
+    asking.ask(gone)
+    assert nodes.take_sent() == [(2, "m", [("far", 0)])]
+    nodes.leaders["far"] = 3
+    nodes.replies[0](0, answer(far=7))
+    asking.settle(0)
+    assert nodes.take_sent() == [(3, "m", [("far", 1)])]
+    assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
+
+
+def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes, asking: Asking) -> None:
+    for number in range(2):
+        asking.ask(Row("far", number))
+        asking.settle(0)
+    nodes.leaders["far"] = 3
+    asking.reroute()
+    asking.settle(0)
+    assert nodes.take_sent() == [(2, "m", [("far", 0)]), (3, "m", [("far", 1)])]
+    asking.reroute()
+    asking.ask(Row("far", 2))
+    asking.settle(0)
+    assert nodes.take_sent() == [], "one request is under way there, too"
+
+
+def test_a_write_that_nobody_wants_any_more_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
+    """The partition has another leader by then, which has read the state already."""
+    asking.ask(Row("far", 0))
+    asking.settle(0)
+    late = Row("far", 1)
+    asking.ask(late)
+    asking.settle(0)
+    object.__setattr__(late, "wanted", False)
+    nodes.replies[0](0, None)
+    asking.settle(0)
+    assert len(nodes.sent) == 1 and asking.take_ended() == [(Row("far", 0), NOT_AVAILABLE), (late, NOT_AVAILABLE)]
+
+
+def test_every_row_ends_once_whatever_becomes_of_the_request(nodes: Nodes, asking: Asking) -> None:
+    nodes.leaders.update(good=2, bug=2, left_out=2, dead=4)
+    nodes.dead.append(4)
+    rows = [Row("bug"), Row("good"), Row("left_out"), Row("dead")]
+    for row in rows:
+        asking.ask(row)
+    asking.settle(0)
+    assert asking.take_ended() == [(rows[3], NOT_AVAILABLE)]
+    nodes.replies[0](0, answer(bug=0, good=5))
+    assert asking.take_ended() == [(rows[1], 5), (rows[2], NOT_AVAILABLE)]
+    assert nodes.failures.count == 1, "one row's bug is its own"
+
+
+def test_a_request_has_bounds() -> None:
+    many = [Row("t", number) for number in range(ROWS_MAX + 5)]
+    asked, left = split(many)
+    assert (len(asked), len(left)) == (ROWS_MAX, 5)
+    large = [Row("t", number, size=BYTES_MAX // 3 + 1) for number in range(4)]
+    assert [len(part) for part in split(large)] == [2, 2]
+    assert [len(part) for part in split([Row("t", size=2 * BYTES_MAX)])] == [1, 0], "alone it has to go"
+
+
+def test_a_partition_is_in_a_request_once_and_its_rows_stay_in_order() -> None:
+    rows = [Row("t", 0, size=1), Row("t", 1, size=2), Row("t", 0, size=3), Row("t", 2, size=4)]
+    asked, left = split(rows)
+    assert list(asked.values()) == rows[:2] and left == rows[2:]
