@@ -151,6 +151,20 @@ def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_
     assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
 
 
+def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes, asking: Asking) -> None:
+    for number in range(2):
+        asking.ask(Row("far", number))
+        asking.settle(0)
+    nodes.leaders["far"] = 3
+    asking.reroute()
+    asking.settle(0)
+    assert nodes.take_sent() == [(2, "m", [("far", 0)]), (3, "m", [("far", 1)])]
+    asking.reroute()
+    asking.ask(Row("far", 2))
+    asking.settle(0)
+    assert nodes.take_sent() == [], "one request is under way there, too"
+
+
 def test_a_write_that_nobody_wants_any_more_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
     """The partition has another leader by then, which has read the state already."""
     asking.ask(Row("far", 0))
