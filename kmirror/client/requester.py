@@ -9,7 +9,6 @@ again from persisted state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -17,6 +16,7 @@ from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.values import value
 from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -27,7 +27,7 @@ OnFrame = Callable[[Instant, Chunk], bool]
 TIMER = "request-timeout"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Pending:
     """A request that was sent and is not answered yet."""
 

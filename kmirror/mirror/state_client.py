@@ -148,10 +148,10 @@ class StateClient:
         """
         self._writes.ask(_WriteRow(write, is_wanted, on_written))
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        written = self._writes.settle(now)
-        return self._reads.settle(now) or written
+    def reroute(self) -> None:
+        """Follow a change of the coordinators: what waits for an answer of a former one is sent to the new one."""
+        self._reads.reroute()
+        self._writes.reroute()
 
 
 def _data_of(write: StateWrite) -> write_request.PartitionData:

@@ -67,13 +67,13 @@ class Broker:
         return self.context.outbox.drain()
 
     def _follow_up(self, now: Instant) -> bool:
-        """Wake the waiters of partitions that moved, handle requests, settle; return whether there was anything."""
+        """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
         if self._is_ending or self.parts.lifecycle.may_stop:
             self._end()
             return False
-        self.parts.logs.settle(now)
         parts = self.parts
-        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or parts.components.settle(now)
+        parts.logs.settle(now)
+        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or self.context.do_at_end(now)
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
