@@ -171,20 +171,18 @@ class Link:
     held: deque[bytes] = field(default_factory=deque)
     inbound: InboundLink = field(init=False)
     """What the server calls it."""
+    outbound: OutboundLink = field(init=False)
+    """What the client calls it."""
     request_text: str = field(init=False)
     """How the trace begins to tell of a frame that arrived at the server, and below of one that came back."""
     response_text: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.outbound = self.key[1]
         peer, channel = self.outbound
         self.inbound = InboundLink((self.client, channel, self.number))
         self.request_text = f"request from {self.client}"
         self.response_text = f"response from {peer} on {channel}"
-
-    @property
-    def outbound(self) -> OutboundLink:
-        """Return what the client calls it."""
-        return self.key[1]
 
     @property
     def port(self) -> int:
