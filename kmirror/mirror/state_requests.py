@@ -85,18 +85,17 @@ class StateRequests(ABC, Generic[R, A]):
     def ask(self, row: R) -> None:
         """Have `row` asked when the present event ends."""
         self._wanted.append(row)
-        self._broker.has_collected = True
+        self._broker.at_end(self.send_wanted)
 
     def reroute(self) -> None:
         """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
         for lane, held in self._held.items():
             self._wanted = [*held, *self._wanted]
             self._held[lane] = []
+        self._broker.at_end(self.send_wanted)
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        if not self._wanted:
-            return False
+    def send_wanted(self, now: Instant) -> None:
+        """Send what was asked for since the last call."""
         wanted, self._wanted = self._wanted, []
         ready: dict[Lane, list[R]] = {}
         for row in wanted:
@@ -111,7 +110,6 @@ class StateRequests(ABC, Generic[R, A]):
                 (self._held if lane in self._held else ready).setdefault(lane, []).append(row)
         for lane, rows in ready.items():
             self._send(now, lane, rows)
-        return True
 
     def _send(self, now: Instant, lane: Lane, rows: Sequence[R]) -> None:
         """Send the first of `rows`, as many as a request takes; hold the others until it is answered."""
@@ -120,7 +118,7 @@ class StateRequests(ABC, Generic[R, A]):
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._wanted = [*self._held.pop(lane, ()), *self._wanted]  # Another broker may coordinate them by now.
-            self._broker.has_collected = True
+            self._broker.at_end(self.send_wanted)
             self._end(later, asked, reply)
 
         if self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
