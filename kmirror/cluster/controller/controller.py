@@ -190,7 +190,8 @@ class Controller:
         self.server.accept()
 
     def _flush(self) -> None:
-        job = None if self.context.opened_log is None else self.context.log.begin_flush()
+        log = self.context.opened_log
+        job = None if log is None else log.begin_flush()
         if job is not None:
             self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
 
