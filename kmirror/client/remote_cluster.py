@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kmirror.client.requester import OnReply, Requester
+from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -25,6 +26,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
+CORRELATION_ID_BYTES = 4
 API_VERSIONS_ASKED = 0
 """Every broker since 0.10 answers version 0; the features in later versions are not used here."""
 
@@ -112,6 +114,8 @@ class RemoteCluster:
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
         self.refreshing = False
+        self._answered: tuple[list[str], bytes] | None = None
+        """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
 
     # -- metadata -----------------------------------------------------------------------------
 
@@ -127,14 +131,35 @@ class RemoteCluster:
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
         )
+        said = b""
+
+        def on_frame(later: Instant, frame: Chunk) -> bool:
+            nonlocal said
+            said = bytes(frame[CORRELATION_ID_BYTES:])
+            if self._answered != (names, said):
+                return False
+            self._end_refresh(later, Changes())  # Most answers repeat the last one, of all partitions.
+            return True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self.refreshing = False
-            changes = self._learn(reply, names) if isinstance(reply, MetadataResponse) else None
-            if self._on_refreshed is not None:
-                self._on_refreshed(later, changes)
+            self._answered = None
+            changes = None
+            if isinstance(reply, MetadataResponse):
+                changes = self._learn(reply, names)
+                self._answered = None if self._lacks(reply, names, changes) else (names, said)
+            self._end_refresh(later, changes)
 
-        self.send(now, self.any_broker(), "metadata", request, on_reply)
+        self.send(now, self.any_broker(), "metadata", request, on_reply, on_frame=on_frame)
+
+    def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
+        self.refreshing = False
+        if self._on_refreshed is not None:
+            self._on_refreshed(now, changes)
+
+    def _lacks(self, reply: MetadataResponse, asked: list[str], changes: Changes) -> bool:
+        """Return whether an answer lacks something, so that it is news each time (see Changes)."""
+        unanswered = len(reply.topics) < len(asked) or any(name in self.missing for name in changes.topics)
+        return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
         """Return the next broker in turn, for requests that every broker can answer."""
@@ -190,11 +215,13 @@ class RemoteCluster:
         if known is not None and (epoch < known.epoch or (broker_id, epoch) == (known.broker_id, known.epoch)):
             return False
         leaders[tp.partition] = RemoteLeader(broker_id, epoch)
+        self._answered = None
         return True
 
     def forget_leaders(self, topic: str) -> None:
         """Forget who leads a topic that nobody asks about any more: it would grow old."""
         self._leaders.pop(topic, None)
+        self._answered = None
 
     def leader(self, tp: TopicPartition) -> RemoteLeader | None:
         """Return the leader of `tp` as it was learned last, or None."""
@@ -265,11 +292,13 @@ class RemoteCluster:
         version_min: int = 0,
         version_max: int | None = None,
         timeout_ms: int | None = None,
+        on_frame: OnFrame | None = None,
     ) -> None:
         """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
-        if the broker serves no such version: `supports` distinguishes the two.
+        if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
+        that of `Requester.send`.
         """
 
         def go(later: Instant) -> None:
@@ -279,7 +308,8 @@ class RemoteCluster:
             if version is None or version < self._least(endpoint, body, version_min):
                 on_reply(later, None)
                 return
-            self._send(later, endpoint, purpose, body, version, on_reply, client_id, timeout_ms or self.timeout_ms)
+            wait_ms = timeout_ms or self.timeout_ms
+            self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
         if endpoint in self._versions:
             go(now)
@@ -301,6 +331,7 @@ class RemoteCluster:
         on_reply: OnReply,
         client_id: str | None,
         timeout_ms: int,
+        on_frame: OnFrame | None,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
             if reply is None:
@@ -318,6 +349,7 @@ class RemoteCluster:
                 checked,
                 timeout_ms=timeout_ms,
                 client_id=client_id,
+                on_frame=on_frame,
             )
         except LocalProtocolError as error:  # Nothing was sent.
             self._requester.outbox.note(f"cannot ask {endpoint}: {error}")

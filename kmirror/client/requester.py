@@ -9,7 +9,6 @@ again from persisted state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -17,15 +16,18 @@ from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.values import value
 from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
 OnReply = Callable[[Instant, Message | None], None]
+OnFrame = Callable[[Instant, Chunk], bool]
+"""(now, an answer's frame); returns whether it is dealt with, so that it need not be read."""
 TIMER = "request-timeout"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Pending:
     """A request that was sent and is not answered yet."""
 
@@ -33,6 +35,7 @@ class Pending:
     api_key: int
     version: int
     on_reply: OnReply
+    on_frame: OnFrame | None
 
 
 class Requester:
@@ -56,14 +59,18 @@ class Requester:
         *,
         timeout_ms: int,
         client_id: str | None = None,
+        on_frame: OnFrame | None = None,
     ) -> None:
-        """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode."""
+        """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode.
+
+        `on_frame` is called before an answer is read; if it returns True, that was all.
+        """
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         client_id = client_id or self._client_id
         chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
         link = OutboundLink(peer, channel)
-        self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply)
+        self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply, on_frame)
         self.outbox.add(Send(link, tuple(chunks)))
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
@@ -76,6 +83,8 @@ class Requester:
             return
         del self._pending[correlation_id]
         self.outbox.cancel_timer((TIMER, correlation_id))
+        if self._is_dealt_with(now, pending, frame):
+            return
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
         except ProtocolError as error:
@@ -89,6 +98,16 @@ class Requester:
         except Exception as error:
             self._failures.caught(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
+
+    def _is_dealt_with(self, now: Instant, pending: Pending, frame: Chunk) -> bool:
+        """Return whether an answer need not be read; it need be if `on_frame` fails."""
+        if pending.on_frame is None:
+            return False
+        try:
+            return pending.on_frame(now, frame)
+        except Exception as error:
+            self._failures.caught(f"an answer's frame from {pending.link.peer}", error)
+            return False
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """End every request that was under way on the link, with None."""

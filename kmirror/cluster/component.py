@@ -46,7 +46,7 @@ class BrokerComponent:
     def settle(self, now: Instant) -> bool:
         """Hook: nothing more follows from the present event; do what was collected meanwhile for many partitions.
 
-        Return whether there was anything to do; it is called until there is not.
+        Return whether there was anything to do. It is called after `BrokerContext.has_collected` has been set.
         """
         return False
 
@@ -79,7 +79,9 @@ class Components:
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
-        # Asked for each partition of each fetch, so only those that ever say yes are.
+        # Asked for each append, or for each partition of each fetch: so only those are that ever have something to say.
+        self._refusing: list[BrokerComponent] = []
+        self._following: list[BrokerComponent] = []
         self._with_foreign_logs: list[BrokerComponent] = []
         self._withholding: list[BrokerComponent] = []
 
@@ -88,6 +90,10 @@ class Components:
 
     def add(self, component: BrokerComponent) -> None:
         self._plugged.append(component)
+        if type(component).produce_error is not BrokerComponent.produce_error:
+            self._refusing.append(component)
+        if type(component).on_progress is not BrokerComponent.on_progress:
+            self._following.append(component)
         if type(component).foreign_epochs is not BrokerComponent.foreign_epochs:
             self._with_foreign_logs.append(component)
         if type(component).withholds is not BrokerComponent.withholds:
@@ -113,7 +119,7 @@ class Components:
         raise AssertionError(f"a timer nobody set: {key}")
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self._plugged:
+        for component in self._following:
             component.on_progress(now, tp)
 
     def settle(self, now: Instant) -> bool:
@@ -127,7 +133,7 @@ class Components:
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return the first component's reason why a client may not write to `tp` now, or None."""
-        for component in self._plugged:
+        for component in self._refusing:
             error = component.produce_error(tp)
             if error is not None:
                 return error

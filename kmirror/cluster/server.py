@@ -29,9 +29,10 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.protocol.headers import RequestHead, decode_request, encode_response_chunks, peek_request
+from kmirror.protocol.headers import RequestHead, decode_body, encode_response_chunks, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
+from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -52,15 +53,26 @@ Versions = Mapping[int, tuple[int, int]]
 
 
 @dataclass(slots=True)
+class _Link:
+    client: LinkOpened
+    rights: Rights
+    waiting: deque[Chunk] = field(default_factory=deque)
+    waiting_bytes: int = 0
+    busy: bool = False
+    is_read: bool = True
+    is_open: bool = True
+
+
+@dataclass(slots=True)
 class Inbound:
     """One request in work; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
 
     server: Server
-    client: LinkOpened
-    """The link of the request, with the principal and the address that opened it."""
+    link: _Link
     rights: Rights
     """The rights of the principal that sent it."""
     head: RequestHead
+    version: int
     body: Message
     frame: Chunk
     arrived: Instant
@@ -69,34 +81,36 @@ class Inbound:
     """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
 
     @property
-    def version(self) -> int:
-        return self.head.api_version
+    def client(self) -> LinkOpened:
+        """Return the link of the request, with the principal and the address that opened it."""
+        return self.link.client
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
-        self.reply_raw(*encode_response_chunks(body, self.head.api_version, correlation_id=self.head.correlation_id))
+        self.reply_raw(*encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id))
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
         if self.has_failed:
             return
         self._finish()
-        self.server.outbox.add(Reply(self.client.link, chunks))
-        self.server.finished(self.client.link)
+        link, server = self.link, self.server
+        server.outbox.add(Reply(link.client.link, chunks))
+        server.finished(link)
 
     def no_reply(self) -> None:
         """End a request that gets no answer (acks=0)."""
         if self.has_failed:
             return
         self._finish()
-        self.server.finished(self.client.link)
+        self.server.finished(self.link)
 
     def drop(self) -> None:
         """Close the link without an answer: the client has to connect and ask again."""
         if self.has_failed:
             return
         self._finish()
-        self.server.close(self.client.link)
+        self.server.close(self.link)
 
     def fail(self) -> None:
         """Answer UNKNOWN_SERVER_ERROR after an exception, if there is no answer yet; with acks=0 close the link."""
@@ -155,16 +169,6 @@ def disabled(request: Message, version: int) -> Message:
     return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
 
 
-@dataclass(slots=True)
-class _Link:
-    client: LinkOpened
-    rights: Rights
-    waiting: deque[Chunk] = field(default_factory=deque)
-    waiting_bytes: int = 0
-    busy: bool = False
-    is_read: bool = True
-
-
 class Server:
     """The serving half of a node; `serve` registers handlers.
 
@@ -187,7 +191,7 @@ class Server:
         self._disabled_versions = disabled_versions
         self._accepting = False
         self._links: dict[InboundLink, _Link] = {}
-        self._ready: deque[InboundLink] = deque()
+        self._ready: deque[_Link] = deque()
         self._authorizer = authorizer
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
@@ -210,74 +214,82 @@ class Server:
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Handle a request, or let it wait; ignore it if this node has closed the link."""
         link = self._links.get(name)
-        if link is not None:
-            link.waiting.append(frame)
-            link.waiting_bytes += len(frame)
-            self._work(now, name, link)
-            if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
-                link.is_read = False
-                self.outbox.add(StopReading(name))
+        if link is None:
+            return
+        if not link.busy and not link.waiting and self._accepting:
+            self._serve(now, link, frame)
+            return
+        link.waiting.append(frame)
+        link.waiting_bytes += len(frame)
+        self._work(now, link)
+        if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
+            link.is_read = False
+            self.outbox.add(StopReading(name))
 
     def accept(self) -> None:
         """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
         self._accepting = True
-        self._ready.extend(self._links)
+        self._ready.extend(self._links.values())
 
     def on_closed(self, name: InboundLink) -> None:
         """Forget a closed link and the requests that wait on it."""
-        self._links.pop(name, None)
+        link = self._links.pop(name, None)
+        if link is not None:
+            link.is_open = False
 
-    def close(self, name: InboundLink) -> None:
+    def close(self, link: _Link) -> None:
         """Close the link; requests that wait on it are not answered."""
-        self._links.pop(name, None)
+        name = link.client.link
+        self.on_closed(name)
         self.outbox.add(CloseLink(name))
 
-    def finished(self, name: InboundLink) -> None:
+    def finished(self, link: _Link) -> None:
         """Mark the request in work on this link as answered: the next one may be handled."""
-        link = self._links.get(name)
-        if link is not None:
-            link.busy = False
-            if link.waiting:
-                self._ready.append(name)
+        link.busy = False
+        if link.waiting:
+            self._ready.append(link)
 
     def run_ready(self, now: Instant) -> bool:
         """Handle the requests that had to wait and may be handled now; return whether there was one."""
         worked = False
         while self._ready:
-            name = self._ready.popleft()
-            link = self._links.get(name)
-            if link is not None:
+            link = self._ready.popleft()
+            if link.is_open:
                 worked = True
-                self._work(now, name, link)
+                self._work(now, link)
         return worked
 
-    def _work(self, now: Instant, name: InboundLink, link: _Link) -> None:
+    def _work(self, now: Instant, link: _Link) -> None:
         if link.busy or not link.waiting or not self._accepting:
             return
         frame = link.waiting.popleft()
         link.waiting_bytes -= len(frame)
-        link.busy = True
         if not link.is_read and not link.waiting:
             link.is_read = True
-            self.outbox.add(ResumeReading(name))
+            self.outbox.add(ResumeReading(link.client.link))
+        self._serve(now, link, frame)
+
+    def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
+        link.busy = True
         try:
             head = peek_request(frame)
-            versions = self._versions()
-            served = versions.get(head.api_key)
-            if head.api_key == API_VERSIONS and served and not served[0] <= head.api_version <= served[1]:
-                self._refuse_api_versions(name, head)
-                return
-            handler = self._by_key.get(head.api_key)
-            if served is None or handler is None or not served[0] <= head.api_version <= served[1]:
+            key, version = head.api_key, head.api_version
+            served, handler = self._versions().get(key), self._by_key.get(key)
+            if served is None or handler is None or not served[0] <= version <= served[1]:
+                if key == API_VERSIONS and served is not None:
+                    self._refuse_api_versions(link, head, served)
+                    return
                 handler = self._unserved(head)
-            body = decode_request(frame).body
+            body = decode_body(frame, head)
         except ProtocolError as error:
-            self.outbox.note(f"closing {name.name}: {error}")
-            self.close(name)
+            self.outbox.note(f"closing {link.client.link.name}: {error}")
+            self.close(link)
             return
-        inbound = Inbound(self, link.client, link.rights, head, body, frame, now)
+        inbound = Inbound(self, link, link.rights, head, version, body, frame, now)
         try:
-            denied = None if handler is refuse else cluster_refusal(link.rights, body, head.api_version)
+            denied = None
+            if key in CLUSTER_ACLS_BY_KEY and handler is not refuse:
+                denied = cluster_refusal(link.rights, body, version)
             if denied is None:
                 handler(now, inbound)
             else:
@@ -291,12 +303,13 @@ class Server:
             raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
         return refuse
 
-    def _refuse_api_versions(self, name: InboundLink, head: RequestHead) -> None:
+    def _refuse_api_versions(self, link: _Link, head: RequestHead, served: tuple[int, int]) -> None:
         """Answer an ApiVersions of a version that is not served in version 0, with the served range (KIP-511)."""
-        low, high = self._versions()[API_VERSIONS]
+        low, high = served
         body = ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
-        self.outbox.add(Reply(name, tuple(encode_response_chunks(body, 0, correlation_id=head.correlation_id))))
-        self.finished(name)
+        chunks = encode_response_chunks(body, 0, correlation_id=head.correlation_id)
+        self.outbox.add(Reply(link.client.link, tuple(chunks)))
+        self.finished(link)

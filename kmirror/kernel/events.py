@@ -14,27 +14,25 @@ Links. Frames on a link arrive in order or not at all, and a link that breaks is
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, Principal
+from kmirror.kernel.values import value
 
 TimerKey = tuple[Hashable, ...]
 Chunk = bytes | memoryview
 """Bytes that nobody changes from now on, neither the node nor whoever runs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutboundLink:
+class OutboundLink(NamedTuple):
     """A link that we open."""
 
     peer: Endpoint
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class InboundLink:
+class InboundLink(NamedTuple):
     """A link that a client opened to us; `name` is the runner's."""
 
     name: tuple[Hashable, ...]
@@ -43,17 +41,17 @@ class InboundLink:
 Link = OutboundLink | InboundLink
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Started:
     """The process began; the first event a node sees."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stop:
     """The process is asked to end: put everything in order, then say `Stopped`. Other events go on until then."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LinkOpened:
     """A client opened a link to us: on which of our listeners, as which principal, and from which address."""
 
@@ -64,7 +62,7 @@ class LinkOpened:
     """The other end's IP address and port."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RequestReceived:
     """A frame came in on a link that a client opened to us."""
 
@@ -72,7 +70,7 @@ class RequestReceived:
     frame: Chunk
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ResponseReceived:
     """A frame came back on a link that we opened."""
 
@@ -80,14 +78,14 @@ class ResponseReceived:
     frame: Chunk
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LinkClosed:
     """A link is gone, or could not be opened: whatever was in flight on it will not be answered."""
 
     link: Link
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TimerFired:
     key: TimerKey
 
@@ -103,7 +101,7 @@ class DiskJob(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DiskDone:
     """A `DiskWork` came to its end; with an `error` there is no result, and nobody knows how much of it was done."""
 
@@ -115,7 +113,7 @@ class DiskDone:
 Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired | DiskDone
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Send:
     """Write a frame, one chunk after the other, on a link of ours; open it first if need be."""
 
@@ -123,7 +121,7 @@ class Send:
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply:
     """Write a frame, one chunk after the other, on a link that a client opened to us; dropped if the link is gone."""
 
@@ -131,14 +129,14 @@ class Reply:
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CloseLink:
     """Give a link up; what is still on the way to us is lost. No `LinkClosed` follows."""
 
     link: Link
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StopReading:
     """Hand over no frame of this link until `ResumeReading`; those that come meanwhile wait, in order.
 
@@ -148,14 +146,14 @@ class StopReading:
     link: InboundLink
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ResumeReading:
     """Hand over frames of this link again."""
 
     link: InboundLink
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DiskWork:
     """Run `job` and answer with one `DiskDone`; no key is used again while it is under way.
 
@@ -167,12 +165,12 @@ class DiskWork:
     job: DiskJob
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stopped:
     """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetTimer:
     """Fire `key` at `at`; a timer already set under the same key is replaced."""
 
@@ -180,12 +178,12 @@ class SetTimer:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CancelTimer:
     key: TimerKey
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """Something people and traces want to know; changes nothing.
 

@@ -44,7 +44,8 @@ class Rng:
 
     def between(self, first: int, last: int) -> int:
         """Return an integer in [first, last]."""
-        return first + self.below(last - first + 1)
+        assert first <= last, f"from {first} to {last}"
+        return first + ((self.next64() * (last - first + 1)) >> 64)
 
     def chance(self, numerator: int, denominator: int) -> bool:
         """Return True with probability numerator / denominator."""

@@ -12,12 +12,16 @@ from collections.abc import Callable
 
 from kmirror.kernel.clock import Instant
 
+HASHED_AT_ONCE = 1 << 16
+"""Bytes that are gathered before the hash gets them: a call of its own for each line would cost more than its hash."""
+
 
 class Trace:
     """Collects lines; `digest()` may be read at any time."""
 
     def __init__(self, *, keep: int = 2000) -> None:
         self._hash = hashlib.sha256()
+        self._unhashed = bytearray()
         self.lines: deque[str] = deque(maxlen=keep)
         self.count = 0
         self.listeners: list[Callable[[Instant, str, str], None]] = []
@@ -25,8 +29,11 @@ class Trace:
     def add(self, now: Instant, who: str, what: str) -> None:
         """Record that `who` did or met `what` at `now`."""
         line = f"{now} {who} {what}"
-        self._hash.update(line.encode())
-        self._hash.update(b"\n")
+        unhashed = self._unhashed
+        unhashed += line.encode()
+        unhashed += b"\n"
+        if len(unhashed) >= HASHED_AT_ONCE:
+            self._hash_now()
         self.lines.append(line)
         self.count += 1
         for listener in self.listeners:
@@ -34,9 +41,14 @@ class Trace:
 
     def bytes(self, now: Instant, who: str, what: str, payload: bytes | memoryview) -> None:
         """Record `what` with a payload that only the digest covers."""
-        self._hash.update(payload)
+        self._unhashed += payload
         self.add(now, who, what)
 
     def digest(self) -> str:
         """Return 64 hex digits over all lines so far."""
+        self._hash_now()
         return self._hash.hexdigest()
+
+    def _hash_now(self) -> None:
+        self._hash.update(self._unhashed)
+        self._unhashed.clear()

@@ -256,11 +256,13 @@ class LogState:
         if self.unsaved is not None:
             self.unsaved.pop(self, None)
 
-    def enter_when_unsaved(self, unsaved: dict[LogState, None]) -> None:
-        """Enter this log in `unsaved` now, and whenever a mark is not what the store has; `checkpoint` takes it out.
+    def enter_when_unsaved(self, unsaved: dict[LogState, None] | None) -> None:
+        """Enter this log in `unsaved` now, and whenever the store has not all of its marks; `checkpoint` takes it out.
 
-        The owner of many logs need not go over all of them then; it takes out a log that it gives up.
+        So the owner of many logs need not go over all of them. One that it gives up it calls with None.
         """
+        if self.unsaved is not None:
+            self.unsaved.pop(self, None)
         self.unsaved = unsaved
         self._moved()
 

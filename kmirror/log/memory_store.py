@@ -106,7 +106,9 @@ class MemoryStore:
         return None
 
     def append(self, base_offset: int, data: Chunk) -> None:
-        segment = self._segment(base_offset)
+        segment = self._newest
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
         position = segment.size
         end = position + len(data)
         if segment.frozen or end > len(segment.buffer):
@@ -115,7 +117,9 @@ class MemoryStore:
         segment.size = end
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
-        segment = self._segment(base_offset)
+        segment = self._newest
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
         if end is None:
             end = segment.size
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"

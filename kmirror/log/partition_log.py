@@ -243,6 +243,11 @@ class PartitionLog(LogState):
         """Return where the log would end after `truncate_to(offset)`."""
         return self.segments.end_after_cut(offset, self.log_start_offset)
 
+    def has_old_segments(self, now_ms: int) -> bool:
+        """Return whether the oldest segment is one to be deleted; it stays even so while it is not all replicated."""
+        self.now_ms = now_ms
+        return retention.may_delete(self.segments, self.config, self.log_start_offset, now_ms)
+
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and the log start let go; returns how many segments went."""
         gone = self.set_aside_old_segments(now_ms)
@@ -251,9 +256,13 @@ class PartitionLog(LogState):
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; return where the segments began."""
-        self.now_ms = now_ms
+        """Do the same, but leave the bytes for the store to purge; return where the segments began.
+
+        Of a mirrored log only what lies below the log start goes (D46).
+        """
         gone: list[int] = []
+        if not self.has_old_segments(now_ms):
+            return gone
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
             count = retention.deletable(self.segments, rule, self.high_watermark)
             if count:

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.sharing import NOTHING, own
 from kmirror.log.errors import LogAppendError
 from kmirror.log.producer_entry import (
     NO_OFFSET,
@@ -36,10 +36,7 @@ from kmirror.log.producer_entry import (
 from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, SEQUENCE_MAX
 from kmirror.spec.error_codes import ErrorCode
 
-T = TypeVar("T")
 PRODUCER_EPOCH_MAX = 0x7FFF
-_NONE: Mapping[int, Any] = MappingProxyType({})
-"""What every log has in the place of a table that is empty: most of a cluster's logs hear of no producer."""
 
 
 class AppendOrigin(Enum):
@@ -237,13 +234,13 @@ class ProducerStates:
     __slots__ = ("entries", "map_end_offset", "most", "ongoing", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
-        self.entries: Mapping[int, ProducerEntry] = _NONE
+        self.entries: Mapping[int, ProducerEntry] = NOTHING
         self.most = 0  # How many entries there have been at once.
         # First offset -> producer id of every open transaction, ascending.
-        self.ongoing: Mapping[int, int] = _NONE
+        self.ongoing: Mapping[int, int] = NOTHING
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
-        self.unreplicated: Mapping[int, int] = _NONE
+        self.unreplicated: Mapping[int, int] = NOTHING
         self.map_end_offset = 0  # The table is that of the log below this offset.
         self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
 
@@ -261,26 +258,26 @@ class ProducerStates:
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
             if known is None:
-                self.entries = _own(self.entries)
+                self.entries = own(self.entries)
                 self.entries[producer_id] = update.entry
             else:
                 known.take(update.entry)
             started.extend((offset, producer_id) for offset in update.started)
         self.most = max(self.most, len(self.entries))
         if started:
-            self.ongoing = _own(self.ongoing)
+            self.ongoing = own(self.ongoing)
             self.ongoing.update(sorted(started))
         for txn in completed:
             if txn.aborted:
                 aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
-            self.ongoing = _own(self.ongoing)
+            self.ongoing = own(self.ongoing)
             del self.ongoing[txn.first_offset]
             self.hold_back({txn.first_offset: txn.last_offset})
 
     def hold_back(self, transactions: Mapping[int, int]) -> None:
         """Take in transactions, by first offset, that are decided at an offset that may not be replicated yet."""
         if transactions:
-            self.unreplicated = _own(self.unreplicated)
+            self.unreplicated = own(self.unreplicated)
             self.unreplicated.update(transactions)
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
@@ -301,11 +298,11 @@ class ProducerStates:
         offset may pass them, so they wait for the high watermark.
         """
         self.hold_back(dict.fromkeys(self.ongoing, offset))
-        self.entries, self.ongoing = _NONE, _NONE
+        self.entries, self.ongoing = NOTHING, NOTHING
 
     def clear(self, end_offset: int) -> None:
         """Start from nothing at `end_offset`; there is nothing to snapshot below it."""
-        self.entries, self.ongoing, self.unreplicated = _NONE, _NONE, _NONE
+        self.entries, self.ongoing, self.unreplicated = NOTHING, NOTHING, NOTHING
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
@@ -320,7 +317,7 @@ class ProducerStates:
         """Forget the transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
             held = {first: last for first, last in self.unreplicated.items() if last >= high_watermark}
-            self.unreplicated = held or _NONE
+            self.unreplicated = held or NOTHING
 
     def on_log_start(self, log_start_offset: int) -> None:
         """Follow the log start: what lies below it is replicated for good."""
@@ -335,16 +332,11 @@ class ProducerStates:
             if entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
         ]
         if len(expired) == len(self.entries):
-            self.entries = _NONE
+            self.entries = NOTHING
             return
-        self.entries = _own(self.entries)
+        self.entries = own(self.entries)
         for producer_id in expired:
             del self.entries[producer_id]
-
-
-def _own(table: Mapping[int, T]) -> dict[int, T]:
-    """Return the table itself if it may be written to, a new one in the place of the one that all share."""
-    return table if isinstance(table, dict) else {}
 
 
 def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None:

@@ -37,6 +37,21 @@ def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored:
         yield lambda segment, following, left: segment.largest_timestamp < now_ms - config.retention_ms
 
 
+def may_delete(segments: SegmentList, config: LogConfig, log_start_offset: int, now_ms: int) -> bool:
+    """Return False if no rule holds of the oldest segment, as of nearly every log whenever it is looked at."""
+    first = segments[0]
+    if len(segments) > 1:
+        if segments[1].base_offset <= log_start_offset:
+            return True
+    elif first.size == 0:
+        return False
+    if not config.delete:
+        return False
+    if 0 <= config.retention_bytes <= segments.size_in_bytes - first.size:
+        return True
+    return config.retention_ms >= 0 and first.largest_timestamp < now_ms - config.retention_ms
+
+
 def deletable(segments: SegmentList, rule: Rule, high_watermark: int) -> int:
     """Return how many of the oldest segments the rule lets go; that may be all of them."""
     count, left = 0, segments.size_in_bytes

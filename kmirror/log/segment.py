@@ -38,6 +38,7 @@ _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
+_ROW, _TIME_ROW = OFFSET_ROW.size, TIME_ROW.size
 
 
 class BatchPlace:
@@ -137,17 +138,11 @@ class Segment:
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
-        if self.is_index_full:
+        # The time index keeps its last row for when the segment is closed.
+        rows, time_rows = len(self.offsets.offsets), len(self.times.timestamps)
+        if (rows + 1) * _ROW > self.index_bytes_max or (time_rows + 2) * _TIME_ROW > self.index_bytes_max:
             return self.size > 0
         return last_offset - self.base_offset > SPAN_MAX
-
-    @property
-    def is_index_full(self) -> bool:
-        """Return whether one of the indexes has no room; the time index keeps its last row for when it is closed."""
-        rows, time_rows = len(self.offsets.offsets), len(self.times.timestamps)
-        return (rows + 1) * OFFSET_ROW.size > self.index_bytes_max or (
-            (time_rows + 2) * TIME_ROW.size > self.index_bytes_max
-        )
 
     def close(self) -> None:
         """Close a segment that is no longer active: its greatest timestamp becomes the time index's last row."""

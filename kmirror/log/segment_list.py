@@ -75,6 +75,8 @@ class SegmentList(Sequence[Segment]):
         return self._segments[self._number(offset) :]
 
     def _number(self, offset: int) -> int:
+        if offset >= self.active.base_offset:
+            return len(self._segments) - 1
         return (bisect_right(self._segments, offset, key=_base_offset) or 1) - 1
 
     def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:

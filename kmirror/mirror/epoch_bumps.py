@@ -43,6 +43,7 @@ class EpochBumps:
         if not mp.bumping:
             mp.bumping = True
             self._wanted[mp.tp] = (mp, epoch)
+            self._context.broker.has_collected = True
 
     def settle(self, now: Instant) -> bool:
         """Send what was asked for since the last call; return whether there was anything."""

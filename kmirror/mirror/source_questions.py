@@ -76,6 +76,7 @@ class SharedQuestion(Generic[A]):
         inquiry.mp.busy = True
         to = Addressee(inquiry.source, inquiry.endpoint)
         self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer, versions_anew))
+        self._context.broker.has_collected = True
 
     def settle(self, now: Instant) -> bool:
         """Send what waits for a broker of which nothing is under way; return whether there was anything."""
@@ -96,6 +97,7 @@ class SharedQuestion(Generic[A]):
         def on_reply(then: Instant, reply: Message | None) -> None:
             first = asked[0].inquiry
             del self._under_way[to]
+            self._context.broker.has_collected = True  # What waited for this answer may go out.
             told = asked
             if reply is None and not first.has_no_describe():
                 # Who waits for a broker that does not answer need not wait for its silence a second time.

@@ -85,6 +85,7 @@ class StateRequests(ABC, Generic[R, A]):
     def ask(self, row: R) -> None:
         """Have `row` asked when the present event ends."""
         self._wanted.append(row)
+        self._broker.has_collected = True
 
     def reroute(self) -> None:
         """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
@@ -119,6 +120,7 @@ class StateRequests(ABC, Generic[R, A]):
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._wanted = [*self._held.pop(lane, ()), *self._wanted]  # Another broker may coordinate them by now.
+            self._broker.has_collected = True
             self._end(later, asked, reply)
 
         if self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):

@@ -7,7 +7,7 @@ ISR until it is persisted that they have cut).
 
 from __future__ import annotations
 
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.partition import NOBODY, Partition
 from kmirror.mirror.cut_rules import SESSION, Uncut, merged
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
@@ -35,7 +35,7 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
     for replica, epoch in uncut.items():
         if replica not in (SESSION, mine) and known.get(replica) != epoch:
             partition.demand_cut(replica, epoch)
-    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine))
+    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine)) or NOBODY
     mp.held = mp.held and mine in uncut
 
 

@@ -6,12 +6,13 @@ must remember what was asked.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import Api, find_key
+from kmirror.protocol.registry import by_key, find_key, find_request
 from kmirror.protocol.wire import Buffer, Chunk
 
 
@@ -39,19 +40,16 @@ class DecodedResponse(NamedTuple):
     body: Message
 
 
-_unpack_head, _pack_head = wire.fused("hhi")
-
-
-def _api_of(body: Message, kind: str) -> Api:
-    api = None if body.API_KEY is None else find_key(body.API_KEY)
-    if api is None or kind != body.TYPE:
-        raise LocalProtocolError(f"{body.NAME} is no {kind}")
-    return api
+_pack_head = wire.fused("hhi")[1]
+_unpack_head = wire.fused("hhih")[0]  # With the size of the client id, -1 for none.
+_HEAD_BYTES = 10
 
 
 def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
     """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
-    api = _api_of(body, "request")
+    if body.API_KEY is None or body.TYPE != "request":
+        raise LocalProtocolError(f"{body.NAME} is no request")
+    api = by_key(body.API_KEY)
     try:
         head = _pack_head(api.key, version, correlation_id) + wire.nullable_string(client_id)
     except wire.WRITE_ERRORS as error:
@@ -69,11 +67,14 @@ def encode_request(body: Message, version: int, *, correlation_id: int, client_i
 def peek_request(frame: Buffer) -> RequestHead:
     """Return what the header says; the body is not looked at, and key and version need not be known ones."""
     try:
-        key, version, correlation_id = _unpack_head(frame, 0)
-        client_id, position = wire.read_nullable_string(frame, 8)
+        key, version, correlation_id, size = _unpack_head(frame, 0)
+        client_id, position = None, _HEAD_BYTES
+        if size >= 0:
+            position += size
+            client_id = str(frame[_HEAD_BYTES:position], "utf-8")
         api = find_key(key)
         if api is not None and api.is_flexible(version):
-            position = _skip_tags(frame, position)
+            position = position + 1 if frame[position] == 0 else _skip_tags(frame, position)
         if position > len(frame):
             raise wire.Malformed
     except wire.READ_ERRORS:
@@ -82,8 +83,6 @@ def peek_request(frame: Buffer) -> RequestHead:
 
 
 def _skip_tags(frame: Buffer, position: int) -> int:
-    if frame[position] == 0:
-        return position + 1
     n, position = wire.read_uvarint(frame, position)
     for _ in range(n):
         _, size, position = wire.read_tag_head(frame, position)
@@ -112,23 +111,33 @@ def _careful_head(frame: Buffer) -> RequestHead:
 def decode_request(frame: Buffer) -> DecodedRequest:
     """Return header and body; raises `ProtocolError` if API or version is not known, or the bytes are malformed."""
     head = peek_request(frame)
-    api = find_key(head.api_key)
-    if api is None:
+    return DecodedRequest(head, decode_body(frame, head))
+
+
+def decode_body(frame: Buffer, head: RequestHead) -> Message:
+    """Return the body of the request of which `peek_request` returned the head; raises as `decode_request` does."""
+    request = find_request(head.api_key)
+    if request is None:
         raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
-    body, _ = api.request.decode_prefix(frame, head.api_version, head.body_position)
-    return DecodedRequest(head, body)
+    return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
 
 def encode_response_chunks(body: Message, version: int, *, correlation_id: int) -> list[Chunk]:
     """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
-    api = _api_of(body, "response")
+    if body.API_KEY is None or body.TYPE != "response":
+        raise LocalProtocolError(f"{body.NAME} is no response")
+    tags = _response_tags(body.API_KEY, version)
     try:
-        head = wire.pack_int32(correlation_id)
+        head = wire.pack_int32(correlation_id) + tags
     except wire.WRITE_ERRORS as error:
         raise LocalProtocolError(f"response header: {error}") from None
-    if api.response_header_version(version) == 1:
-        head += b"\0"
     return [head, *body.encode_chunks(version)]
+
+
+@cache
+def _response_tags(key: int, version: int) -> bytes:
+    """Return what follows the correlation id in the header of a response: no tags, where it could have some."""
+    return b"\0" if by_key(key).response_header_version(version) == 1 else b""
 
 
 def encode_response(body: Message, version: int, *, correlation_id: int) -> bytes:

@@ -105,6 +105,13 @@ def find_key(key: int) -> Api | None:
     return None if row is None else Api(key, *row)
 
 
+@cache
+def find_request(key: int) -> type[Message] | None:
+    """Return the class of the requests with this API key, None if there is none."""
+    api = find_key(key)
+    return None if api is None else api.request
+
+
 def by_key(key: int) -> Api:
     """Return the API with this key; raises `UsageError` if there is none."""
     found = find_key(key)

@@ -32,6 +32,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 DESCRIBE_EVERY_S = 0.5
+ROWS_PER_S = 20_000
+"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
+does most."""
 T = TypeVar("T")
 
 
@@ -289,7 +292,7 @@ class Mirror:
                 watch(rows)
             if not self._not_there(goal, rows):
                 return rows
-            yield pause(self.destination.simulation.world, DESCRIBE_EVERY_S)
+            yield pause(self.destination.simulation.world, max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S))
 
     def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
         # A lag is known once a fetch was answered: before that two logs may end alike and differ.

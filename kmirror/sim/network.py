@@ -142,6 +142,15 @@ class _Quality:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """What lies between two nodes, one way."""
+
+    sites: tuple[str, str]
+    is_remote: bool
+    quality: _Quality
+
+
 @dataclass(slots=True)
 class Link:
     """What one node opened to another; frames on it arrive in order."""
@@ -162,9 +171,15 @@ class Link:
     held: deque[bytes] = field(default_factory=deque)
     inbound: InboundLink = field(init=False)
     """What the server calls it."""
+    request_text: str = field(init=False)
+    """How the trace begins to tell of a frame that arrived at the server, and below of one that came back."""
+    response_text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.inbound = InboundLink((self.client, self.outbound.channel, self.number))
+        peer, channel = self.outbound
+        self.inbound = InboundLink((self.client, channel, self.number))
+        self.request_text = f"request from {self.client}"
+        self.response_text = f"response from {peer} on {channel}"
 
     @property
     def outbound(self) -> OutboundLink:
@@ -195,7 +210,7 @@ class Network:
         )
         self._settings: dict[tuple[str, str], LineSettings] = {}
         """(sender, receiver), sites or nodes."""
-        self._qualities: dict[tuple[str, str], _Quality] = {}
+        self._routes: dict[tuple[str, str], _Route] = {}
         """(sender, receiver), nodes: what follows from the settings."""
         self._free_at: dict[tuple[str, str], Instant] = {}
         self.crossed: dict[tuple[str, str], int] = {}
@@ -240,25 +255,20 @@ class Network:
         sites'; each property by itself.
         """
         self._settings[sender, receiver] = settings
-        self._qualities.clear()
+        self._routes.clear()
 
     def settings(self, sender: str, receiver: str) -> LineSettings:
         """Return what was set for exactly these two."""
         return self._settings.get((sender, receiver), LineSettings())
 
-    def _quality(self, sender: str, receiver: str) -> _Quality:
+    def _route(self, sender: str, receiver: str) -> _Route:
         here, there = self._sites[sender], self._sites[receiver]
         quality = self._local if here == there else self._remote
-        if not self._settings:
-            return quality
-        known = self._qualities.get((sender, receiver))
-        if known is None:
-            known = quality
-            for ends in ((here, there), (here, receiver), (sender, there), (sender, receiver)):
-                if (settings := self._settings.get(ends)) is not None:
-                    known = known.changed(settings, ends)
-            self._qualities[sender, receiver] = known
-        return known
+        for ends in ((here, there), (here, receiver), (sender, there), (sender, receiver)):
+            if (settings := self._settings.get(ends)) is not None:
+                quality = quality.changed(settings, ends)
+        route = self._routes[sender, receiver] = _Route((here, there), here != there, quality)
+        return route
 
     def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
         """Let every frame between two sites or nodes take `extra_us` longer; 0 ends it."""
@@ -292,14 +302,14 @@ class Network:
 
     def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
         """Return when a frame of `size` bytes sent now arrives; never before the one sent ahead of it."""
-        here, there = self._sites[sender], self._sites[receiver]
-        quality = self._quality(sender, receiver)
+        route = self._routes.get((sender, receiver)) or self._route(sender, receiver)
+        quality = route.quality
         extra = self._disturbed(sender, receiver, size, quality) if self._slow or self._lossy else 0
-        if here != there:
-            self.crossed[here, there] = self.crossed.get((here, there), 0) + size
+        if route.is_remote:
+            self.crossed[route.sites] = self.crossed.get(route.sites, 0) + size
         sent = now
         if quality.bytes_per_second:
-            line = quality.shared_by if any(quality.shared_by) else (here, there)
+            line = quality.shared_by if any(quality.shared_by) else route.sites
             sent = max(now, self._free_at.get(line, now)) + size * MILLION // quality.bytes_per_second
             self._free_at[line] = sent
         delay = self._rng.between(quality.min_us, quality.max_us)

@@ -369,14 +369,18 @@ def entries_of(text: str) -> list[str]:
 
 
 class Configs:
-    """Typed reading of one resource's configs over the defaults of the rows."""
+    """Typed reading of one resource's configs over the defaults of the rows.
 
-    __slots__ = ("_fallback", "_rows", "_values")
+    While it is in use `values` do not change: each number is read once.
+    """
+
+    __slots__ = ("_fallback", "_numbers", "_rows", "_values")
 
     def __init__(self, scope: Scope, values: Mapping[str, str], fallback: Configs | None = None) -> None:
         self._rows = _BY_SCOPE[scope]
         self._values = values
         self._fallback = fallback
+        self._numbers: dict[str, int] = {}
 
     def text(self, name: str) -> str:
         """Return the value as text; a topic key without a value of its own falls back to the broker's."""
@@ -392,7 +396,10 @@ class Configs:
         return default_of(row) if value is None else value.strip(_BLANKS)
 
     def integer(self, name: str) -> int:
-        return int(self.text(name))
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = int(self.text(name))
+        return number
 
     def double(self, name: str) -> float:
         return float(self.text(name).rstrip("dDfF"))

@@ -214,7 +214,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers are cut, and they count as cut."""
 
     def still_uncut(mp: Any, partition: Any, state: Any) -> Any:
-        partition.must_cut.clear()
+        partition.must_cut = {}
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
     patch(Preparing, "_missing", lambda self, mp, partition: "")

@@ -206,7 +206,7 @@ def test_one_failing_callback_takes_no_other_wait_with_it(broken: tuple[Cluster,
     replicas.await_acks(now, partition, 0, 1000, lambda _, error: told.append(error))
     parked = list[object]()
     waiting = Waiting()
-    partition.watchers[waiting] = None
+    partition.watch(waiting)
     waiting.parked.append(replicas.park(now, 1000, failing))
     waiting.parked.append(replicas.park(now, 1000, lambda _, is_over: bool(parked.append(is_over) or True)))
     replicas.touch(TP)

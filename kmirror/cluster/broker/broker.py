@@ -71,9 +71,20 @@ class Broker:
         if self._is_ending or self.parts.lifecycle.may_stop:
             self._end()
             return False
-        self.parts.logs.settle(now)
-        parts = self.parts
-        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or parts.components.settle(now)
+        parts, context = self.parts, self.context
+        parts.logs.settle(now)
+        if parts.replicas.wake_waiters(now) or parts.server.run_ready(now):
+            return True
+        return context.has_collected and self._settle(now)
+
+    def _settle(self, now: Instant) -> bool:
+        """Let the components do what they collected; return whether any had something to do."""
+        self.context.has_collected = False
+        try:
+            return self.parts.components.settle(now)
+        except Exception:
+            self.context.has_collected = True  # Of those after the one that failed.
+            raise
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""

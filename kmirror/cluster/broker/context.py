@@ -26,6 +26,9 @@ from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
 
+_SERVED = versions_served("broker", mirror=True)
+_SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerOptions:
@@ -61,6 +64,8 @@ class BrokerContext:
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
+        self.has_collected = False
+        """Did a component collect something since its last `settle`? Most events end without."""
         self._static_configs = options.configs
 
     def take_over_configs(self) -> None:
@@ -102,7 +107,7 @@ class BrokerContext:
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this broker serves now: api key to (first, last) version."""
-        return versions_served("broker", mirror=self.mirror_enabled)
+        return _SERVED if self.image.features.get(MIRROR_VERSION, 0) >= 1 else _SERVED_WITHOUT_MIRRORS
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""

@@ -77,7 +77,7 @@ class Verification:
             or (entry.txn_first_offset >= 0 and entry.producer_epoch == batch.producer_epoch)
         ):
             return
-        guard = partition.verifying.setdefault(batch.producer_id, object())
+        guard = partition.begin_verifying(batch.producer_id)
         self.guards[partition.tp] = partition, guard
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:

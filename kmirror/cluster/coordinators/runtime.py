@@ -163,6 +163,7 @@ class CoordinatorRuntime(Generic[S]):
         are records and the ISR is too small, or if they were not confirmed in time: they may be committed later.
         """
         self._submitted.setdefault(partition, []).append((operation, on_done))
+        self._context.has_collected = True
 
     def settle(self, now: Instant) -> bool:
         """Run what was submitted since the last call, each shard's as one batch; return whether there was anything."""

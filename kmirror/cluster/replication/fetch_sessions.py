@@ -90,7 +90,7 @@ class CachedPartition:
     def watch(self, partition: Partition) -> None:
         """Hear of it when the partition moves, from now on."""
         self.partition = partition
-        partition.watchers[self] = None
+        partition.watch(self)
 
     @property
     def parked(self) -> Collection[int]:
@@ -119,7 +119,7 @@ class CachedPartition:
         """Let go of the partition, and of the follower."""
         self.stop_clock()
         if self.partition is not None:
-            self.partition.watchers.pop(self, None)
+            self.partition.unwatch(self)
             self.partition = None
 
 

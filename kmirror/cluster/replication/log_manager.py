@@ -116,11 +116,13 @@ class LogManager:
 
     def settle(self, now: Instant) -> None:
         """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
-        for tp in self._replicas.take_grown():
-            partition = self._replicas.partitions.get(tp)
-            if partition is not None:
-                self._flush_if_due(partition)
-        for name in self._replicas.take_dropped():
+        replicas = self._replicas
+        if replicas.grown:
+            for tp in replicas.take_grown():
+                partition = replicas.partitions.get(tp)
+                if partition is not None:
+                    self._flush_if_due(partition)
+        for name in replicas.take_dropped() if replicas.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
 
@@ -231,7 +233,9 @@ class LogManager:
 
     def _flush_if_due(self, partition: Partition) -> None:
         log = partition.log
-        self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
+        end = log.log_end_offset if log.is_flush_due else log.segments.active.base_offset
+        if log.flushing.recovery_point < end:
+            self._flush(partition, end)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
         job = None if self._is_stopped else partition.log.begin_flush(end_offset)

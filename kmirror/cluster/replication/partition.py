@@ -15,18 +15,21 @@ Fetch sessions look only at the partitions that moved (KIP-227), so whatever cha
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.sharing import NOTHING, own
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 
 UNKNOWN_OFFSET = -1
 UNKNOWN_EPOCH = -1
+NOBODY: frozenset[int] = frozenset()
+_UNKNOWN = PartitionImage((), (), -1, -1, -1)
 
 
 class Watcher(Protocol):
@@ -87,25 +90,41 @@ class Follower:
 class Partition:
     """Replication state of one partition on one broker; decides, sends nothing."""
 
+    __slots__ = (
+        "broker_id",
+        "epoch_start_offset",
+        "followers",
+        "image",
+        "log",
+        "min_insync_replicas",
+        "must_cut",
+        "not_admitted",
+        "pending_isr",
+        "topic_id",
+        "tp",
+        "verifying",
+        "watchers",
+    )
+
     def __init__(self, broker_id: int, tp: TopicPartition, topic_id: Uuid, log: PartitionLog) -> None:
         self.broker_id = broker_id
         self.tp = tp
         self.topic_id = topic_id
         self.log = log
-        self.image = PartitionImage((), (), -1, -1, -1)
-        self.followers: dict[int, Follower] = {}
+        self.image = _UNKNOWN
+        self.followers: Mapping[int, Follower] = NOTHING
         self.pending_isr: tuple[int, ...] | None = None
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
         """The config of the topic; `min_isr` is what is enforced."""
-        self.must_cut: dict[int, int] = {}
+        self.must_cut: Mapping[int, int] = NOTHING
         """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches are
         answered with a divergence until they have cut (D30)."""
-        self.verifying: dict[int, object] = {}
+        self.verifying: Mapping[int, object] = NOTHING
         """Producer id to the guard of a transaction verification that is under way (KIP-890)."""
-        self.not_admitted: frozenset[int] = frozenset()
+        self.not_admitted = NOBODY
         """Replicas that may not join the ISR even if caught up: it is not persisted yet that they are cut (D30)."""
-        self.watchers: dict[Watcher, None] = {}
+        self.watchers: Mapping[Watcher, None] = NOTHING
         """Who is told when the partition moves, in the order in which they came."""
 
     @property
@@ -130,6 +149,17 @@ class Partition:
         """Return whether the high watermark is still below the start of this leader's epoch, so that it may rise."""
         return self.log.high_watermark < self.epoch_start_offset
 
+    def watch(self, watcher: Watcher) -> None:
+        """Tell `watcher` from now on when the partition moves."""
+        self.watchers = own(self.watchers)
+        self.watchers[watcher] = None
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell `watcher` no more."""
+        left = own(self.watchers)
+        left.pop(watcher, None)
+        self.watchers = left or NOTHING
+
     def mark(self) -> None:
         """Tell the watchers that a fetch may be told something else now; `ReplicaManager.touch` wakes who waits."""
         for watcher in self.watchers:
@@ -153,15 +183,15 @@ class Partition:
             if changed and not keep:
                 self.epoch_start_offset = self.log.log_end_offset
         else:
-            self.followers.clear()
+            self.followers = NOTHING
         if changed:
             # Cuts that are still to be confirmed are persisted; the leader of the new epoch reads them again (D30).
-            self.must_cut, self.not_admitted = {}, frozenset()
-            self.verifying = {}
+            self.must_cut, self.not_admitted = NOTHING, NOBODY
+            self.verifying = NOTHING
         return changed
 
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:
-        known = {} if fresh else self.followers
+        known = NOTHING if fresh else self.followers
         self.followers = {
             replica: known.get(replica) or Follower(own_caught_up_at=now, own_fetched_at=now)
             for replica in self.image.replicas
@@ -178,8 +208,26 @@ class Partition:
 
     def demand_cut(self, replica: int, epoch: int) -> None:
         """Answer fetches of `replica` with a divergence until it has cut all epochs above `epoch`, -1 for all (D30)."""
+        self.must_cut = own(self.must_cut)
         self.must_cut[replica] = epoch
         self.mark()
+
+    def confirm_cut(self, replica: int) -> bool:
+        """Take in that `replica` has cut; return whether that was demanded of it."""
+        if replica not in self.must_cut:
+            return False
+        self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or NOTHING
+        return True
+
+    def begin_verifying(self, producer_id: int) -> object:
+        """Return the guard of the producer's verification; it stays in `verifying` until `end_verifying`."""
+        self.verifying = own(self.verifying)
+        return self.verifying.setdefault(producer_id, object())
+
+    def end_verifying(self, producer_id: int) -> None:
+        """Have no verification of the producer count that is under way (KIP-890)."""
+        if producer_id in self.verifying:
+            self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 
     def on_follower_fetch(
         self, now: Instant, replica: int, fetch_offset: int, *, broker_epoch: int = UNKNOWN_EPOCH

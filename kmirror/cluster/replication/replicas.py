@@ -21,6 +21,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
@@ -64,8 +65,11 @@ class ReplicaManager:
         """What moved, and the partition whose watchers are to be woken, if any."""
         self._orphaned: dict[int, None] = {}
         """The keys of parked requests that watched a partition which was dropped."""
-        self._grown: dict[TopicPartition, None] = {}
-        self._dropped: list[str] = []
+        self.grown: dict[TopicPartition, None] = {}
+        """The partitions whose logs grew since `take_grown`."""
+        self.dropped: list[str] = []
+        """The names under which partitions were set aside since `take_dropped`."""
+        self._unsaved: dict[LogState, None] = {}
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -75,10 +79,10 @@ class ReplicaManager:
         self._context.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
-        """Write the high watermark and log start of every log; without its log start a log regains deleted records."""
+        """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
         with self._context.disk.batch():
-            for partition in self.partitions.values():
-                partition.log.checkpoint()
+            for log in list(self._unsaved):
+                log.checkpoint()
         self.start(now)
 
     # -- leadership ---------------------------------------------------------------------------
@@ -130,6 +134,7 @@ class ReplicaManager:
         if partition is None:
             log = self._open_log(now, tp, topic_id)
             log.flushing.is_deferred = True  # No handling of a request waits for a disk.
+            log.enter_when_unsaved(self._unsaved)
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
             self.grew(tp)
@@ -160,7 +165,8 @@ class ReplicaManager:
 
     def _drop(self, tp: TopicPartition) -> None:
         partition = self.partitions.pop(tp)
-        self._dropped.append(self._context.disk.set_aside(tp))
+        partition.log.enter_when_unsaved(None)
+        self.dropped.append(self._context.disk.set_aside(tp))
         partition.mark()
         for watcher in partition.watchers:
             self._orphaned.update(dict.fromkeys(watcher.parked))
@@ -169,7 +175,7 @@ class ReplicaManager:
 
     def take_dropped(self) -> list[str]:
         """Return the names under which partitions were set aside since the last call; the disk is to purge them."""
-        dropped, self._dropped = self._dropped, []
+        dropped, self.dropped = self.dropped, []
         return dropped
 
     def _min_insync_replicas(self, topic: str) -> int:
@@ -206,12 +212,12 @@ class ReplicaManager:
 
     def grew(self, tp: TopicPartition) -> None:
         """Remember that something was appended to the log of `tp`."""
-        self._grown[tp] = None
+        self.grown[tp] = None
 
     def take_grown(self) -> list[TopicPartition]:
         """Return the partitions whose logs grew since the last call."""
-        grown = list(self._grown)
-        self._grown.clear()
+        grown = list(self.grown)
+        self.grown.clear()
         return grown
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
@@ -226,6 +232,13 @@ class ReplicaManager:
         self._acks.setdefault(partition.tp, []).append(wait)
         self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
         self.touch(partition.tp)
+
+    def acked(self, partition: Partition, required: int) -> ErrorCode | None:
+        """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
+        if partition.log.high_watermark < required:
+            return None
+        short = len(partition.maximal_isr()) < partition.min_isr
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
         """Cut a led partition's log at `offset`; followers get a divergence at their next fetch.
@@ -283,8 +296,9 @@ class ReplicaManager:
         self._dirty.clear()
         self._orphaned.clear()
         for tp, partition in dirty:
-            self._check_acks(now, tp)
-            if partition is not None:
+            if self._acks.get(tp):
+                self._check_acks(now, tp)
+            if partition is not None and partition.watchers:
                 # Whoever has waited longest comes first.
                 woken.update(dict.fromkeys(sorted(key for one in partition.watchers for key in one.parked)))
         for key in woken:
@@ -298,24 +312,17 @@ class ReplicaManager:
         return True
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
-        waits = self._acks.get(tp)
-        if not waits:
-            return
-        partition = self.led(tp)
+        partition, waits = self.led(tp), self._acks[tp]
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
-            if partition is None:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            elif wait.required == CUT_OFF:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The record is gone; the client retries.
-            elif partition.log.high_watermark >= wait.required:
-                short = len(partition.maximal_isr()) < partition.min_isr
-                error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
-            else:
+            error: ErrorCode | None = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
+                error = self.acked(partition, wait.required)
+            if error is None:
                 left.append(wait)
-                continue
-            self._finish(now, wait, error)
+            else:
+                self._finish(now, wait, error)
         self._acks[tp] = left + self._acks[tp]
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from kmirror.client import requester
 from kmirror.client.remote_cluster import Changes, RemoteCluster, RemoteLeader, parse_servers
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -13,6 +17,7 @@ from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.headers import DecodedResponse, decode_response
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata, versions
@@ -35,9 +40,9 @@ class Stage:
     def on_reply(self, _: Instant, reply: Message | None) -> None:
         self.told.append(reply)
 
-    def refresh(self, reply: MetadataResponse) -> None:
-        """Have the cluster look at topic t and be answered."""
-        self.cluster.refresh(0, ["t"])
+    def refresh(self, reply: MetadataResponse, topics: Sequence[str] = ("t",)) -> None:
+        """Have the cluster look at topics and be answered."""
+        self.cluster.refresh(0, topics)
         if isinstance(self.script.look()[0].body, ApiVersionsRequest):
             self.script.answer_versions()
         self.script.answer(reply)
@@ -201,3 +206,46 @@ def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
 
 def test_servers_without_a_possible_port_are_left_out() -> None:
     assert parse_servers("one:9092, two:x,three,:1,four:0,five:65536") == (ONE,)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
+    """The answers to Metadata that were read."""
+    found: list[Message] = []
+
+    def reading(frame: Chunk, api_key: int, version: int) -> DecodedResponse:
+        answer = decode_response(frame, api_key, version)
+        found.extend([answer.body] if isinstance(answer.body, MetadataResponse) else [])
+        return answer
+
+    monkeypatch.setattr(requester, "decode_response", reading)
+    return found
+
+
+def test_an_answer_that_repeats_the_last_one_is_not_read(read: list[Message]) -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    read.clear()
+    for _ in range(3):
+        assert stage.told_of(metadata({TP: (1, 4)})) == (False, [], [])
+    assert read == []
+    assert stage.told_of(metadata({TP: (2, 9)})) == (False, [], [TP])
+    assert stage.cluster.leader(TP) == RemoteLeader(2, 9)
+
+
+def test_an_answer_is_read_again_once_something_else_was_learned() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    stage.cluster.forget_leaders("t")
+    _, _, partitions = stage.told_of(metadata({TP: (1, 4)}))
+    assert TP in partitions
+    assert stage.cluster.leader(TP) is not None
+
+
+def test_an_answer_to_another_question_is_read(read: list[Message]) -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    read.clear()
+    stage.refresh(metadata({TP: (1, 4)}), ["t", "u"])
+    assert len(read) == 1
+    assert stage.refreshed[-1] is not None and list(stage.refreshed[-1].topics) == ["u"]

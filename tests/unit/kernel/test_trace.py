@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kmirror.kernel.trace import Trace
+import hashlib
+
+from kmirror.kernel.trace import HASHED_AT_ONCE, Trace
 
 
 def test_equal_lines_give_equal_digests() -> None:
@@ -40,3 +42,25 @@ def test_listeners_hear_every_line() -> None:
     trace.listeners.append(lambda now, who, what: heard.append((now, who, what)))
     trace.add(7, "a", "x")
     assert heard == [(7, "a", "x")]
+
+
+def test_the_digest_is_one_hash_of_payloads_and_lines_that_is_fed_in_large_pieces() -> None:
+    trace, fed = Trace(), []
+
+    class Counting:
+        def __init__(self) -> None:
+            self.hash = hashlib.sha256()
+            self.hexdigest = self.hash.hexdigest
+
+        def update(self, data: bytes) -> None:
+            fed.append(len(data))
+            self.hash.update(data)
+
+    trace._hash = Counting()  # type: ignore[assignment]
+    whole = hashlib.sha256()
+    for number in range(3_000):
+        payload = bytes(number)
+        trace.bytes(number, "a", "x", payload)
+        whole.update(payload + f"{number} a x\n".encode())
+    assert trace.digest() == whole.hexdigest() == trace.digest()
+    assert len(fed) < 100 and max(fed) < 2 * HASHED_AT_ONCE

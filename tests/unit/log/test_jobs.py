@@ -6,11 +6,12 @@ import pytest
 
 from kmirror.log.cleanable import Cleanable
 from kmirror.log.cleaner import KEYS_MAX, Compaction
+from kmirror.log.log_state import LogState
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import CLEANER_OFFSET
 from tests.builders import NOW_MS, batch
-from tests.unit.log.partitions import open_log
+from tests.unit.log.partitions import lead, open_log
 
 MANY = 1 << 20
 
@@ -184,3 +185,16 @@ def test_a_log_is_overdue_when_a_dirty_segment_is_too_old(lag_ms: int, overdue: 
 
 def test_an_overdue_log_without_anything_to_clean_waits() -> None:
     assert not Cleanable(0, 0, 0, 10, 0, True).is_dirty_enough(0.0)
+
+
+def test_a_log_that_was_given_up_does_not_come_back_for_a_checkpoint() -> None:
+    log, unsaved = open_log(), dict[LogState, None]()
+    log.enter_when_unsaved(unsaved)
+    assert log in unsaved
+    lead(log, batch())
+    job = log.begin_flush(log.log_end_offset)
+    assert job is not None
+    log.enter_when_unsaved(None)
+    job.run()
+    log.finish_flush(NOW_MS, done=True)
+    assert not unsaved, "its folder may be gone"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.log import retention
 from kmirror.log.partition_log import PartitionLog
 from tests.builders import NOW_MS, batch, idempotent
 from tests.unit.log.partitions import follow, open_log, spans
@@ -127,3 +128,25 @@ def test_the_files_of_deleted_segments_go_too() -> None:
     assert bases == [8]
     suffixes = (".index", ".timeindex", ".txnindex", ".snapshot")
     assert {int(name[:20]) for name in log.store.files() if name.endswith(suffixes)} <= set(bases)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"retention_ms": 5_000}, {"retention_ms": 0}, {"retention_bytes": ONE}, {"retention_bytes": 0},
+     {"retention_ms": -1}, {"delete": False, "compact": True, "retention_ms": 0, "retention_bytes": 0}],
+)  # fmt: skip
+def test_a_log_has_old_segments_when_a_rule_holds_of_the_first(count: int, config: dict[str, Any]) -> None:
+    log = filled(count, **config)
+    for start in range(count + 1):
+        log.advance_log_start(start)
+        for now_ms in range(NOW_MS, NOW_MS + 12_000, 500):
+            rules = list(retention.rules(log.config, log.log_start_offset, now_ms))
+            found = [retention.deletable(log.segments, rule, log.high_watermark) for rule in rules]
+            assert log.has_old_segments(now_ms) == any(found), (start, now_ms)
+
+
+def test_a_log_without_old_segments_is_not_gone_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = filled()
+    monkeypatch.delattr(retention, "deletable")
+    assert log.set_aside_old_segments(NOW_MS) == []

@@ -225,7 +225,7 @@ class _Fetch:
         if follower.clock is not None:
             partition.mark()  # The follower has another session too, which has to look before its clock counts again.
         partition.on_follower_fetch(now, replica, offset, broker_epoch=self.broker_epoch)
-        if partition.must_cut.pop(replica, None) is not None:
+        if partition.confirm_cut(replica):
             parts.components.on_cut_confirmed(now, tp)
         if not withheld:
             parts.isr.maybe_expand(now, partition, replica)

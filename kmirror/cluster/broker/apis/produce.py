@@ -17,9 +17,10 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendInfo, LogAppendError
-from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import (
     LeaderIdAndEpoch,
     PartitionProduceResponse,
@@ -32,6 +33,7 @@ from kmirror.spec.wire_values import Acks, AclOperation
 
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
+ACKS = frozenset(Acks)
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the present leader (KIP-951)."""
 
@@ -40,12 +42,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
     assert isinstance(request, ProduceRequest)
-    if not _may_transact(inbound, request):
+    if _is_transactional(request) and not _may_transact(inbound, request):
         _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
-    names = [_name(parts, inbound, topic) for topic in request.topic_data]
-    known = [name for name in names if name or inbound.version < IDS_FROM]
-    denied = inbound.rights.denied_topics(AclOperation.WRITE, known)
+    by_id = inbound.version >= IDS_FROM
+    known = parts.context.image.topic_names
+    names = [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
+    denied = inbound.rights.denied_topics(AclOperation.WRITE, (name for name in names if name or not by_id))
     if not request.transactional_id or not parts.context.configs.flag("transaction.partition.verification.enable"):
         _append_all(parts, now, inbound, denied, ALL_GOOD)
         return
@@ -65,10 +68,16 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     verification.ask(now, on_verified)
 
 
+def _is_transactional(request: ProduceRequest) -> bool:
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            if data.records and is_transactional(data.records):
+                return True
+    return False
+
+
 def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
     """May what is in a transaction be appended? Without an id nobody can be asked about it (KafkaApis)."""
-    if not any(is_transactional(data.records or b"") for topic in request.topic_data for data in topic.partition_data):
-        return True
     name = request.transactional_id or ""
     return name != "" and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
@@ -90,41 +99,63 @@ def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> 
         inbound.reply(response)
 
 
-def _name(parts: BrokerParts, inbound: Inbound, topic: TopicProduceData) -> str:
-    """Return the name of a topic, which since v13 has only its id; empty if the id is unknown."""
-    return topic.name if inbound.version < IDS_FROM else parts.context.image.topic_names.get(topic.topic_id, "")
-
-
 def _append_all(
     parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], verdicts: Verdicts
 ) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
-    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]] = []
+    waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
+    by_id, known = inbound.version >= IDS_FROM, parts.context.image.topic_names
     for topic in request.topic_data:
-        name = _name(parts, inbound, topic)
-        answers = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
-        response.responses.append(answers)
-        for data in topic.partition_data:
-            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
-            answers.partition_responses.append(answer)
-            if inbound.version >= IDS_FROM and not name:
-                answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
-                continue
-            if name in denied:
-                answer.error_code, answer.error_message = denied[name], denied[name].text
+        name = known.get(topic.topic_id, "") if by_id else topic.name
+        error, message = _topic_error(name, denied, request.acks, by_id=by_id)
+        rows = [PartitionProduceResponse(data.index, error, -1) for data in topic.partition_data]
+        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
+        for data, answer in zip(topic.partition_data, rows, strict=True):
+            answer.error_message = message
+            if error:
                 continue
             tp = TopicPartition(name, data.index)
-            appended = _append(parts, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
-            if appended is not None and request.acks == Acks.ALL:
-                waits.append((appended[0], appended[1], answer))
+            partition = parts.replicas.led(tp)
+            if partition is None:
+                _refuse_elsewhere(parts, inbound, tp, answer)
+                continue
+            info = _append(parts, now, partition, data.records or b"", request.acks, verdicts.get(tp), answer)
+            if info is not None and request.acks == Acks.ALL:
+                required = info.last_offset + 1
+                acked = parts.replicas.acked(partition, required)
+                if acked is None:
+                    waits.append((partition, required, answer))
+                else:
+                    _take_ack(answer, acked)
     if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
         inbound.reply(response)
     else:
         _wait(parts, now, inbound, response, waits, request.timeout_ms)
+
+
+def _topic_error(name: str, denied: Mapping[str, ErrorCode], acks: int, *, by_id: bool) -> tuple[ErrorCode, str | None]:
+    """Return the error of every partition of a topic, NONE if it has none, and its message."""
+    if by_id and not name:
+        return ErrorCode.UNKNOWN_TOPIC_ID, None
+    if name in denied:
+        return denied[name], denied[name].text
+    if acks not in ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS, None
+    return ErrorCode.INVALID_TOPIC_EXCEPTION if is_internal(name) else ErrorCode.NONE, None
+
+
+def _refuse_elsewhere(
+    parts: BrokerParts, inbound: Inbound, tp: TopicPartition, answer: PartitionProduceResponse
+) -> None:
+    """Fill in the answer for a partition that this broker does not lead."""
+    known = parts.context.image.partition(tp)
+    answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if known is not None and inbound.version >= CURRENT_LEADER_FROM:
+        answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
 def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
@@ -137,29 +168,14 @@ def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
 def _append(
     parts: BrokerParts,
     now: Instant,
-    inbound: Inbound,
-    tp: TopicPartition,
-    data: PartitionProduceData,
+    partition: Partition,
+    records: Chunk,
+    acks: int,
+    verdict: ErrorCode | None,
     answer: PartitionProduceResponse,
-    verdict: ErrorCode,
-) -> tuple[Partition, AppendInfo] | None:
+) -> AppendInfo | None:
     """Append one partition's batch, and fill in `answer`; return None if it has an error."""
-    assert isinstance(inbound.body, ProduceRequest)
-    acks = inbound.body.acks
-    if acks not in tuple(Acks):
-        answer.error_code = ErrorCode.INVALID_REQUIRED_ACKS
-        return None
-    if is_internal(tp.topic):
-        answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
-        return None
-    partition = parts.replicas.led(tp)
-    if partition is None:
-        known = parts.context.image.partition(tp)
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if known is not None and inbound.version >= CURRENT_LEADER_FROM:
-            answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
-        return None
-    refused = parts.components.produce_error(tp)
+    refused = parts.components.produce_error(partition.tp)
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None
@@ -170,7 +186,7 @@ def _append(
         answer.error_code, answer.error_message = verdict, verdict.text
         return None
     try:
-        info = parts.replicas.append(now, partition, data.records or b"")
+        info = parts.replicas.append(now, partition, records)
     except LogAppendError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return None
@@ -180,7 +196,12 @@ def _append(
     answer.base_offset = info.first_offset
     answer.log_append_time_ms = info.log_append_time
     answer.log_start_offset = partition.log.log_start_offset
-    return partition, info
+    return info
+
+
+def _take_ack(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+    if error:
+        answer.error_code, answer.base_offset = error, -1
 
 
 def _wait(
@@ -188,23 +209,22 @@ def _wait(
     now: Instant,
     inbound: Inbound,
     response: ProduceResponse,
-    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]],
+    waits: list[tuple[Partition, int, PartitionProduceResponse]],
     timeout_ms: int,
 ) -> None:
     left = len(waits)
 
     def one_acked(answer: PartitionProduceResponse, error: ErrorCode) -> None:
         nonlocal left
-        if error:
-            answer.error_code, answer.base_offset = error, -1
+        _take_ack(answer, error)
         left -= 1
         if left == 0:
             inbound.reply(response)
 
-    for partition, info, answer in waits:
+    for partition, required, answer in waits:
 
         @inbound.guard
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             one_acked(answer, error)
 
-        parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+        parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)

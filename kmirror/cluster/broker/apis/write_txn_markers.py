@@ -63,7 +63,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         missing = parts.context.image.partition(tp) is None
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
-    partition.verifying.pop(marker.producer_id, None)  # A verification under way does not count any more (KIP-890).
+    partition.end_verifying(marker.producer_id)  # A verification under way does not count any more (KIP-890).
     refused = parts.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)

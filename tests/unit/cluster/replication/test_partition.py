@@ -84,7 +84,7 @@ def test_a_follower_that_owes_a_cut_has_confirmed_nothing_and_is_not_admitted_be
     p.on_follower_fetch(1, 3, 5)
     assert not p.has_confirmed(3), "its log end alone says nothing (D35)"
     assert not p.may_join(3)
-    del p.must_cut[3]
+    assert p.confirm_cut(3) and not p.confirm_cut(3)
     assert p.has_confirmed(3) and not p.may_join(3), "struck off in memory only (D30)"
     p.not_admitted = frozenset()
     assert p.may_join(3)

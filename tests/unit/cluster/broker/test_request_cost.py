@@ -1,0 +1,105 @@
+"""What a request costs in a broker beside its own work, in calls and effects."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+import pytest
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.apis import version_served
+from kmirror.spec.wire_values import Acks
+from tests.builders import batch
+from tests.links import opened
+
+TOPIC = "orders"
+VERSION = version_served(key_of(ProduceRequest), mirror=True)
+
+
+class Asked:
+    """A broker that leads the topic alone, or with a follower that never fetches, and a client's link to it."""
+
+    def __init__(self, *, partitions: int = 1, replicas: int = 1) -> None:
+        self.cluster = Cluster(Simulation(5), "a", brokers=replicas)
+        self.cluster.start()
+        self.cluster.create_topic(TOPIC, partitions)
+        self.broker: Broker = self.cluster.broker(self.cluster.leader(TopicPartition(TOPIC, 0)).broker_id)
+        self.now = self.cluster.simulation.world.now
+        self.client: LinkOpened = opened("c")
+        self.broker.handle(self.now, self.client)
+
+    def event(self, body: Message, version: int) -> RequestReceived:
+        return RequestReceived(self.client.link, encode_request(body, version, correlation_id=1, client_id="c"))
+
+    def produce(self, *partitions: int, acks: int) -> RequestReceived:
+        rows = [PartitionProduceData(index=index, records=batch(1, size=100, timestamp=0)) for index in partitions]
+        topic = TopicProduceData(topic_id=self.cluster.image.topics[TOPIC].topic_id, partition_data=rows)
+        return self.event(ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[topic]), VERSION)
+
+
+def calls_of(asked: Asked, event: RequestReceived) -> tuple[int, list[Effect]]:
+    """Return how many functions written in Python were called to handle the event."""
+    calls = 0
+
+    def count(frame: FrameType, what: str, argument: object) -> None:
+        nonlocal calls
+        calls += what == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        effects = asked.broker.handle(asked.now, event)
+    finally:
+        sys.setprofile(before)
+    return calls, effects
+
+
+def errors_in(effects: list[Effect]) -> list[int]:
+    [reply] = [effect for effect in effects if isinstance(effect, Reply)]
+    answer = decode_response(b"".join(reply.chunks), key_of(ProduceRequest), VERSION).body
+    assert isinstance(answer, ProduceResponse)
+    return [row.error_code for topic in answer.responses for row in topic.partition_responses]
+
+
+@pytest.mark.parametrize("acks", [Acks.LEADER, Acks.ALL])
+def test_a_record_is_taken_in_few_calls(acks: Acks) -> None:
+    asked = Asked()
+    event = asked.produce(0, acks=acks)
+    asked.broker.handle(asked.now, event)
+    calls, effects = calls_of(asked, event)
+    assert errors_in(effects) == [0]
+    assert calls <= 115, "46 of them are the decoding, the append and the encoding"
+
+
+def test_another_partition_costs_its_append() -> None:
+    asked = Asked(partitions=20)
+    one, all_ = asked.produce(0, acks=Acks.LEADER), asked.produce(*range(20), acks=Acks.LEADER)
+    asked.broker.handle(asked.now, all_)
+    few, _ = calls_of(asked, one)
+    many, effects = calls_of(asked, all_)
+    assert errors_in(effects) == [0] * 20
+    assert (many - few) / 19 <= 65, "38 of them are the append"
+
+
+def test_no_timer_is_set_where_all_have_acknowledged() -> None:
+    asked = Asked()
+    effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
+    assert errors_in(effects) == [0]
+    assert [type(effect) for effect in effects] == [Reply]
+
+
+def test_a_timer_is_set_where_somebody_is_waited_for() -> None:
+    asked = Asked(replicas=2)
+    effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
+    assert [effect for effect in effects if isinstance(effect, SetTimer)]
+    assert not [effect for effect in effects if isinstance(effect, Reply) and effect.link == asked.client.link]
