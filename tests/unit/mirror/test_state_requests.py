@@ -49,6 +49,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self.image = self
+        self.has_collected = False
         self.leaders = {"near": 1, "far": 2}
         self.dead: list[int] = []
         self.failures = Failures(Outbox(), OnFailure.GO_ON)
@@ -156,7 +157,9 @@ def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes
         asking.ask(Row("far", number))
         asking.settle(0)
     nodes.leaders["far"] = 3
+    nodes.has_collected = False
     asking.reroute()
+    assert nodes.has_collected, "so that the broker settles"
     asking.settle(0)
     assert nodes.take_sent() == [(2, "m", [("far", 0)]), (3, "m", [("far", 1)])]
     asking.reroute()

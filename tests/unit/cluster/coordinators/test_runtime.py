@@ -287,9 +287,18 @@ def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
     assert bench.state().get("a") == 2, "the log says the same"
 
 
-def test_what_was_decided_on_a_refused_append_is_decided_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("failure", "refused"),
+    [
+        (LogAppendError(ErrorCode.INVALID_RECORD, "no"), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (OSError("no space left"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_what_was_decided_on_a_refused_append_is_decided_again(
+    failure: Exception, refused: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = Bench(configs=[("max.message.bytes", "500")])
-    append, refusals = ReplicaManager.append, [LogAppendError(ErrorCode.INVALID_RECORD, "a disk, say")]
+    append, refusals = ReplicaManager.append, [failure]
 
     def refusing(*args: Any, **named: Any) -> AppendInfo:
         if refusals:
@@ -300,7 +309,6 @@ def test_what_was_decided_on_a_refused_append_is_decided_again(monkeypatch: pyte
     for number in range(4):
         bench.submit(str(number), add("a", width=150))  # Two of them fill a batch.
     bench.settle()
-    refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert bench.take() == [("0", refused), ("1", refused)]
     assert bench.state().get("a") == 2, "the third is the first that is in the log"
     bench.fetched()
