@@ -63,7 +63,10 @@ class BrokerComponent:
         return False
 
     def withholds(self, partition: Partition) -> bool:
-        """Return True as long as it is not known whether this leader may serve what its log holds (D30)."""
+        """Return True as long as it is not known whether this leader may serve what its log holds (D30).
+
+        A component touches the partition when that is over: until then nobody asks again.
+        """
         return False
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:

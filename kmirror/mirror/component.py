@@ -142,6 +142,7 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(tp)
         if assignment is None:
             self._forget(tp)
+            self.context.replicas.touch(tp)  # It may have been withheld until now (D30).
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
