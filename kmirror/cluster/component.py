@@ -43,13 +43,6 @@ class BrokerComponent:
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: at a led partition a follower fetched, or the ISR or the high watermark changed."""
 
-    def settle(self, now: Instant) -> bool:
-        """Hook: nothing more follows from the present event; do what was collected meanwhile for many partitions.
-
-        Return whether there was anything to do. It is called after `BrokerContext.has_collected` has been set.
-        """
-        return False
-
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return why a client may not write to `tp` now, or None."""
         return None
@@ -124,11 +117,6 @@ class Components:
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._following:
             component.on_progress(now, tp)
-
-    def settle(self, now: Instant) -> bool:
-        """Let each component do what it collected; return whether any had something to do."""
-        worked = [component.settle(now) for component in self._plugged]
-        return any(worked)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._plugged:

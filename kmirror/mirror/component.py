@@ -171,9 +171,6 @@ class MirrorComponent(BrokerComponent):
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
 
-    def settle(self, now: Instant) -> bool:
-        return self._driver.settle(now)
-
     def _on_refreshed(
         self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes
     ) -> None:

@@ -85,7 +85,7 @@ class StateRequests(ABC, Generic[R, A]):
     def ask(self, row: R) -> None:
         """Have `row` asked when the present event ends."""
         self._wanted.append(row)
-        self._broker.has_collected = True
+        self._broker.at_end(self.send_wanted)
 
     def reroute(self) -> None:
         """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
@@ -95,12 +95,10 @@ class StateRequests(ABC, Generic[R, A]):
 
     def _ask_first(self, rows: Sequence[R]) -> None:
         self._wanted = [*rows, *self._wanted]
-        self._broker.has_collected = True
+        self._broker.at_end(self.send_wanted)
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        if not self._wanted:
-            return False
+    def send_wanted(self, now: Instant) -> None:
+        """Send what was asked for since the last call."""
         wanted, self._wanted = self._wanted, []
         ready: dict[Lane, list[R]] = {}
         for row in wanted:
@@ -110,7 +108,6 @@ class StateRequests(ABC, Generic[R, A]):
                 self._caught(row, failure)
         for lane, rows in ready.items():
             self._send(now, lane, rows)
-        return True
 
     def _route(self, now: Instant, row: R, ready: dict[Lane, list[R]]) -> None:
         """Ask here, or add the row to those that wait for a request or are ready for one."""

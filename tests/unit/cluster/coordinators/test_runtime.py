@@ -100,7 +100,7 @@ class Bench:
 
     def settle(self) -> list[object]:
         """End the event; return its effects."""
-        while self.replicas.wake_waiters(self.now) or self.runtime.settle(self.now):
+        while self.replicas.wake_waiters(self.now) or self.context.do_at_end(self.now):
             pass
         return list(self.context.outbox.drain())
 
