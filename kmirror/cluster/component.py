@@ -46,7 +46,8 @@ class BrokerComponent:
     def settle(self, now: Instant) -> bool:
         """Hook: nothing more follows from the present event; do what was collected meanwhile for many partitions.
 
-        Return whether there was anything to do. It is called after `BrokerContext.has_collected` has been set.
+        Return whether there was anything to do; it is called until there is not. But only once somebody has said so:
+        whoever collects for a `settle`, or lets go out what was held back, sets `BrokerContext.has_collected`.
         """
         return False
 

@@ -78,10 +78,12 @@ class PartitionDriver:
     def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
         """Look at a partition once the present event has been handled."""
         self._due[mp.tp] = mp
+        self._context.broker.has_collected = True
 
     def go_on(self) -> None:
         """Look at those that LOOKS_MAX left over; called when LOOK_TIMER fires."""
         self._left = LOOKS_MAX
+        self._context.broker.has_collected = True
 
     def _look_at_due(self, now: Instant) -> bool:
         """Look at the partitions that are marked, in that order; return whether there was one."""

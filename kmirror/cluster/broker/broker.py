@@ -78,13 +78,11 @@ class Broker:
         return context.has_collected and self._settle(now)
 
     def _settle(self, now: Instant) -> bool:
-        """Let the components do what they collected; return whether any had something to do."""
-        self.context.has_collected = False
-        try:
-            return self.parts.components.settle(now)
-        except Exception:
-            self.context.has_collected = True  # Of those after the one that failed.
-            raise
+        """Let the components do what they collected, until there is nothing; return whether there was anything."""
+        self.context.has_collected = True  # Also if one of them fails, of those after it.
+        worked = self.parts.components.settle(now)
+        self.context.has_collected = worked
+        return worked
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""

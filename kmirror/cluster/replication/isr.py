@@ -79,6 +79,7 @@ class IsrManager(BrokerComponent):
         """Propose to remove lagging followers from the ISR, or go on after a request that failed."""
         if key == AGAIN:
             self._is_waiting = False
+            self._context.has_collected = True
         else:
             self._shrink(now)
             self.start(now)
@@ -110,6 +111,7 @@ class IsrManager(BrokerComponent):
         # Additions count for the high watermark from now on, removals only once confirmed.
         partition.pending_isr = isr
         self._unsent[partition.tp] = partition
+        self._context.has_collected = True
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -162,6 +164,7 @@ class IsrManager(BrokerComponent):
 
     def _on_reply(self, now: Instant, asked: Mapping[TopicPartition, Asked], reply: Message | None) -> None:
         self._is_waiting = False
+        self._context.has_collected = True  # What was proposed meanwhile may go out.
         answers: dict[tuple[Uuid, int], PartitionData] = {}
         if isinstance(reply, AlterPartitionResponse) and not reply.error_code:
             answers = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}
