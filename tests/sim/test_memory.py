@@ -1,4 +1,4 @@
-"""What does a mirrored partition take: six replicas on two clusters, and all that brokers and controllers know of it?"""
+"""What does a mirrored partition take: six replicas on two clusters, and what brokers and controllers know of it?"""
 
 from __future__ import annotations
 
