@@ -163,11 +163,13 @@ class _Fetch:
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
             self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
-        if withheld:
+        if withheld:  # The fetch waits until the records may be served (D30): then the partition moves.
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            if is_first:
+            if is_first and (follower is None or refused is not None):
                 cached.settle(None)
-            return False  # The fetch waits until the records may be served (D30): then the partition moves.
+            elif is_first and wanted.fetch_offset >= found.log.log_end_offset:
+                cached.settle(follower)
+            return False
         if refused is not None:
             self._fail(cached, refused)
             return True
