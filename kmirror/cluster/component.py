@@ -140,11 +140,19 @@ class Components:
 
     def foreign_epochs(self, partition: Partition) -> bool:
         """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
-        return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
+        said = False
+        for (
+            component
+        ) in self._with_foreign_logs:  # Without a generator: this is asked for each partition of each fetch.
+            said = said or component.foreign_epochs(partition)
+        return said
 
     def withholds(self, partition: Partition) -> bool:
         """Return whether any component does not know yet if this leader may serve its log (D30)."""
-        return any(component.withholds(partition) for component in self._withholding)
+        said = False
+        for component in self._withholding:
+            said = said or component.withholds(partition)
+        return said
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""
