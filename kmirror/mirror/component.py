@@ -40,6 +40,7 @@ class MirrorComponent(BrokerComponent):
 
     def __init__(self, parts: BrokerParts) -> None:
         self.context = MirrorContext(parts.context, parts.replicas)
+        self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)

@@ -165,7 +165,9 @@ class _Fetch:
             return True
         wanted, reader, components = cached.request, self.reader, self.parts.components
         follower = found.followers[reader.replica_id] if reader.replica_id >= 0 else None
-        foreign, withheld = components.foreign_epochs(found), components.withholds(found)
+        foreign = withheld = False
+        if components.may_guard(found.tp.topic):
+            foreign, withheld = components.foreign_epochs(found), components.withholds(found)
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
             self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
@@ -197,7 +199,10 @@ class _Fetch:
         reader, topic = self.reader, partition.tp.topic
         if reader.replica_id >= 0:
             return reader.replica_id in partition.followers
-        return self._topic_error(topic) is ErrorCode.NONE
+        error = self.topic_errors.get(topic)
+        if error is None:
+            error = self._topic_error(topic)
+        return error is ErrorCode.NONE
 
     def _topic_error(self, topic: str) -> ErrorCode:
         error = self.topic_errors.get(topic)
@@ -253,7 +258,8 @@ class _Fetch:
         The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
         """
         wanted, most = cached.request, cached.request.partition_max_bytes
-        limit = min(self.request.max_bytes - self.taken, most)
+        room = self.request.max_bytes - self.taken
+        limit = most if most < room else room
         data = read(
             partition,
             wanted,
