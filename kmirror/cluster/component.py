@@ -60,7 +60,8 @@ class BrokerComponent:
     def withholds(self, partition: Partition) -> bool:
         """Return True as long as it is not known whether this leader may serve what its log holds (D30).
 
-        A component touches the partition when that is over: until then nobody asks again.
+        A component marks the partition when that begins, unless its image or config changes at the same time, and
+        touches it when it is over: nobody asks in between.
         """
         return False
 

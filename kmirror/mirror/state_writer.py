@@ -87,6 +87,7 @@ class StateWriter:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
                 mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
+                partition.mark()  # What was read of the log is withheld as well (D30).
             if error:
                 self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
                 return

@@ -20,7 +20,7 @@ from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, fa
 from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Reply
+from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer, TimerFired
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
@@ -29,11 +29,15 @@ from kmirror.protocol.registry import key_of
 from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
 from tests.builders import batch
+from tests.links import opened
 
 TOPIC = "t"
 COUNT = 3
 REPLICAS = (1, 2, 3)
 LAG_MS = 300
+WAIT_MS = 500
+WAKING = ("isr", "leader")
+"""After these a fetch that waits is answered at once if it can be; some others are seen by the next fetch only."""
 INDEXES = st.integers(0, COUNT - 1)
 FETCHERS = ("2", "2 again", "3", "consumer")
 """Broker 2 has two sessions; no Kafka broker does that, and yet both count."""
@@ -42,8 +46,9 @@ OFFSETS = st.sampled_from(["end", "same", "behind", "beyond"])
 FETCH = st.tuples(
     st.sampled_from(FETCHERS),
     st.one_of(st.just({}), st.just({}), st.dictionaries(INDEXES, OFFSETS, max_size=COUNT)),
+    st.booleans(),
 )
-"""A fetcher, and the partitions for which it does not ask as it should."""
+"""A fetcher, the partitions for which it does not ask as it should, and whether it waits for news."""
 CHANGES = st.one_of(
     st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
     st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
@@ -95,10 +100,19 @@ class Told:
 class PlainSession:
     """What a session is by the plain rule: its partitions, in the order in which they are served."""
 
+    name: str
     fetcher: int
     session_id: int = 0
     epoch: int = 0
     partitions: dict[int, Told] = field(default_factory=dict)
+    waiting: SetTimer | None = None
+    """The end of the fetch that waits."""
+    is_full: bool = False
+    """Whether that fetch is answered with all partitions."""
+
+    @property
+    def link(self) -> LinkOpened:
+        return opened(self.name)
 
 
 class Stage:
@@ -109,7 +123,9 @@ class Stage:
         self.says = Says()
         self.parts = self.lone.broker.parts
         self.parts.components.add(self.says)
-        self.sessions = {name: PlainSession(replica) for name, replica in IDS.items()}
+        self.sessions = {name: PlainSession(name, replica) for name, replica in IDS.items()}
+        for session in self.sessions.values():
+            self.lone.broker.handle(self.now, session.link)
         self.followers: dict[tuple[int, int], tuple[Follower, Follower]] = {}
         """(partition, replica) to what the leader and what the plain rule know of it."""
         self.follow_leaderships()
@@ -144,11 +160,10 @@ class Stage:
                 self.lone.now += first * MILLISECOND
             case "forget", str():
                 self.fetch(second, {}, forgotten=[first])
-            case "open anew", str():
-                self.sessions[
-                    second
-                ].session_id *= first  # With 0 the former session stays open, and is not used again.
-                self.sessions[second].epoch = 0
+            case "open anew", str() if self.sessions[second].waiting is None:
+                session = self.sessions[second]
+                session.session_id *= first  # With 0 the former session stays open, and is not used again.
+                session.epoch = 0
                 self.fetch(second, {})
             case (("cut" | "cut epochs" | "restart" | "was cut" | "admit" | "demand cut" | "isr" | "leader"), _):
                 self.change(what, self.partition(first), second)
@@ -159,10 +174,9 @@ class Stage:
             case (("withhold" | "foreign"), bool()):
                 chosen = self.says.withheld if what == "withhold" else self.says.foreign
                 (chosen.add if second else chosen.discard)(first)
-                if what == "foreign":
-                    self.partition(first).mark()  # It comes with a topic config, see ReplicaManager.apply.
-                elif not second:
-                    replicas.touch(self.partition(first).tp)  # As BrokerComponent.withholds has it.
+                self.partition(first).mark()  # It comes with a topic config, or as BrokerComponent.withholds has it.
+                if what == "withhold" and not second:
+                    replicas.touch(self.partition(first).tp)
 
     def change(self, what: str, partition: Partition, second: object) -> None:
         """Change what the controller, a mirror or a cut changes."""
@@ -212,11 +226,13 @@ class Stage:
 
     # -- fetching -----------------------------------------------------------------------------
 
-    def fetch(self, fetcher: str, names: dict[int, str], *, forgotten: Sequence[int] = ()) -> None:
+    def fetch(self, fetcher: str, names: dict[int, str], *, forgotten: Sequence[int] = (), waits: bool = False) -> None:
         """Fetch in the session of `fetcher`, and compare the answer with the plain rule's."""
         session = self.sessions[fetcher]
-        is_full = session.epoch == 0
-        if is_full:
+        if session.waiting is not None:
+            return  # A link has one request in work.
+        session.is_full = session.epoch == 0
+        if session.is_full:
             session.partitions = {}
             forgotten = ()
         for index in forgotten:
@@ -230,7 +246,7 @@ class Stage:
         topic_id = self.lone.topic_ids[TOPIC]
         request = FetchRequest(
             replica_state=ReplicaState(replica_id=session.fetcher, replica_epoch=session.fetcher),
-            max_wait_ms=0,
+            max_wait_ms=WAIT_MS * waits,
             min_bytes=1,
             max_bytes=1 << 20,
             session_id=session.session_id,
@@ -240,23 +256,37 @@ class Stage:
         if forgotten:
             request.forgotten_topics_data = [ForgottenTopic(topic_id=topic_id, partitions=list(forgotten))]
         self.learn(session)
-        body = self.ask(request)
-        session.session_id, session.epoch = body.session_id, session.epoch + 1
-        answered = [row for topic in body.responses for row in topic.partitions]
-        assert answered == self.answer(session, is_full=is_full)
+        effects = self.lone.broker.handle(self.now, RequestReceived(session.link.link, frame_of(request)))
+        timers = [effect for effect in effects if isinstance(effect, SetTimer) and effect.key[0] == "parked"]
+        assert len(timers) == (waits and not self.is_ready(session))
+        session.waiting = timers[0] if timers else None
+        self.take(effects, [] if timers else [session])
         if session.fetcher != CONSUMER:
             for index in set(session.partitions) - self.says.withheld:
                 partition = self.partition(index)
                 if partition.is_leader and self.refuse(session, index) is None:
                     assert not partition.may_join(session.fetcher), "it was proposed"
 
-    def ask(self, request: FetchRequest) -> FetchResponse:
-        effects = self.lone.request(frame_of(request))
-        (reply,) = [effect for effect in effects if isinstance(effect, Reply)]
-        frame = b"".join(reply.chunks)
-        body = decode_response(frame, key_of(FetchRequest), version(FetchRequest)).body
-        assert isinstance(body, FetchResponse) and body.error_code == 0
-        return body
+    def take(self, effects: Sequence[Effect], due: Sequence[PlainSession] = ()) -> None:
+        """Compare the answers among `effects` with the plain rule's; those that are due have to be there."""
+        replies = {effect.link: effect for effect in effects if isinstance(effect, Reply)}
+        assert all(session.link.link in replies for session in due)
+        for session in self.sessions.values():
+            reply = replies.get(session.link.link)
+            if reply is None:
+                continue
+            body = decode_response(b"".join(reply.chunks), key_of(FetchRequest), version(FetchRequest)).body
+            assert isinstance(body, FetchResponse) and body.error_code == 0
+            session.session_id, session.epoch, session.waiting = body.session_id, session.epoch + 1, None
+            answered = [row for topic in body.responses for row in topic.partitions]
+            assert answered == self.answer(session)
+
+    def end_waits(self) -> None:
+        """Let the time of every fetch that waits be over."""
+        for session in self.sessions.values():
+            if session.waiting is not None:
+                timer = session.waiting
+                self.take(self.lone.broker.handle(self.now, TimerFired(timer.key)), [session])
 
     def request(self, session: PlainSession, index: int, offset: str) -> FetchPartition:
         log, told = self.partition(index).log, session.partitions.get(index)
@@ -314,14 +344,28 @@ class Stage:
         told = session.partitions[index]
         return refuse(self.partition(index), told.request, self.reader(session), foreign=foreign)
 
-    def answer(self, session: PlainSession, *, is_full: bool) -> list[PartitionData]:
+    def is_ready(self, session: PlainSession) -> bool:
+        """Return whether the answer cannot wait: there are records, or something that is urgent."""
+        for index, told in session.partitions.items():
+            data = self.look(session, index)
+            if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
+                continue
+            if data.records or data.error_code or data.diverging_epoch.epoch != -1:
+                return True
+            if session.fetcher != CONSUMER:
+                follower = self.partition(index).followers[session.fetcher]
+                if knows_too_low(told.request, data) or follower.log_end == UNKNOWN_OFFSET:
+                    return True
+        return False
+
+    def answer(self, session: PlainSession) -> list[PartitionData]:
         """Return the answer by the plain rule, after the real one was given; nothing in it depends on that."""
         rows = []
         for index, told in list(session.partitions.items()):
             data = self.look(session, index)
             told.answer = data
             offsets = (data.high_watermark, data.last_stable_offset, data.log_start_offset)
-            if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not is_full:
+            if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not session.is_full:
                 continue
             diverges = data.diverging_epoch.epoch != -1
             news = bool(data.records or data.error_code or diverges or offsets != told.offsets)
@@ -329,7 +373,7 @@ class Stage:
             told.offsets = None if data.error_code else offsets
             if data.records:
                 session.partitions[index] = session.partitions.pop(index)
-            if news or is_full:
+            if news or session.is_full:
                 rows.append(data)
         return rows
 
@@ -355,6 +399,7 @@ class Stage:
     def end_event(self) -> None:
         """Do what follows an event, let time go on, and compare."""
         self.parts.replicas.wake_waiters(self.now)
+        self.take(self.lone.broker.context.outbox.drain())
         self.compare()
         self.lone.now += 10 * MILLISECOND
 
@@ -375,7 +420,7 @@ class Stage:
 @settings(max_examples=100)
 @given(ROUNDS)
 def test_a_fetch_that_looks_at_what_moved_answers_as_one_that_looks_at_all(
-    rounds: list[tuple[tuple[str, int, object], list[tuple[str, dict[int, str]]]]],
+    rounds: list[tuple[tuple[str, int, object], list[tuple[str, dict[int, str], bool]]]],
 ) -> None:
     stage = Stage()
     for index in range(COUNT):
@@ -386,9 +431,13 @@ def test_a_fetch_that_looks_at_what_moved_answers_as_one_that_looks_at_all(
     for (what, first, second), fetches in rounds:
         stage.step(what, first, second)
         stage.end_event()
-        for fetcher, names in fetches:
-            stage.fetch(fetcher, names)
+        if what in WAKING or (what == "append" and stage.partition(first).is_leader):
+            waiting = [one for one in stage.sessions.values() if one.waiting is not None and first in one.partitions]
+            assert not any(stage.is_ready(one) for one in waiting)
+        for fetcher, names, waits in fetches:
+            stage.fetch(fetcher, names, waits=waits)
             stage.end_event()
+    stage.end_waits()
     for _ in range(2):
         for fetcher in FETCHERS:
             stage.fetch(fetcher, {})
