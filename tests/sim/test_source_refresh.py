@@ -126,6 +126,7 @@ def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None
         [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
     ]
     assert created == [NAMES]
+    assert refreshes(asked) == [sorted(NAMES)], "what the source said before the creation is not asked for again"
 
 
 def test_missing_topics_are_created_in_requests_of_bounded_size(
