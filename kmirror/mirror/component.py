@@ -96,7 +96,7 @@ class MirrorComponent(BrokerComponent):
                 self._follow_topic(now, topic)
         altered, self._altered = self._altered, {}
         for topic in dict.fromkeys((*altered, *delta.topics_created, *delta.topics_deleted)):
-            self._refresh.on_assignment(now, topic)
+            self._refresh.on_topic(now, topic)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:

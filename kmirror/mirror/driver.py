@@ -136,7 +136,7 @@ class PartitionDriver:
             )
         elif name in source.refused:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
-        elif topic is None or name in source.missing:
+        elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
                 self._context.refresh_soon(now, mirror, name)
