@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from kmirror.client.requester import OnReply, Requester
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -21,7 +22,6 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
@@ -136,4 +136,10 @@ class BrokerContext:
 
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""
-        return version_served(key_of(type(request)), mirror=self.mirror_enabled)
+        return _version_of(request.API_KEY, self.mirror_enabled)
+
+
+@cache
+def _version_of(api_key: int | None, mirror: bool) -> int:
+    assert api_key is not None, "a request has a key"
+    return version_served(api_key, mirror=mirror)

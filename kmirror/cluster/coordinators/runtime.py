@@ -214,14 +214,21 @@ class CoordinatorRuntime(Generic[S]):
             )
             try:
                 info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
-            except LogAppendError as error:
+            except Exception as error:
                 shard.state.revert()
-                outcome = OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                outcome = self._outcome(error)
                 self._answer(now, [(on_done, outcome) for on_done, _ in draft.answers])
                 return
             shard.state.seal(info.last_offset + 1)
         if draft.answers:
             self._await(now, led, shard, draft)
+
+    def _outcome(self, error: Exception) -> ErrorCode:
+        """Return what an append that raised `error` comes to for the coordinator's client."""
+        if isinstance(error, LogAppendError):
+            return OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._context.failures.caught(f"appending to {self.topic}", error)
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
     # -- answers ------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmirror.client.fetch_plan import FetchPlan, Position
@@ -22,10 +22,10 @@ STEPS = st.lists(
         st.tuples(st.just("doubt"), st.sampled_from(["a", "b"])),
         st.tuples(st.just("believe")),
         st.tuples(st.just("assign"), st.lists(TP, unique=True)),
-        st.tuples(st.just("fetch")),
     ),
-    max_size=25,
+    max_size=6,
 )
+"""What happens between two fetches."""
 
 
 class Reader:
@@ -38,6 +38,8 @@ class Reader:
         script.answer_versions()
         script.answer(metadata({tp: (1 + tp.partition, 0) for tp in TPS}))
         self.plan = FetchPlan(self.cluster, 1_000)
+        self.plan.positions.update({tp: Position(0) for tp in TPS})
+        self.plan.assign(TPS)
         self.epoch = 0
         self.told: dict[Endpoint, dict[TopicPartition, int]] = {}
 
@@ -59,8 +61,6 @@ class Reader:
                 plan.look_at_all()
             case "assign", (list(partitions),):
                 plan.assign(partitions)
-            case "fetch", ():
-                self.fetch()
 
     def fetch(self) -> None:
         """Tell the leaders, and compare what they know then with positions and leaders."""
@@ -88,10 +88,12 @@ class Reader:
         assert self.plan.lost() == [tp for tp in self.plan.assigned if tp not in self.plan.positions]
 
 
-@given(STEPS)
-def test_the_leaders_know_the_positions_of_what_they_lead(steps: list[tuple[object, ...]]) -> None:
+@given(st.lists(STEPS, max_size=8))
+@example([[("assign", TPS[::-1])]])
+def test_the_leaders_know_the_positions_of_what_they_lead(rounds: list[list[tuple[object, ...]]]) -> None:
     reader = Reader()
-    reader.plan.assign(TPS)
-    for what, *how in steps:
-        reader.step(str(what), *how)
     reader.fetch()
+    for steps in rounds:
+        for what, *how in steps:
+            reader.step(str(what), *how)
+        reader.fetch()
