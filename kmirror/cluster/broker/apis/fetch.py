@@ -165,8 +165,9 @@ class _Fetch:
             self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
         if withheld:
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            if is_first:
-                cached.settle(None)
+            has_all = refused is None and wanted.fetch_offset >= found.log.log_end_offset
+            if is_first and (follower is None or has_all):
+                cached.settle(follower)
             return False  # The fetch waits until the records may be served (D30): then the partition moves.
         if refused is not None:
             self._fail(cached, refused)
