@@ -86,6 +86,11 @@ class Rights:
     principal: Principal
     host: str
 
+    @property
+    def are_unlimited(self) -> bool:
+        """Return whether everything is allowed and always will be; else the authorizer is to be asked, each time."""
+        return self.authorizer is ALLOW_ALL
+
     def allow(self, operation: AclOperation, resource: Resource) -> bool:
         """Return whether `operation` on `resource` is allowed."""
         return self.authorizer.authorize(self.principal, self.host, operation, resource)

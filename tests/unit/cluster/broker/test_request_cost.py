@@ -8,10 +8,12 @@ from types import FrameType
 import pytest
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import Delta
 from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.headers import decode_response, encode_request
@@ -105,6 +107,24 @@ def test_a_timer_is_set_where_somebody_is_waited_for() -> None:
     effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
     assert [effect for effect in effects if isinstance(effect, SetTimer)]
     assert not [effect for effect in effects if isinstance(effect, Reply) and effect.link == asked.client.link]
+
+
+def test_metadata_costs_what_changed_since_it_was_told() -> None:
+    asked = Asked(partitions=5)
+    for number in range(60):
+        asked.cluster.create_topic(f"t{number}", 5)
+    asked.now = asked.cluster.simulation.world.now
+    event = asked.event(MetadataRequest(topics=None), 12)
+    first, told = calls_of(asked, event)
+    second, repeated = calls_of(asked, event)
+    assert told == repeated
+    assert first > 1000 and second <= 40
+    delta = Delta(partitions={TopicPartition("t7", 0): None})
+    asked.broker.publish(asked.now, delta)
+    asked.broker.handle(asked.now, asked.event(MetadataRequest(topics=None), 11))
+    third, repeated = calls_of(asked, event)
+    assert told == repeated
+    assert third <= 300, "four for each topic; to describe and encode it takes twenty"
 
 
 def test_a_lookup_by_time_goes_by_the_index() -> None:
