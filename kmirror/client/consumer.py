@@ -8,16 +8,15 @@ group is joined and no offset is committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_plan import NO_EPOCH, FetchPlan, Position
 from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
-from kmirror.kernel.uuid import Uuid
 from kmirror.log.committed import with_aborted
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
@@ -32,7 +31,6 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 CONSUMER = -1
-NO_EPOCH = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +64,6 @@ class ConsumerRecord:
     def next_position(self) -> Position:
         """Return the position after this record."""
         return Position(self.offset + 1, self.leader_epoch)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """The next offset to read (Kafka's FetchPosition)."""
-
-    offset: int
-    epoch: int = NO_EPOCH
-    """Leader epoch of the batch before it, or -1 after a seek."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +103,12 @@ class Consumer:
         self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: ConsumerConfigs | None = None
     ) -> None:
         self.configs = configs or ConsumerConfigs()
-        self.positions: dict[TopicPartition, Position] = {}
-        """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
         self.cluster = RemoteCluster(
             name, requester, servers, timeout_ms=self.configs.request_timeout_ms, on_refreshed=self._on_refreshed
         )
-        self._sessions: dict[Endpoint, FetchSession] = {}
-        self._doubtful: dict[str, None] = {}
-        """Topics whose leaders must be looked up again."""
+        self._plan = FetchPlan(self.cluster, self.configs.max_partition_fetch_bytes)
+        self.positions = self._plan.positions
+        """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
         self._after_refresh: list[Callable[[Instant, bool], None]] = []
 
     # -- rounds -------------------------------------------------------------------------------
@@ -129,7 +116,7 @@ class Consumer:
     def find(self, now: Instant, topics: Iterable[str], on_round: OnRound) -> None:
         """Look the topics up, so that `partitions_of` knows them; `refusals` has those that do not exist."""
         names = list(topics)
-        self._doubtful.update(dict.fromkeys(names))
+        self._plan.doubt(names)
         found = Round()
         self._find_leaders(now, names, [], found, lambda later: on_round(later, found))
 
@@ -153,21 +140,27 @@ class Consumer:
     def poll(
         self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
     ) -> None:
-        """Fetch once from each leader, after a look-up of the start offset of partitions without a position."""
-        wanted = list(partitions)
-        found = Round()
+        """Fetch once from each leader, after a look-up of the start offset of partitions without a position.
+
+        The next round begins when this one is over.
+        """
+        plan, found = self._plan, Round()
+        plan.assign(partitions)
         wait_ms = self.configs.fetch_max_wait_ms if max_wait_ms is None else max_wait_ms
 
         def begin(later: Instant) -> None:
-            lost = [tp for tp in wanted if tp not in self.positions]
-            self._ask_offsets(later, lost, self.configs.auto_offset_reset, found, fetch)
+            self._ask_offsets(later, plan.lost(), self.configs.auto_offset_reset, found, fetch)
 
         def fetch(later: Instant) -> None:
             for tp, offset in found.offsets.items():
                 self.positions.setdefault(tp, Position(offset))
-            self._fetch(later, wanted, wait_ms, found, lambda last: on_round(last, found))
+            self._fetch(later, wait_ms, found, lambda last: on_round(last, found))
 
-        self._find_leaders(now, [tp.topic for tp in wanted], wanted, found, begin)
+        plan.is_settled = plan.is_settled or not self._must_look_up(plan.topics, plan.assigned)
+        if plan.is_settled:
+            begin(now)
+        else:
+            self._look_up(now, plan.topics, plan.assigned, found, begin)
 
     # -- leaders ------------------------------------------------------------------------------
 
@@ -184,10 +177,25 @@ class Consumer:
         `partitions` are those of the topics that are to be asked for; a topic may have grown since it was looked up.
         """
         names, wanted = list(dict.fromkeys(topics)), list(partitions)
-        if not self._beyond(wanted) and not any(name in self._doubtful or not self._is_led(name) for name in names):
+        if self._must_look_up(names, wanted):
+            self._look_up(now, names, wanted, found, then)
+        else:
             then(now)
-            return
 
+    def _must_look_up(self, names: Iterable[str], wanted: Iterable[TopicPartition]) -> bool:
+        """Return whether a leader of the topics is not known, or one of the partitions is not."""
+        return bool(self._beyond(wanted)) or any(
+            name in self._plan.doubtful or not self._is_led(name) for name in names
+        )
+
+    def _look_up(
+        self,
+        now: Instant,
+        names: Sequence[str],
+        wanted: Sequence[TopicPartition],
+        found: Round,
+        then: Callable[[Instant], None],
+    ) -> None:
         def go_on(later: Instant, answered: bool) -> None:
             for name in names:
                 error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing else ErrorCode.NONE
@@ -214,7 +222,8 @@ class Consumer:
     def _on_refreshed(self, now: Instant, changes: Changes | None) -> None:
         answered = changes is not None
         if answered:
-            self._doubtful.clear()
+            self._plan.doubtful.clear()
+        self._plan.look_at_all()
         waiting, self._after_refresh = self._after_refresh, []
         for then in waiting:
             then(now, answered)
@@ -222,8 +231,8 @@ class Consumer:
     def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[TopicPartition]]:
         found: dict[Endpoint, list[TopicPartition]] = {}
         for tp in partitions:
-            endpoint = self.cluster.leader_endpoint(tp)
-            if endpoint is not None and tp.topic not in self._doubtful:
+            endpoint = self._plan.leader_endpoint(tp)
+            if endpoint is not None:
                 found.setdefault(endpoint, []).append(tp)
         return found
 
@@ -233,7 +242,7 @@ class Consumer:
         return leader.epoch
 
     def _doubt(self, partitions: Iterable[TopicPartition]) -> None:
-        self._doubtful.update(dict.fromkeys(tp.topic for tp in partitions))
+        self._plan.doubt(tp.topic for tp in partitions)
 
     # -- offsets ------------------------------------------------------------------------------
 
@@ -283,16 +292,14 @@ class Consumer:
     def _fetch(
         self,
         now: Instant,
-        partitions: Iterable[TopicPartition],
         max_wait_ms: int,
         found: Round,
         then: Callable[[Instant], None],
     ) -> None:
-        by_leader = self._by_leader(tp for tp in partitions if tp in self.positions)
-        all_answered = _after(len(by_leader), now, then)
-        for endpoint, led in by_leader.items():
-            session = self._sessions.setdefault(endpoint, FetchSession())
-            asked = {tp: self.positions[tp] for tp in led}
+        endpoints = self._plan.arrange()
+        all_answered = _after(len(endpoints), now, then)
+        for endpoint in endpoints:
+            session = self._plan.sessions[endpoint]
             request = FetchRequest(
                 replica_id=CONSUMER,
                 max_wait_ms=max_wait_ms,
@@ -300,54 +307,30 @@ class Consumer:
                 max_bytes=self.configs.fetch_max_bytes,
                 isolation_level=self.configs.isolation_level,
             )
-            gone = [tp for tp in session.partitions() if tp not in asked]
-            for tp in gone:
-                session.want(tp, None)
-            for tp, position in asked.items():
-                session.want(tp, self._wanted(tp, position))
-            session.fill(request, asked, (*gone, *asked))
+            self._plan.fill(endpoint, request)
 
-            def on_reply(
-                later: Instant,
-                reply: Message | None,
-                session: FetchSession = session,
-                asked: dict[TopicPartition, Position] = asked,
-            ) -> None:
+            def on_reply(later: Instant, reply: Message | None, endpoint: Endpoint = endpoint) -> None:
+                session = self._plan.sessions[endpoint]
                 if not isinstance(reply, FetchResponse) or reply.error_code:
                     session.reset()
-                    self._doubt(asked)
+                    self._doubt(session.partitions())
                 else:
                     session.accept(reply)
-                    self._take_all(reply, asked, session, found)
+                    self._take_all(reply, endpoint, found)
                 all_answered(later)
 
             # A broker before 2.8 has no ids of topics.
-            has_no_id = any(self.cluster.topics[tp.topic].topic_id == Uuid.ZERO for tp in led)
-            version_max = NAMED_TOPICS_LAST[request.NAME] if has_no_id else None
+            version_max = NAMED_TOPICS_LAST[request.NAME] if session.names_topics else None
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
 
-    def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
-        return Wanted(
-            topic_id=self.cluster.topics[tp.topic].topic_id,
-            current_leader_epoch=self._epoch(tp),
-            fetch_offset=position.offset,
-            last_fetched_epoch=position.epoch,
-            partition_max_bytes=self.configs.max_partition_fetch_bytes,
-        )
-
-    def _take_all(
-        self,
-        reply: FetchResponse,
-        asked: Mapping[TopicPartition, Position],
-        session: FetchSession,
-        found: Round,
-    ) -> None:
+    def _take_all(self, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
+        session = self._plan.sessions[endpoint]
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
-                position = asked.get(tp)
+                position = self._plan.asked(endpoint, tp)
                 if position is None or self.positions.get(tp) is not position:
                     session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.
                     continue
@@ -368,7 +351,8 @@ class Consumer:
         if error:
             hint = data.current_leader
             if hint.leader_id >= 0:  # KIP-951
-                self.cluster.learn_leader(tp, hint.leader_id, hint.leader_epoch)
+                if self.cluster.learn_leader(tp, hint.leader_id, hint.leader_epoch):
+                    self._plan.look_at_all()
             else:
                 self._doubt([tp])
             return None

@@ -73,6 +73,15 @@ class FetchSession:
         """Return the partitions of which something is wanted."""
         return list(self._wanted)
 
+    def changed(self) -> list[TopicPartition]:
+        """Return the partitions of which something else may be wanted than the leader was told last."""
+        return list(self._told)
+
+    @property
+    def names_topics(self) -> bool:
+        """Return whether something is wanted of a topic without an id, so that requests have to name topics."""
+        return Uuid.ZERO in self._counts
+
     def wanted(self, tp: TopicPartition) -> Wanted | None:
         """Return what is asked of `tp`, or None if it is left out."""
         return self._wanted.get(tp)

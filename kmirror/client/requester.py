@@ -19,7 +19,6 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.values import value
 from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
 
 OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
@@ -70,7 +69,8 @@ class Requester:
         client_id = client_id or self._client_id
         chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
         link = OutboundLink(peer, channel)
-        self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply, on_frame)
+        assert body.API_KEY is not None, "it was encoded as a request"
+        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, on_frame)
         self.outbox.add(Send(link, tuple(chunks)))
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 

@@ -43,14 +43,6 @@ class BrokerComponent:
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: at a led partition a follower fetched, or the ISR or the high watermark changed."""
 
-    def settle(self, now: Instant) -> bool:
-        """Hook: nothing more follows from the present event; do what was collected meanwhile for many partitions.
-
-        Return whether there was anything to do; it is called until there is not. But only once somebody has said so:
-        whoever collects for a `settle`, or lets go out what was held back, sets `BrokerContext.has_collected`.
-        """
-        return False
-
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return why a client may not write to `tp` now, or None."""
         return None
@@ -64,7 +56,10 @@ class BrokerComponent:
         return False
 
     def withholds(self, partition: Partition) -> bool:
-        """Return True as long as it is not known whether this leader may serve what its log holds (D30)."""
+        """Return True as long as it is not known whether this leader may serve what its log holds (D30).
+
+        A component touches the partition when that is over: until then nobody asks again.
+        """
         return False
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
@@ -122,11 +117,6 @@ class Components:
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._following:
             component.on_progress(now, tp)
-
-    def settle(self, now: Instant) -> bool:
-        """Let each component do what it collected; return whether any had something to do."""
-        worked = [component.settle(now) for component in self._plugged]
-        return any(worked)
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         for component in self._plugged:

@@ -69,7 +69,10 @@ class TopicImage:
 
 @dataclass(slots=True)
 class Delta:
-    """What changed between two published images; each field is a dict that serves as an ordered set."""
+    """What changed between two published images; each field is a dict that serves as an ordered set.
+
+    The partitions of a topic that was deleted are among those that changed.
+    """
 
     brokers: dict[int, None] = field(default_factory=dict)
     topics_created: dict[str, None] = field(default_factory=dict)
@@ -167,7 +170,9 @@ class MetadataImage:
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
         for index, partition in self.topics.pop(name).partitions.items():
-            self._forget_leader(TopicPartition(name, index), partition)
+            tp = TopicPartition(name, index)
+            delta.partitions[tp] = None
+            self._forget_leader(tp, partition)
             for broker_id in partition.replicas:
                 self._held[broker_id].pop(name, None)
         if self.configs.pop((ResourceType.TOPIC, name), None) is not None:

@@ -65,10 +65,12 @@ class Failures:
             self.caught(type(event).__name__, error)
             if isinstance(event, TimerFired):
                 self._outbox.set_timer(event.key, now + TIMER_AGAIN_AFTER)
-        for _ in range(FOLLOW_UPS_MAX):
+        failed = 0
+        while failed < FOLLOW_UPS_MAX:
             try:
                 while follow_up(now):
                     pass
                 return
             except Exception as error:
+                failed += 1
                 self.caught(f"what follows from {type(event).__name__}", error)

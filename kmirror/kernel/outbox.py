@@ -5,6 +5,8 @@ A node has one outbox. Its parts write into it while an event is handled; the no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import CancelTimer, Effect, Note, SetTimer, TimerKey
 
@@ -14,10 +16,8 @@ class Outbox:
 
     def __init__(self) -> None:
         self._effects: list[Effect] = []
-
-    def add(self, effect: Effect) -> None:
-        """Have `effect` carried out after those before it."""
-        self._effects.append(effect)
+        self.add: Callable[[Effect], None] = self._effects.append
+        """Have an effect carried out after those before it."""
 
     def note(self, text: str, fact: object = None) -> None:
         """Tell people, and programs that watch for `fact`; changes nothing."""
@@ -33,6 +33,6 @@ class Outbox:
 
     def drain(self) -> list[Effect]:
         """Return what is wanted since the last call, in order."""
-        effects = self._effects
-        self._effects = []
+        effects = self._effects.copy()
+        self._effects.clear()
         return effects

@@ -11,6 +11,7 @@ from collections.abc import MutableSequence, Sequence
 from typing import TypeVar
 
 _MASK = (1 << 64) - 1
+_STEP = 0x9E3779B97F4A7C15
 SEED_MAX = _MASK
 """The generator starts from 64 bits of the seed, so seeds from 0 to this one all name different runs."""
 T = TypeVar("T")
@@ -30,12 +31,14 @@ class Rng:
         value = self._seed ^ 0xCBF29CE484222325
         for byte in name.encode():  # FNV-1a: `hash()` differs from run to run.
             value = ((value ^ byte) * 0x100000001B3) & _MASK
-        return Rng(_mix(value))
+        return Rng(Rng(value - _STEP).next64())
 
     def next64(self) -> int:
         """Return 64 random bits."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        return _mix(self._state)
+        self._state = value = (self._state + _STEP) & _MASK
+        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+        return value ^ (value >> 31)
 
     def below(self, bound: int) -> int:
         """Return an integer in [0, bound)."""
@@ -64,9 +67,3 @@ class Rng:
         """Return `count` random bytes."""
         words = (count + 7) // 8
         return b"".join(self.next64().to_bytes(8, "big") for _ in range(words))[:count]
-
-
-def _mix(value: int) -> int:
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
-    return value ^ (value >> 31)

@@ -28,8 +28,13 @@ class Trace:
 
     def add(self, now: Instant, who: str, what: str) -> None:
         """Record that `who` did or met `what` at `now`."""
+        self.bytes(now, who, what, b"")
+
+    def bytes(self, now: Instant, who: str, what: str, payload: bytes | memoryview) -> None:
+        """Record `what` with a payload that only the digest covers."""
         line = f"{now} {who} {what}"
         unhashed = self._unhashed
+        unhashed += payload
         unhashed += line.encode()
         unhashed += b"\n"
         if len(unhashed) >= HASHED_AT_ONCE:
@@ -38,11 +43,6 @@ class Trace:
         self.count += 1
         for listener in self.listeners:
             listener(now, who, what)
-
-    def bytes(self, now: Instant, who: str, what: str, payload: bytes | memoryview) -> None:
-        """Record `what` with a payload that only the digest covers."""
-        self._unhashed += payload
-        self.add(now, who, what)
 
     def digest(self) -> str:
         """Return 64 hex digits over all lines so far."""

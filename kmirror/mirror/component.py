@@ -142,6 +142,7 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(tp)
         if assignment is None:
             self._forget(tp)
+            self.context.replicas.touch(tp)  # It may have been withheld until now (D30).
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
             self._forget(tp)
@@ -169,9 +170,6 @@ class MirrorComponent(BrokerComponent):
             self._driver.look_soon(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
-
-    def settle(self, now: Instant) -> bool:
-        return self._driver.settle(now)
 
     def _on_refreshed(
         self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes

@@ -11,7 +11,6 @@ the event has been handled. A partition that nothing marks costs nothing.
 from __future__ import annotations
 
 from itertools import islice
-from typing import Protocol
 
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -39,12 +38,6 @@ ASKED_AGAIN_MAX = 3
 """Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
-class Settles(Protocol):
-    """Collects during an event what it does for many partitions at once."""
-
-    def settle(self, now: Instant) -> bool: ...
-
-
 class PartitionDriver:
     """Moves one broker's partitions along, and holds the parts that do the steps."""
 
@@ -68,27 +61,18 @@ class PartitionDriver:
         """Take a partition off its fetcher."""
         self.fetchers.remove(mp)
 
-    def settle(self, now: Instant) -> bool:
-        """Look at what is marked, and send what the steps have collected; return whether there was anything."""
-        states, shards = self._context.states, self._context.coordinator.runtime
-        parts: tuple[Settles, ...] = (self._questions, self._bumps, states, shards)
-        worked = [self._look_at_due(now), *(part.settle(now) for part in parts)]
-        return any(worked)
-
     def look_soon(self, now: Instant, mp: MirrorPartition) -> None:
         """Look at a partition once the present event has been handled."""
         self._due[mp.tp] = mp
-        self._context.broker.has_collected = True
+        self._context.broker.at_end(self._look_at_due)
 
     def go_on(self) -> None:
         """Look at those that LOOKS_MAX left over; called when LOOK_TIMER fires."""
         self._left = LOOKS_MAX
-        self._context.broker.has_collected = True
+        self._context.broker.at_end(self._look_at_due)
 
-    def _look_at_due(self, now: Instant) -> bool:
-        """Look at the partitions that are marked, in that order; return whether there was one."""
-        if not self._due:
-            return False
+    def _look_at_due(self, now: Instant) -> None:
+        """Look at the partitions that are marked, in that order."""
         if now != self._instant:
             self._instant, self._left = now, LOOKS_MAX
         due = list(islice(self._due, self._left))
@@ -97,7 +81,6 @@ class PartitionDriver:
         self._left -= len(due)
         if self._due and not self._left:
             self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)
-        return bool(due)
 
     def look_at(self, now: Instant, mp: MirrorPartition) -> None:
         """Do the next step for `mp`, if there is one and nothing is under way."""

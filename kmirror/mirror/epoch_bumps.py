@@ -43,16 +43,12 @@ class EpochBumps:
         if not mp.bumping:
             mp.bumping = True
             self._wanted[mp.tp] = (mp, epoch)
-            self._context.broker.has_collected = True
+            self._context.broker.at_end(self._send_wanted)
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        if not self._wanted:
-            return False
+    def _send_wanted(self, now: Instant) -> None:
         wanted, self._wanted = list(self._wanted.values()), {}
         for first in range(0, len(wanted), PARTITIONS_MAX):
             self._send(now, wanted[first : first + PARTITIONS_MAX])
-        return True
 
     def _send(self, now: Instant, wanted: Sequence[Wanted]) -> None:
         topics: dict[Uuid, TopicState] = {}

@@ -1,6 +1,6 @@
 """How do partitions ask the brokers of a source? Those that want to know the same of one broker share a request.
 
-What is wanted while one event is handled goes out together (`settle`), for at most `PARTITIONS_MAX` partitions in a
+What is wanted while one event is handled goes out together at its end, for at most `PARTITIONS_MAX` partitions in a
 request. Of each kind one question is under way to a broker of a mirror's source; whoever comes later waits for the
 next, since an answer proves only what was true after it was asked for (D32).
 """
@@ -76,14 +76,12 @@ class SharedQuestion(Generic[A]):
         inquiry.mp.busy = True
         to = Addressee(inquiry.source, inquiry.endpoint)
         self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer, versions_anew))
-        self._context.broker.has_collected = True
+        self._context.broker.at_end(self.send_waiting)
 
-    def settle(self, now: Instant) -> bool:
-        """Send what waits for a broker of which nothing is under way; return whether there was anything."""
-        due = [to for to in self._waiting if to not in self._under_way]
-        for to in due:
+    def send_waiting(self, now: Instant) -> None:
+        """Send what waits for a broker of which nothing is under way."""
+        for to in [to for to in self._waiting if to not in self._under_way]:
             self._send(now, to)
-        return bool(due)
 
     def _send(self, now: Instant, to: Addressee) -> None:
         waiting = [each for each in self._waiting.pop(to) if each.inquiry.is_current()]
@@ -97,7 +95,7 @@ class SharedQuestion(Generic[A]):
         def on_reply(then: Instant, reply: Message | None) -> None:
             first = asked[0].inquiry
             del self._under_way[to]
-            self._context.broker.has_collected = True  # What waited for this answer may go out.
+            self._context.broker.at_end(self.send_waiting)  # What waited for this answer may go out.
             told = asked
             if reply is None and not first.has_no_describe():
                 # Who waits for a broker that does not answer need not wait for its silence a second time.
@@ -147,10 +145,6 @@ class SourceQuestions:
     def list_offsets(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
         """Ask for the log end, naming the known leader epoch: only the leader in it answers without an error."""
         self._offsets.ask(inquiry, on_answer)
-
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        return any([self._described.settle(now), self._listed.settle(now), self._offsets.settle(now)])
 
 
 def _describe(inquiries: Sequence[Inquiry]) -> Message:

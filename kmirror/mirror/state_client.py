@@ -153,11 +153,6 @@ class StateClient:
         self._reads.reroute()
         self._writes.reroute()
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        written = self._writes.settle(now)
-        return self._reads.settle(now) or written
-
 
 def _data_of(write: StateWrite) -> write_request.PartitionData:
     row = write_request.PartitionData(

@@ -117,6 +117,7 @@ class StateLoader:
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, self._context.replicas.led(mp.tp), own.uncut)
         cut_if_listed(self._context, now, mp)
+        self._context.replicas.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
         self._writer.go_on(now, mp)
 
 

@@ -85,33 +85,41 @@ class StateRequests(ABC, Generic[R, A]):
     def ask(self, row: R) -> None:
         """Have `row` asked when the present event ends."""
         self._wanted.append(row)
-        self._broker.has_collected = True
+        self._broker.at_end(self.send_wanted)
 
     def reroute(self) -> None:
         """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
         for lane, held in self._held.items():
-            self._wanted = [*held, *self._wanted]
             self._held[lane] = []
+            self._ask_first(held)
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was asked for since the last call; return whether there was anything."""
-        if not self._wanted:
-            return False
+    def _ask_first(self, rows: Sequence[R]) -> None:
+        self._wanted = [*rows, *self._wanted]
+        self._broker.at_end(self.send_wanted)
+
+    def send_wanted(self, now: Instant) -> None:
+        """Send what was asked for since the last call."""
         wanted, self._wanted = self._wanted, []
         ready: dict[Lane, list[R]] = {}
         for row in wanted:
-            shard = self.coordinator.shard_of(row.key)
-            image = None if shard is None else self._broker.image.partition(shard)
-            if image is None or not row.is_wanted():
-                self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            elif image.leader == self._broker.node_id:
-                self.ask_here(now, row)
-            else:
-                lane = (image.leader, row.key.mirror)
-                (self._held if lane in self._held else ready).setdefault(lane, []).append(row)
+            try:
+                self._route(now, row, ready)
+            except Exception as failure:
+                self._caught(row, failure)
         for lane, rows in ready.items():
             self._send(now, lane, rows)
-        return True
+
+    def _route(self, now: Instant, row: R, ready: dict[Lane, list[R]]) -> None:
+        """Ask here, or add the row to those that wait for a request or are ready for one."""
+        shard = self.coordinator.shard_of(row.key)
+        image = None if shard is None else self._broker.image.partition(shard)
+        if image is None or not row.is_wanted():
+            self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        elif image.leader == self._broker.node_id:
+            self.ask_here(now, row)
+        else:
+            lane = (image.leader, row.key.mirror)
+            (self._held if lane in self._held else ready).setdefault(lane, []).append(row)
 
     def _send(self, now: Instant, lane: Lane, rows: Sequence[R]) -> None:
         """Send the first of `rows`, as many as a request takes; hold the others until it is answered."""
@@ -119,15 +127,12 @@ class StateRequests(ABC, Generic[R, A]):
         asked, held = split(rows)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._wanted = [*self._held.pop(lane, ()), *self._wanted]  # Another broker may coordinate them by now.
-            self._broker.has_collected = True
+            self._ask_first(self._held.pop(lane, ()))  # Another broker may coordinate them by now.
             self._end(later, asked, reply)
 
-        if self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
-            self._held[lane] = held
-        else:
-            for row in rows:
-                self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._held[lane] = held
+        if not self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
+            on_reply(now, None)
 
     def _end(self, now: Instant, asked: Mapping[Place, R], reply: Message | None) -> None:
         answers, error = self.answers_in(reply)
@@ -138,8 +143,12 @@ class StateRequests(ABC, Generic[R, A]):
                     self.fail(now, row, error)
                 else:
                     self.take(now, row, answer)
-            except Exception as failure:  # The other rows are not to suffer.
-                self._broker.failures.caught(f"the persisted state of {row.topic}-{row.key.partition}", failure)
+            except Exception as failure:
+                self._caught(row, failure)
+
+    def _caught(self, row: R, failure: Exception) -> None:
+        """Count a failure; the other rows are not to suffer from it."""
+        self._broker.failures.caught(f"the persisted state of {row.topic}-{row.key.partition}", failure)
 
 
 def split(rows: Sequence[R]) -> tuple[dict[Place, R], list[R]]:

@@ -94,7 +94,10 @@ class StateWriter:
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
+            was_held = mp.held
             apply_uncut(mp, partition, listed)
+            if was_held and not mp.held:
+                self._context.replicas.touch(mp.tp)  # What waits for its log may be served now (D30).
             mp.stop, mp.lineage = plan, written_by
             if mp.state is not state:
                 mp.enter(state)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_key, find_key, find_request
+from kmirror.protocol.registry import by_key, find_key, find_request, find_response
 from kmirror.protocol.wire import Buffer, Chunk
 
 
@@ -151,19 +151,20 @@ def encode_response(body: Message, version: int, *, correlation_id: int) -> byte
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
     """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
-    api = find_key(api_key)
-    if api is None:
+    response = find_response(api_key)
+    if response is None:
         raise ProtocolError(f"no API has the key {api_key}")
+    tags = _response_tags(api_key, version)
     try:
         (correlation_id,) = wire.unpack_int32(frame, 0)
         position = 4
-        if api.response_header_version(version) == 1:
-            position = _skip_tags(frame, position)
+        if tags:
+            position = position + 1 if frame[position] == 0 else _skip_tags(frame, position)
     except wire.READ_ERRORS:
         from kmirror.protocol import careful
         from kmirror.protocol.gen.response_header import ResponseHeader
 
-        header, position = careful.decode(ResponseHeader, frame, api.response_header_version(version))
+        header, position = careful.decode(ResponseHeader, frame, len(tags))
         correlation_id = header.correlation_id
-    body, _ = api.response.decode_prefix(frame, version, position)
+    body, _ = response.decode_prefix(frame, version, position)
     return DecodedResponse(correlation_id, body)

@@ -112,6 +112,13 @@ def find_request(key: int) -> type[Message] | None:
     return None if api is None else api.request
 
 
+@cache
+def find_response(key: int) -> type[Message] | None:
+    """Return the class of the responses with this API key, None if there is none."""
+    api = find_key(key)
+    return None if api is None else api.response
+
+
 def by_key(key: int) -> Api:
     """Return the API with this key; raises `UsageError` if there is none."""
     found = find_key(key)

@@ -171,20 +171,18 @@ class Link:
     held: deque[bytes] = field(default_factory=deque)
     inbound: InboundLink = field(init=False)
     """What the server calls it."""
+    outbound: OutboundLink = field(init=False)
+    """What the client calls it."""
     request_text: str = field(init=False)
     """How the trace begins to tell of a frame that arrived at the server, and below of one that came back."""
     response_text: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.outbound = self.key[1]
         peer, channel = self.outbound
         self.inbound = InboundLink((self.client, channel, self.number))
         self.request_text = f"request from {self.client}"
         self.response_text = f"response from {peer} on {channel}"
-
-    @property
-    def outbound(self) -> OutboundLink:
-        """Return what the client calls it."""
-        return self.key[1]
 
     @property
     def port(self) -> int:
@@ -216,7 +214,7 @@ class Network:
         self.crossed: dict[tuple[str, str], int] = {}
         """Bytes that were sent from one site to another."""
         self._sites: dict[str, str] = {}
-        self._down: dict[tuple[str, str], None] = {}
+        self.down: dict[tuple[str, str], None] = {}
         """(sender, receiver), sites or nodes."""
         self._slow: dict[frozenset[str], Duration] = {}
         self._lossy: dict[frozenset[str], int] = {}
@@ -238,15 +236,15 @@ class Network:
 
     def take_down(self, sender: str, receiver: str) -> None:
         """Lose what one site or node sends to another from now on; what comes back arrives."""
-        self._down[sender, receiver] = None
+        self.down[sender, receiver] = None
 
     def bring_up(self, sender: str, receiver: str) -> None:
         """Lose nothing any more of what one site or node sends to another."""
-        self._down.pop((sender, receiver), None)
+        self.down.pop((sender, receiver), None)
 
     def was_taken_down(self, sender: str, receiver: str) -> bool:
         """Return whether `take_down` was called for exactly these two, and `bring_up` not since."""
-        return (sender, receiver) in self._down
+        return (sender, receiver) in self.down
 
     def set(self, sender: str, receiver: str, settings: LineSettings) -> None:
         """Give what one site or node sends to another these properties, in place of those set before.
@@ -280,10 +278,7 @@ class Network:
 
     def is_down(self, sender: str, receiver: str) -> bool:
         """Is what one node sends to another lost, whether their own line is down or that of a site?"""
-        down = self._down
-        if not down:
-            return False
-        return any(pair in down for pair in self._ends(sender, receiver))
+        return any(pair in self.down for pair in self._ends(sender, receiver))
 
     def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
         """Return every pair of node or site that a line between two nodes belongs to."""

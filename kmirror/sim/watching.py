@@ -65,6 +65,8 @@ class Watchers:
 
     def __init__(self) -> None:
         self.facts: list[Seen[object]] = []
+        self.is_needed = False
+        """Is there news for those who watch, or does somebody wait for a condition? Then `call` has something to do."""
         self._news: deque[Seen[object]] = deque()
         self._watches: list[_Watch] = []
         self._awaited: list[_Awaited] = []
@@ -74,6 +76,7 @@ class Watchers:
         self.facts.append(seen)
         if self._watches:
             self._news.append(seen)
+            self.is_needed = True
 
     def on(self, kind: type[F], call: Callable[[Seen[F]], None]) -> Planned:
         """Call `call` for every fact of `kind` from now on."""
@@ -85,6 +88,7 @@ class Watchers:
         """Carry `action` out once, after the first event after which `condition` holds."""
         awaited = _Awaited(Planned(), condition, action)
         self._awaited.append(awaited)
+        self.is_needed = True
         return awaited.planned
 
     def call(self) -> None:
@@ -94,6 +98,7 @@ class Watchers:
                 self._tell_all(self._news.popleft())
             if not self._carry_out_awaited():
                 break
+        self.is_needed = bool(self._awaited)
 
     def _tell_all(self, seen: Seen[object]) -> None:
         self._watches = [watch for watch in self._watches if not watch.planned.is_cancelled]

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kmirror.cluster.broker.apis import fetch
+from kmirror.cluster.replication.fetch_sessions import CachedPartition
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror import driver
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_loader import StateLoader
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
@@ -122,3 +126,34 @@ def test_partitions_that_failed_together_are_tried_again_together(stage: Stage) 
     stage.simulation.run_for(span_s=5)
     assert len(stage.looks) >= 5 * len(TOPICS) * PARTITIONS, "every partition goes on trying"
     assert len(fired) <= 11
+
+
+def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the new leader has read the state, followers' fetches go on without a look at the partition (D30)."""
+    simulation, held_back, looked = Simulation(seed=1), [], []
+    load, look_at = StateLoader.load, fetch._Fetch._look_at
+
+    def wait(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:
+        mp.busy = True
+        held_back.append(lambda: load(self, simulation.world.now, mp))
+
+    def note(self: fetch._Fetch, now: Instant, cached: CachedPartition, *, is_first: bool) -> bool:
+        looked.append(str(cached.tp))
+        return look_at(self, now, cached, is_first=is_first)
+
+    monkeypatch.setattr(StateLoader, "load", wait)
+    monkeypatch.setattr(fetch._Fetch, "_look_at", note)
+    with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2) as b:
+        a.create_topic("t", 20)
+        mirror = Mirror("m", source=a, destination=b)
+        mirror.create()
+        mirror.begin_add_topics(["t"])
+        simulation.run_for(span_s=3)
+        assert len(held_back) == 20
+        looked.clear()
+        simulation.run_for(span_s=10)
+        assert looked.count("t-0") == 0
+        for go_on in held_back:
+            go_on()
+        mirror.catch_up()
+        assert looked.count("t-0") > 0

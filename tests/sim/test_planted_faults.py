@@ -83,7 +83,7 @@ def each_other() -> Plan:
             Step(5_900, "line_slow", {"one": "a", "other": "b", "ms": 400, "for_ms": 6_000}),
             Step(6_000, "add", there),
             Step(6_050, "add", back),
-            Step(6_300, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 1_000}),
+            Step(6_600, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 1_000}),
         ),
         [client("p0", "plain")],
         clusters="ab",

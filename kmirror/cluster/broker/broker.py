@@ -67,22 +67,13 @@ class Broker:
         return self.context.outbox.drain()
 
     def _follow_up(self, now: Instant) -> bool:
-        """Wake the waiters of partitions that moved, handle requests, settle; return whether there was anything."""
+        """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
         if self._is_ending or self.parts.lifecycle.may_stop:
             self._end()
             return False
-        parts, context = self.parts, self.context
+        parts = self.parts
         parts.logs.settle(now)
-        if parts.replicas.wake_waiters(now) or parts.server.run_ready(now):
-            return True
-        return context.has_collected and self._settle(now)
-
-    def _settle(self, now: Instant) -> bool:
-        """Let the components do what they collected, until there is nothing; return whether there was anything."""
-        self.context.has_collected = True  # Also if one of them fails, of those after it.
-        worked = self.parts.components.settle(now)
-        self.context.has_collected = worked
-        return worked
+        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or self.context.do_at_end(now)
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""

@@ -6,8 +6,9 @@ context holds none of the parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from kmirror.client.requester import OnReply, Requester
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -21,13 +22,15 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
+
+
+AtEnd = Callable[[Instant], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,27 @@ class BrokerContext:
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
-        self.has_collected = False
-        """Did a component collect something since its last `settle`? Most events end without."""
+        self._at_end: dict[AtEnd, None] = {}
         self._static_configs = options.configs
+
+    def at_end(self, work: AtEnd) -> None:
+        """Have `work` done once nothing else follows from the present event; several orders for the same are one.
+
+        So what many partitions want in one event becomes one request or one batch.
+        """
+        self._at_end[work] = None
+
+    def do_at_end(self, now: Instant) -> bool:
+        """Do what was ordered since the last call, in that order; return whether there was anything."""
+        if not self._at_end:
+            return False
+        ordered, self._at_end = self._at_end, {}
+        for work in ordered:
+            try:
+                work(now)
+            except Exception as failure:  # The others are done all the same.
+                self.failures.caught("the end of an event", failure)
+        return True
 
     def take_over_configs(self) -> None:
         """Put the dynamic configs of this broker in the image into effect."""
@@ -115,4 +136,10 @@ class BrokerContext:
 
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""
-        return version_served(key_of(type(request)), mirror=self.mirror_enabled)
+        return _version_of(request.API_KEY, self.mirror_enabled)
+
+
+@cache
+def _version_of(api_key: int | None, mirror: bool) -> int:
+    assert api_key is not None, "a request has a key"
+    return version_served(api_key, mirror=mirror)

@@ -132,6 +132,8 @@ class Controller:
         if log is None:
             return effects
         committed, end_offset = log.log.high_watermark, log.log.log_end_offset
+        if not self._held and committed >= end_offset:
+            return effects
         ready: list[Effect] = []
         while self._held and self._held[0][0] <= committed:
             ready.append(self._held.popleft()[1])
@@ -146,18 +148,18 @@ class Controller:
         if self._is_ending and not isinstance(event, DiskDone):
             return
         match event:
-            case Started():
-                self._start(now)
+            case RequestReceived(link, frame):
+                self.server.on_frame(now, link, frame)
+            case TimerFired(key):
+                self._on_timer(now, key)
             case DiskDone():
                 self._disk_jobs.on_done(now, event)
             case LinkOpened():
                 self.server.on_opened(event)
-            case RequestReceived(link, frame):
-                self.server.on_frame(now, link, frame)
             case LinkClosed(InboundLink() as gone):
                 self.server.on_closed(gone)
-            case TimerFired(key):
-                self._on_timer(now, key)
+            case Started():
+                self._start(now)
             case Stop():
                 self._is_ending = True
             case ResponseReceived() | LinkClosed():
@@ -188,7 +190,8 @@ class Controller:
         self.server.accept()
 
     def _flush(self) -> None:
-        job = None if self.context.opened_log is None else self.context.log.begin_flush()
+        log = self.context.opened_log
+        job = None if log is None else log.begin_flush()
         if job is not None:
             self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
 

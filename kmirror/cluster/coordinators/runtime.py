@@ -157,18 +157,16 @@ class CoordinatorRuntime(Generic[S]):
     # -- operations ---------------------------------------------------------------------------
 
     def submit(self, partition: int, operation: Operation[S], on_done: OnDone) -> None:
-        """Have `settle` run `operation`; call `on_done` with its error once that, and what it saw, is committed.
+        """Run `operation` at the end of the present event; `on_done` gets its error once all that it saw is committed.
 
         NOT_COORDINATOR if this broker does not lead the shard, or loses it before; COORDINATOR_NOT_AVAILABLE if there
         are records and the ISR is too small, or if they were not confirmed in time: they may be committed later.
         """
         self._submitted.setdefault(partition, []).append((operation, on_done))
-        self._context.has_collected = True
+        self._context.at_end(self.run_submitted)
 
-    def settle(self, now: Instant) -> bool:
-        """Run what was submitted since the last call, each shard's as one batch; return whether there was anything."""
-        if not self._submitted:
-            return False
+    def run_submitted(self, now: Instant) -> None:
+        """Run what was submitted since the last call, each shard's as one batch."""
         submitted, self._submitted = self._submitted, {}
         for partition, operations in submitted.items():
             shard, led = self._shards.get(partition), self._replicas.led(TopicPartition(self.topic, partition))
@@ -177,7 +175,6 @@ class CoordinatorRuntime(Generic[S]):
                 self._answer(now, refused)
             else:
                 self._run(now, led, shard, operations)
-        return True
 
     def _run(
         self, now: Instant, led: Partition, shard: Shard[S], operations: Sequence[tuple[Operation[S], OnDone]]
@@ -217,14 +214,21 @@ class CoordinatorRuntime(Generic[S]):
             )
             try:
                 info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
-            except LogAppendError as error:
+            except Exception as error:
                 shard.state.revert()
-                outcome = OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                outcome = self._outcome(error)
                 self._answer(now, [(on_done, outcome) for on_done, _ in draft.answers])
                 return
             shard.state.seal(info.last_offset + 1)
         if draft.answers:
             self._await(now, led, shard, draft)
+
+    def _outcome(self, error: Exception) -> ErrorCode:
+        """Return what an append that raised `error` comes to for the coordinator's client."""
+        if isinstance(error, LogAppendError):
+            return OUTCOMES.get(error.code, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._context.failures.caught(f"appending to {self.topic}", error)
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
     # -- answers ------------------------------------------------------------------------------
 

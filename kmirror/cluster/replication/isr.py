@@ -79,7 +79,7 @@ class IsrManager(BrokerComponent):
         """Propose to remove lagging followers from the ISR, or go on after a request that failed."""
         if key == AGAIN:
             self._is_waiting = False
-            self._context.has_collected = True
+            self._context.at_end(self._send_proposed)
         else:
             self._shrink(now)
             self.start(now)
@@ -111,14 +111,14 @@ class IsrManager(BrokerComponent):
         # Additions count for the high watermark from now on, removals only once confirmed.
         partition.pending_isr = isr
         self._unsent[partition.tp] = partition
-        self._context.has_collected = True
+        self._context.at_end(self._send_proposed)
 
     # -- asking -------------------------------------------------------------------------------
 
-    def settle(self, now: Instant) -> bool:
-        """Send what was proposed, unless a request is under way; return whether there was anything to send."""
-        if self._is_waiting or not self._unsent:
-            return False
+    def _send_proposed(self, now: Instant) -> None:
+        """Send what was proposed, unless a request is under way."""
+        if self._is_waiting:
+            return
         asked: dict[TopicPartition, Asked] = {}
         while self._unsent and len(asked) < PARTITIONS_MAX:
             tp = next(iter(self._unsent))
@@ -127,7 +127,6 @@ class IsrManager(BrokerComponent):
                 asked[tp] = Asked(partition, partition.image)
         if asked:
             self._send(now, asked)
-        return True
 
     def _send(self, now: Instant, asked: Mapping[TopicPartition, Asked]) -> None:
         topics: dict[Uuid, AskedTopic] = {}
@@ -164,7 +163,7 @@ class IsrManager(BrokerComponent):
 
     def _on_reply(self, now: Instant, asked: Mapping[TopicPartition, Asked], reply: Message | None) -> None:
         self._is_waiting = False
-        self._context.has_collected = True  # What was proposed meanwhile may go out.
+        self._context.at_end(self._send_proposed)
         answers: dict[tuple[Uuid, int], PartitionData] = {}
         if isinstance(reply, AlterPartitionResponse) and not reply.error_code:
             answers = {(topic.topic_id, row.partition_index): row for topic in reply.topics for row in topic.partitions}

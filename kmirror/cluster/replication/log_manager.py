@@ -19,7 +19,7 @@ that its source gives it, and only segments below that start go. After the stop 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.context import BrokerContext
@@ -81,6 +81,8 @@ class LogManager:
         self._fetchers = fetchers
         self._is_stopped = False
         self._cleaning: Partition | None = None
+        self._compacted: dict[TopicPartition, None] = {}
+        """The partitions whose configs ask for compaction: the cleaner looks at no others."""
         self._uncleanable: dict[TopicPartition, None] = {}
         """Where a run of the cleaner failed; they are left alone until the broker starts anew."""
         self._purges: list[tuple[Instant, Purge]] = []
@@ -119,12 +121,18 @@ class LogManager:
         replicas = self._replicas
         if replicas.grown:
             for tp in replicas.take_grown():
-                partition = replicas.partitions.get(tp)
-                if partition is not None:
-                    self._flush_if_due(partition)
+                self._follow_growth(tp, replicas.partitions.get(tp))
         for name in replicas.take_dropped() if replicas.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
+
+    def _follow_growth(self, tp: TopicPartition, partition: Partition | None) -> None:
+        if partition is not None:
+            self._flush_if_due(partition)
+        if partition is not None and partition.log.config.compact:
+            self._compacted[tp] = None
+        else:
+            self._compacted.pop(tp, None)
 
     def _is_mirrored(self, partition: Partition) -> bool:
         """Return whether another cluster decides what the log holds; a follower hears when that ends."""
@@ -135,13 +143,13 @@ class LogManager:
     # -- deletion -----------------------------------------------------------------------------
 
     def _retain(self, now: Instant) -> None:
-        self._delete_old_segments(now, compacted=False)
+        self._delete_old_segments(now, [p for p in self._replicas.partitions.values() if not p.log.config.compact])
         self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
 
-    def _delete_old_segments(self, now: Instant, *, compacted: bool) -> None:
-        for partition in self._replicas.partitions.values():
+    def _delete_old_segments(self, now: Instant, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
             log = partition.log
-            if log.config.compact is not compacted or partition is self._cleaning:
+            if partition is self._cleaning:
                 continue
             before = log.log_start_offset
             gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
@@ -178,7 +186,7 @@ class LogManager:
             return
         found = self._dirtiest(now)
         if found is None:
-            self._delete_old_segments(now, compacted=True)
+            self._delete_old_segments(now, self._with_compaction())
             self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
             return
         log = found.log
@@ -186,11 +194,15 @@ class LogManager:
         self._cleaning = found
         self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_cleaned(now, found, job, done))
 
+    def _with_compaction(self) -> list[Partition]:
+        held = self._replicas.partitions
+        return [held[tp] for tp in self._compacted if tp in held]
+
     def _dirtiest(self, now: Instant) -> Partition | None:
         best: tuple[float, Partition] | None = None
-        for tp, partition in self._replicas.partitions.items():
+        for partition in self._with_compaction():
             log = partition.log
-            if not log.config.compact or tp in self._uncleanable or self._is_mirrored(partition):
+            if partition.tp in self._uncleanable or self._is_mirrored(partition):
                 continue
             what = log.cleanable(to_ms(now))
             dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
@@ -216,7 +228,7 @@ class LogManager:
             else:
                 self._uncleanable[tp] = None
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
-        self._delete_old_segments(now, compacted=True)
+        self._delete_old_segments(now, self._with_compaction())
         self._clean(now)
 
     # -- flush --------------------------------------------------------------------------------

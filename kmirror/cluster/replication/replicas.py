@@ -70,6 +70,7 @@ class ReplicaManager:
         self.dropped: list[str] = []
         """The names under which partitions were set aside since `take_dropped`."""
         self._unsaved: dict[LogState, None] = {}
+        """Logs of which a mark is not what the disk has."""
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -80,9 +81,14 @@ class ReplicaManager:
 
     def checkpoint(self, now: Instant) -> None:
         """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
-        with self._context.disk.batch():
-            for log in list(self._unsaved):
-                log.checkpoint()
+        logs = list(self._unsaved)
+        try:
+            with self._context.disk.batch():
+                for log in logs:
+                    log.checkpoint()
+        except OSError:
+            self._unsaved.update(dict.fromkeys(logs))  # Of none is it known that the disk has it.
+            raise
         self.start(now)
 
     # -- leadership ---------------------------------------------------------------------------
@@ -93,17 +99,9 @@ class ReplicaManager:
         Return the partitions whose leader epoch or leadership changed, each with whether this broker leads it now.
         """
         changed: dict[TopicPartition, bool] = {}
-        topics = self._context.image.topics
-        for topic in delta.topics_deleted:
-            topic_id = topics[topic].topic_id if topic in topics else None
-            for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id != topic_id]:
-                self._drop(tp)
-                changed[tp] = False
         for tp in delta.partitions:
             image = self._context.image.partition(tp)
-            if image is None:
-                continue
-            if self._context.node_id not in image.replicas:
+            if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
                     changed[tp] = False
@@ -114,16 +112,25 @@ class ReplicaManager:
             self.touch(tp)
         for kind, topic in delta.configs:
             if kind == ResourceType.TOPIC:
-                config = self.log_config(topic)
-                for tp, partition in self.partitions.items():
-                    if tp.topic == topic:
-                        partition.log.config = config
-                        partition.mark()
-                        self.grew(tp)  # What lies unflushed may be too much now.
-                        partition.min_insync_replicas = self._min_insync_replicas(topic)
-                        if partition.is_leader and partition.advance_high_watermark():
-                            self.touch(tp)
+                self._apply_configs(topic)
         return changed
+
+    def _apply_configs(self, topic: str) -> None:
+        config, min_insync_replicas = self.log_config(topic), self._min_insync_replicas(topic)
+        for tp in self._of_topic(topic):
+            partition = self.partitions[tp]
+            partition.log.config = config
+            partition.mark()
+            self.grew(tp)  # What lies unflushed may be too much now.
+            partition.min_insync_replicas = min_insync_replicas
+            if partition.is_leader and partition.advance_high_watermark():
+                self.touch(tp)
+
+    def _of_topic(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic that this broker holds."""
+        known = self._context.image.topics.get(topic)
+        every = [] if known is None else [TopicPartition(topic, index) for index in known.partitions]
+        return [tp for tp in every if tp in self.partitions]
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
         topic_id = self._context.image.topics[tp.topic].topic_id

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.client.consumer import Consumer, ConsumerConfigs, Position, Refusal, Round
+from kmirror.client.consumer import Consumer, ConsumerConfigs, Refusal, Round
+from kmirror.client.fetch_plan import Position
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -30,6 +31,7 @@ from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata
+from tests.work import calls
 
 COMMITTED = ConsumerConfigs(isolation_level=IsolationLevel.READ_COMMITTED)
 
@@ -214,6 +216,59 @@ def test_a_leader_that_names_the_next_one_saves_the_question() -> None:
     stage.script.answer(fetch(row))
     stage.begin(0)
     assert stage.script.look()[0].peer == TWO
+
+
+def test_a_leader_that_lost_a_partition_forgets_it_when_it_is_asked_next() -> None:
+    stage = Stage()
+    stage.consumer.positions.update({TP: Position(0), OTHER: Position(0)})
+    stage.poll(TP, OTHER)
+    stage.know(other=(1, 4))
+    stage.script.answer_versions()
+    first = stage.script.next(FetchRequest).topics[0].partitions
+    assert [row.partition for row in first] == [0, 1]
+    gone = data(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    gone.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=5)
+    stage.script.answer(fetch(gone))
+    stage.poll(TP, OTHER)
+    stage.script.look().sort(key=lambda one: one.peer)
+    told = stage.script.next(FetchRequest)
+    assert [row.partitions for row in told.forgotten_topics_data] == [[0]] and told.topics == []
+    stage.script.answer(FetchResponse(session_id=9))
+    stage.script.answer_versions()
+    named = stage.script.next(FetchRequest)
+    assert [row.current_leader_epoch for topic in named.topics for row in topic.partitions] == [5]
+
+
+@pytest.mark.parametrize("moved", [0, 3])
+def test_a_round_costs_what_moved_since_the_last_one(moved: int) -> None:
+    """However many partitions are read."""
+
+    def cost(count: int) -> int:
+        partitions = tuple(TopicPartition("t", number) for number in range(count))
+        stage = Stage()
+        for tp in partitions:
+            stage.consumer.positions[tp] = Position(0)
+        stage.poll(*partitions)
+        stage.script.answer_versions()
+        stage.script.answer(metadata(dict.fromkeys(partitions, (1, 4))))
+        stage.script.answer_versions()
+        for _ in range(2):
+            stage.script.answer(FetchResponse(session_id=9))
+            stage.poll(*partitions)
+        stage.script.answer(FetchResponse(session_id=9))
+
+        def one_round() -> None:
+            for tp in partitions[:moved]:
+                stage.consumer.positions[tp] = Position(7)
+            stage.consumer.poll(0, partitions, lambda _, found: stage.rounds.append(found))
+            stage.script.answer(FetchResponse(session_id=9))
+
+        rounds = len(stage.rounds)
+        work = calls(one_round)
+        assert len(stage.rounds) == rounds + 1
+        return work
+
+    assert cost(10) == cost(500)
 
 
 def test_a_round_ends_also_where_nobody_answers() -> None:

@@ -210,6 +210,14 @@ def test_a_fetch_looks_at_what_was_answered_and_what_the_owner_says_has_changed(
     assert log.looked() == [2]
 
 
+def test_a_partition_that_is_removed_is_forgotten_at_the_leader() -> None:
+    log, states = many(3)
+    log.loop.remove(states[1].tp)
+    assert log.loop.find(states[1].tp) is None
+    log.script.answer(answer())
+    assert log.forgets() == [1] and log.looked() == []
+
+
 def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> None:
     log, states = many(3)
     log.told()
@@ -390,6 +398,9 @@ def test_out_of_range_is_resolved_by_where_the_leader_ends_and_begins(
             log.script.answer(offsets(offset), 3)
     assert specs == [(OffsetSpec.LATEST, 4), (OffsetSpec.EARLIEST, 4)][: len(specs)]
     assert log.told() == [told] and not state.resolving
+    if told != ("unknown epoch",):  # Then it is paused.
+        log.script.answer(answer(), 3)
+        assert [partitions for _, _, partitions in log.named()] == [[0]], "it is fetched again"
     assert state.paused_until == (3 + BACKOFF if told == ("unknown epoch",) else 0)
 
 

@@ -73,14 +73,14 @@ class Stage:
         for topic in topics:
             inquiry = Inquiry(self.context, self.mp(topic), MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to)
             self.question.ask(inquiry, self._answered, versions_anew=versions_anew)
-        self.question.settle(0)
+        self.context.broker.do_at_end(0)
 
     def _answered(self, now: Instant, inquiry: Inquiry, answer: str | None) -> None:
         self.told.append((inquiry.mp.tp.topic, answer))
 
     def answer(self, reply: Message | None, which: int = -1) -> None:
         self.source.asked[which][1](0, reply)
-        self.question.settle(0)
+        self.context.broker.do_at_end(0)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_who_asks_in_one_event_shares_a_request(stage: Stage) -> None:
     stage.answer(REPLY)
     assert stage.told == [("t0", "answer"), ("t1", "answer"), ("t2", "answer")]
     assert not stage.mp("t0").busy
-    assert not stage.question.settle(0), "nothing is left"
+    assert not stage.context.broker.do_at_end(0), "nothing is left"
 
 
 @pytest.mark.decision("D32")
@@ -193,7 +193,7 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
     for topic, on_answer in (("t0", heard), ("t1", fails), ("t2", heard)):
         inquiry = Inquiry(stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE)
         stage.question.ask(inquiry, on_answer)
-    stage.question.settle(0)
+    stage.context.broker.do_at_end(0)
     stage.answer(REPLY)
     assert stage.told == [("t0", "answer"), ("t2", "answer")]
     assert failures.count == 1

@@ -54,6 +54,16 @@ class Nodes:
         self.failures = Failures(Outbox(), OnFailure.GO_ON)
         self.sent: list[tuple[int, str, list[Place]]] = []
         self.replies: list[Callable[[int, Message | None], None]] = []
+        self.at_the_end: dict[Callable[[int], None], None] = {}
+
+    def at_end(self, work: Callable[[int], None]) -> None:
+        self.at_the_end[work] = None
+
+    def end_event(self) -> None:
+        while self.at_the_end:
+            ordered, self.at_the_end = self.at_the_end, {}
+            for work in ordered:
+                work(0)
 
     def shard_of(self, key: StateKey) -> TopicPartition:
         return TopicPartition(key.topic_id.decode().strip(), 0)
@@ -129,7 +139,8 @@ def test_what_is_wanted_in_one_event_is_one_request_to_each_coordinator_and_mirr
     rows = [Row("far", 0), Row("near", 0), Row("far", 1), Row("far", 0, "other"), Row("near", 1)]
     for row in rows:
         asking.ask(row)
-    assert asking.settle(0) and not asking.settle(0)
+    nodes.end_event()
+    assert not nodes.at_the_end
     assert nodes.take_sent() == [(2, "m", [("far", 0), ("far", 1)]), (2, "other", [("far", 0)])]
     assert asking.take_ended() == [(rows[1], "here"), (rows[4], "here")]
 
@@ -139,14 +150,14 @@ def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_
 ) -> None:
     first, second, gone = Row("far", 0), Row("far", 1), Row("far", 2, wanted=False)
     asking.ask(first)
-    asking.settle(0)
+    nodes.end_event()
     asking.ask(second)
-    asking.settle(0)
+    nodes.end_event()
     asking.ask(gone)
     assert nodes.take_sent() == [(2, "m", [("far", 0)])]
     nodes.leaders["far"] = 3
     nodes.replies[0](0, answer(far=7))
-    asking.settle(0)
+    nodes.end_event()
     assert nodes.take_sent() == [(3, "m", [("far", 1)])]
     assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
 
@@ -154,27 +165,27 @@ def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_
 def test_nobody_waits_for_a_former_coordinator_that_does_not_answer(nodes: Nodes, asking: Asking) -> None:
     for number in range(2):
         asking.ask(Row("far", number))
-        asking.settle(0)
+        nodes.end_event()
     nodes.leaders["far"] = 3
     asking.reroute()
-    asking.settle(0)
+    nodes.end_event()
     assert nodes.take_sent() == [(2, "m", [("far", 0)]), (3, "m", [("far", 1)])]
     asking.reroute()
     asking.ask(Row("far", 2))
-    asking.settle(0)
+    nodes.end_event()
     assert nodes.take_sent() == [], "one request is under way there, too"
 
 
 def test_a_write_that_nobody_wants_any_more_is_not_sent_after_its_wait(nodes: Nodes, asking: Asking) -> None:
     """The partition has another leader by then, which has read the state already."""
     asking.ask(Row("far", 0))
-    asking.settle(0)
+    nodes.end_event()
     late = Row("far", 1)
     asking.ask(late)
-    asking.settle(0)
+    nodes.end_event()
     object.__setattr__(late, "wanted", False)
     nodes.replies[0](0, None)
-    asking.settle(0)
+    nodes.end_event()
     assert len(nodes.sent) == 1 and asking.take_ended() == [(Row("far", 0), NOT_AVAILABLE), (late, NOT_AVAILABLE)]
 
 
@@ -184,7 +195,7 @@ def test_every_row_ends_once_whatever_becomes_of_the_request(nodes: Nodes, askin
     rows = [Row("bug"), Row("good"), Row("left_out"), Row("dead")]
     for row in rows:
         asking.ask(row)
-    asking.settle(0)
+    nodes.end_event()
     assert asking.take_ended() == [(rows[3], NOT_AVAILABLE)]
     nodes.replies[0](0, answer(bug=0, good=5))
     assert asking.take_ended() == [(rows[1], 5), (rows[2], NOT_AVAILABLE)]

@@ -77,7 +77,6 @@ class _Fetch:
         "sizes",
         "taken",
         "topic_errors",
-        "withheld",
     )
 
     def __init__(self, parts: BrokerParts, inbound: Inbound, request: FetchRequest, session: Session) -> None:
@@ -97,8 +96,6 @@ class _Fetch:
         """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
         self.rows: dict[CachedPartition, PartitionData] = {}
         """The answer so far."""
-        self.withheld: dict[CachedPartition, None] = {}
-        """What could not be read yet (D30); nobody tells when it can."""
         self.taken = 0
         """Bytes of records in `rows`."""
         self.sizes: dict[CachedPartition, int] = {}
@@ -138,8 +135,6 @@ class _Fetch:
                 ready |= self._look_at(now, cached, is_first=False)
             if not ready and self.counted < self.min_bytes:
                 return False
-            for cached in list(self.withheld):
-                self._look_at(now, cached, is_first=False)
             self._answer()
         except Exception as error:
             self.inbound.failed(error)
@@ -170,8 +165,9 @@ class _Fetch:
             self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
         if withheld:
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            self.withheld[cached] = None
-            return False  # The fetch waits until the records may be served.
+            if is_first:
+                cached.settle(None)
+            return False  # The fetch waits until the records may be served (D30): then the partition moves.
         if refused is not None:
             self._fail(cached, refused)
             return True
@@ -272,7 +268,6 @@ class _Fetch:
 
     def _give_back(self, cached: CachedPartition) -> None:
         """Take what was read of a partition out of the answer, before it is read again."""
-        self.withheld.pop(cached, None)
         known = self.rows.pop(cached, None)
         if known is not None:
             self.taken -= len(known.records or b"")

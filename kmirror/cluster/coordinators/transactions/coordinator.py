@@ -103,9 +103,6 @@ class TransactionCoordinator(BrokerComponent):
 
         self.runtime.submit(self.shard_of(after.transactional_id), decide, on_done)
 
-    def settle(self, now: Instant) -> bool:
-        return self.runtime.settle(now)
-
     # -- phase two ----------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
+from kmirror.log.partition_log import AppendInfo, LogAppendError
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
@@ -98,7 +100,7 @@ class Bench:
 
     def settle(self) -> list[object]:
         """End the event; return its effects."""
-        while self.replicas.wake_waiters(self.now) or self.runtime.settle(self.now):
+        while self.replicas.wake_waiters(self.now) or self.context.do_at_end(self.now):
             pass
         return list(self.context.outbox.drain())
 
@@ -283,6 +285,35 @@ def test_a_record_that_no_log_takes_is_taken_back_and_harms_no_other() -> None:
     bench.change(1)
     bench.fetched()
     assert bench.state().get("a") == 2, "the log says the same"
+
+
+@pytest.mark.parametrize(
+    ("failure", "refused"),
+    [
+        (LogAppendError(ErrorCode.INVALID_RECORD, "no"), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (OSError("no space left"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_what_was_decided_on_a_refused_append_is_decided_again(
+    failure: Exception, refused: ErrorCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(configs=[("max.message.bytes", "500")])
+    append, refusals = ReplicaManager.append, [failure]
+
+    def refusing(*args: Any, **named: Any) -> AppendInfo:
+        if refusals:
+            raise refusals.pop()
+        return append(*args, **named)
+
+    monkeypatch.setattr(ReplicaManager, "append", refusing)
+    for number in range(4):
+        bench.submit(str(number), add("a", width=150))  # Two of them fill a batch.
+    bench.settle()
+    assert bench.take() == [("0", refused), ("1", refused)]
+    assert bench.state().get("a") == 2, "the third is the first that is in the log"
+    bench.fetched()
+    assert bench.take() == [("2", ErrorCode.NONE), ("3", ErrorCode.NONE)]
+    assert [record.value for batch in bench.batches() for record in batch.records()] == [b"%0150d" % n for n in (1, 2)]
 
 
 def test_an_operation_that_fails_harms_no_other() -> None:

@@ -79,7 +79,7 @@ def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
     broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
-    assert broker.parts.isr.settle(now)
+    assert broker.context.do_at_end(now)
     effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
     assert joining in partition.maximal_isr()
     assert any(isinstance(effect, SetTimer) and effect.key == isr.AGAIN for effect in effects)

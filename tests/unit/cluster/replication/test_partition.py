@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.replication.partition import FetchClock, Partition
 from tests.unit.cluster.stage import append, partition
 
 
@@ -134,3 +136,57 @@ def test_lagging_members_are_those_behind_for_longer_than_allowed() -> None:
     assert p.lagging(200, 100) == (3,), "2 has everything, however long ago"
     p.pending_isr = (1, 2)
     assert p.lagging(200, 100) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "times"),
+    [
+        (lambda p: p.apply(1, replace(p.image, isr=(1, 2), partition_epoch=4)), 1),
+        (lambda p: p.apply(1, replace(p.image, leader_epoch=-1)), 0),
+        (lambda p: p.advance_high_watermark(), 1),
+        (lambda p: p.advance_high_watermark() and p.advance_high_watermark(), 1),
+        (lambda p: p.log_was_cut(1), 1),
+        (lambda p: p.demand_cut(2, 0), 1),
+    ],
+    ids=["image", "older image", "high watermark", "same high watermark", "cut", "demanded cut"],
+)
+def test_whoever_watches_a_partition_hears_what_changes_an_answer(
+    change: Callable[[Partition], object], times: int
+) -> None:
+    p, watcher = partition(), Watching()
+    append(p, 2)
+    for replica in (2, 3):
+        p.on_follower_fetch(1, replica, 2)
+    p.watchers[watcher] = None
+    change(p)
+    assert watcher.count == times
+
+
+class Watching:
+    """A watcher that counts."""
+
+    parked = ()
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def moved(self) -> None:
+        self.count += 1
+
+    def dropped(self) -> None:
+        raise AssertionError("it is still there")
+
+
+def test_a_fetch_outside_the_session_that_stands_for_a_follower_begins_where_its_clock_is() -> None:
+    p = partition()
+    append(p, 2)
+    p.on_follower_fetch(10, 2, 2)
+    follower, clock = p.followers[2], FetchClock(10)
+    follower.clock = clock
+    clock.fetched_at = 50  # The follower has polled since.
+    assert (follower.fetched_at, follower.caught_up_at) == (50, 50)
+    append(p, 1)
+    p.on_follower_fetch(60, 2, 2)
+    assert follower.caught_up_at == 50, "it had all that there was at its last fetch"
+    clock.fetched_at = 70
+    assert follower.caught_up_at == 50, "and its clock stands for it no longer"

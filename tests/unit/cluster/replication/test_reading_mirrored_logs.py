@@ -50,6 +50,13 @@ def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
     assert fetch(leader, 35, 3, foreign=False).diverging_epoch.epoch == 2
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+def test_a_replica_with_more_of_the_latest_epoch_is_told_where_that_ends(foreign: bool) -> None:
+    leader = log((0, 5, 40), (40, 6, 10))
+    data = fetch(leader, 60, 6, foreign=foreign)
+    assert (data.error_code, data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (0, 6, 50)
+
+
 def two_histories(count: int) -> tuple[PartitionLog, PartitionLog]:
     """Return a leader with batches of two, whose epoch 1 ends at 10, and a replica with more of epoch 1, in others."""
     leader = log(*((offset, 1 if offset < 10 else 3, 2) for offset in range(0, 20, 2)))

@@ -1,0 +1,170 @@
+"""Which partitions does a consumer fetch, from which leader and position?
+
+The plan looks again only at partitions whose position was moved, and at all of them after the leaders were looked up or
+doubted. So a round without news costs the same however many partitions are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+
+from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchRequest
+
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The next offset to read (Kafka's FetchPosition)."""
+
+    offset: int
+    epoch: int = NO_EPOCH
+    """Leader epoch of the batch before it, or -1 after a seek."""
+
+
+class Positions(MutableMapping[TopicPartition, Position]):
+    """Where to read next, by partition; remembers which of them were moved."""
+
+    def __init__(self) -> None:
+        self._at: dict[TopicPartition, Position] = {}
+        self._moved: dict[TopicPartition, None] = {}
+
+    def __getitem__(self, tp: TopicPartition) -> Position:
+        return self._at[tp]
+
+    def __setitem__(self, tp: TopicPartition, position: Position) -> None:
+        self._at[tp] = position
+        self._moved[tp] = None
+
+    def __delitem__(self, tp: TopicPartition) -> None:
+        del self._at[tp]
+        self._moved[tp] = None
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def take_moved(self) -> list[TopicPartition]:
+        """Return the partitions whose position was set or deleted since the last call."""
+        moved = list(self._moved)
+        self._moved.clear()
+        return moved
+
+
+class FetchPlan:
+    """The partitions that one consumer reads, and its session with each leader."""
+
+    def __init__(self, cluster: RemoteCluster, partition_max_bytes: int) -> None:
+        self._cluster = cluster
+        self._partition_max_bytes = partition_max_bytes
+        self.positions = Positions()
+        self.assigned: Sequence[TopicPartition] = ()
+        self.topics: Sequence[str] = ()
+        """The topics of the assigned partitions."""
+        self.doubtful: dict[str, None] = {}
+        """Topics whose leaders must be looked up again; nothing is fetched of them until then."""
+        self.is_settled = False
+        """Whether it was seen that every leader is known, and no assigned partition is beyond its topic's end."""
+        self._rank: dict[TopicPartition, int] = {}
+        self._lost: dict[TopicPartition, None] = {}
+        self._stale: dict[TopicPartition, None] = {}
+        """Partitions to look at before the next fetch."""
+        self._placed: dict[TopicPartition, tuple[Endpoint, Position]] = {}
+        """Where a partition is fetched, and from where on."""
+        self._endpoints: list[Endpoint] | None = None
+        self.sessions: dict[Endpoint, FetchSession] = {}
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch these partitions from now on and no others."""
+        wanted = tuple(partitions)
+        if wanted is self.assigned or wanted == self.assigned:
+            return
+        self.assigned = wanted
+        self.topics = list(dict.fromkeys(tp.topic for tp in wanted))
+        self._rank = {tp: rank for rank, tp in enumerate(wanted)}
+        self._lost = {tp: None for tp in wanted if tp not in self.positions}
+        self.look_at_all()
+
+    def doubt(self, topics: Iterable[str]) -> None:
+        """Fetch nothing of these topics before their leaders are looked up again."""
+        self.doubtful.update(dict.fromkeys(topics))
+        self.look_at_all()
+
+    def look_at_all(self) -> None:
+        """Look at every partition before the next fetch: another broker may lead it, or it is not known who does."""
+        self.is_settled = False
+        self._endpoints = None
+        self._stale.update(dict.fromkeys(self._placed))
+        self._stale.update(dict.fromkeys(self.assigned))
+
+    def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
+        """Return where the leader of `tp` listens, or None if that is not known, or doubted."""
+        return None if tp.topic in self.doubtful else self._cluster.leader_endpoint(tp)
+
+    def lost(self) -> list[TopicPartition]:
+        """Return the assigned partitions that have no position."""
+        self._take_moved()
+        return sorted(self._lost, key=self._rank.__getitem__)
+
+    def arrange(self) -> list[Endpoint]:
+        """Bring the sessions in line with positions and leaders; return where something is to be fetched."""
+        self._take_moved()
+        stale, self._stale = self._stale, {}
+        for tp in sorted(stale, key=self._rank_of):
+            self._place(tp)
+        if self._endpoints is None:
+            placed = (self._placed.get(tp) for tp in self.assigned)
+            self._endpoints = list(dict.fromkeys(place[0] for place in placed if place is not None))
+        return self._endpoints
+
+    def _rank_of(self, tp: TopicPartition) -> int:
+        return self._rank.get(tp, -1)
+
+    def _take_moved(self) -> None:
+        for tp in self.positions.take_moved():
+            if tp in self._rank:
+                self._stale[tp] = None
+                if tp in self.positions:
+                    self._lost.pop(tp, None)
+                else:
+                    self._lost[tp] = None
+
+    def _place(self, tp: TopicPartition) -> None:
+        position = self.positions.get(tp) if tp in self._rank else None
+        endpoint = None if position is None else self.leader_endpoint(tp)
+        before = self._placed.pop(tp, None)
+        if before is not None and before[0] != endpoint:
+            self.sessions[before[0]].want(tp, None)
+        if (None if before is None else before[0]) != endpoint:
+            self._endpoints = None
+        if position is not None and endpoint is not None:
+            self._placed[tp] = endpoint, position
+            self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
+
+    def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
+        leader = self._cluster.leader(tp)
+        assert leader is not None, f"the leader of {tp} was found"
+        return Wanted(
+            topic_id=self._cluster.topics[tp.topic].topic_id,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=position.offset,
+            last_fetched_epoch=position.epoch,
+            partition_max_bytes=self._partition_max_bytes,
+        )
+
+    def fill(self, endpoint: Endpoint, request: FetchRequest) -> None:
+        """Put into `request` what the leader at `endpoint` has to be told."""
+        session = self.sessions[endpoint]
+        changed = sorted(session.changed(), key=self._rank_of)
+        session.fill(request, sorted(session.partitions(), key=self._rank_of) if session.is_new else changed, changed)
+
+    def asked(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
+        """Return the position that the leader at `endpoint` was asked for, None if it was not asked for any."""
+        placed = self._placed.get(tp)
+        return None if placed is None or placed[0] != endpoint else placed[1]

@@ -1,0 +1,99 @@
+"""A consumer's plan, kept up to date by what moved, is the one that would be made anew."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kmirror.client.fetch_plan import FetchPlan, Position
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from tests.unit.client.script import BOOTSTRAP, Script, metadata
+
+TPS = [TopicPartition(topic, index) for topic in ("a", "b") for index in range(2)]
+TP = st.sampled_from(TPS)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("move"), TP, st.integers(0, 2)),
+        st.tuples(st.just("lose"), TP),
+        st.tuples(st.just("lead"), TP, st.integers(1, 3)),
+        st.tuples(st.just("doubt"), st.sampled_from(["a", "b"])),
+        st.tuples(st.just("believe")),
+        st.tuples(st.just("assign"), st.lists(TP, unique=True)),
+    ),
+    max_size=6,
+)
+"""What happens between two fetches."""
+
+
+class Reader:
+    """A plan, and what the leaders were told, as they would know it."""
+
+    def __init__(self) -> None:
+        script = Script()
+        self.cluster = RemoteCluster("me", script.requester, (BOOTSTRAP,), timeout_ms=1_000)
+        self.cluster.refresh(0, ["a", "b"])
+        script.answer_versions()
+        script.answer(metadata({tp: (1 + tp.partition, 0) for tp in TPS}))
+        self.plan = FetchPlan(self.cluster, 1_000)
+        self.plan.positions.update({tp: Position(0) for tp in TPS})
+        self.plan.assign(TPS)
+        self.epoch = 0
+        self.told: dict[Endpoint, dict[TopicPartition, int]] = {}
+
+    def step(self, what: str, *how: object) -> None:
+        plan = self.plan
+        match what, how:
+            case "move", (TopicPartition() as tp, int(offset)):
+                plan.positions[tp] = Position(offset)
+            case "lose", (TopicPartition() as tp,):
+                plan.positions.pop(tp, None)
+            case "lead", (TopicPartition() as tp, int(broker_id)):
+                self.epoch += 1
+                self.cluster.learn_leader(tp, broker_id, self.epoch)  # Nobody knows where broker 3 is.
+                plan.look_at_all()
+            case "doubt", (str(topic),):
+                plan.doubt([topic])
+            case "believe", ():
+                plan.doubtful.clear()
+                plan.look_at_all()
+            case "assign", (list(partitions),):
+                plan.assign(partitions)
+
+    def fetch(self) -> None:
+        """Tell the leaders, and compare what they know then with positions and leaders."""
+        endpoints = self.plan.arrange()
+        for endpoint in endpoints:
+            request = FetchRequest()
+            session = self.plan.sessions[endpoint]
+            told = {} if session.is_new else self.told[endpoint]
+            self.plan.fill(endpoint, request)
+            for gone in request.forgotten_topics_data:
+                for index in gone.partitions:
+                    del told[TopicPartition(gone.topic, index)]
+            for topic in request.topics:
+                for row in topic.partitions:
+                    told[TopicPartition(topic.topic, row.partition)] = row.fetch_offset
+            self.told[endpoint] = told
+            session.accept(FetchResponse(session_id=7))
+        expected: dict[Endpoint, dict[TopicPartition, int]] = {}
+        for tp in self.plan.assigned:
+            endpoint = self.cluster.leader_endpoint(tp)
+            if endpoint is not None and tp.topic not in self.plan.doubtful and tp in self.plan.positions:
+                expected.setdefault(endpoint, {})[tp] = self.plan.positions[tp].offset
+        assert endpoints == list(expected)
+        assert {endpoint: self.told[endpoint] for endpoint in endpoints} == expected
+        assert self.plan.lost() == [tp for tp in self.plan.assigned if tp not in self.plan.positions]
+
+
+@given(st.lists(STEPS, max_size=8))
+@example([[("assign", TPS[::-1])]])
+def test_the_leaders_know_the_positions_of_what_they_lead(rounds: list[list[tuple[object, ...]]]) -> None:
+    reader = Reader()
+    reader.fetch()
+    for steps in rounds:
+        for what, *how in steps:
+            reader.step(str(what), *how)
+        reader.fetch()

@@ -1,0 +1,393 @@
+"""A fetch that looks only at what may have news answers as one that looks at everything, and learns as much (KIP-227).
+
+The plain rule looks at every partition of the session at every fetch. It is written down here, and goes along with a
+real broker: after each step the answers have to be equal, and what the leader knows of its followers' progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.lone_broker import LoneBroker, frame_of, version
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.images import Delta
+from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
+from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import Reply
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.headers import decode_response
+from kmirror.protocol.registry import key_of
+from kmirror.records.batch import iter_batches
+from kmirror.spec.error_codes import ErrorCode
+from tests.builders import batch
+
+TOPIC = "t"
+COUNT = 3
+REPLICAS = (1, 2, 3)
+LAG_MS = 300
+INDEXES = st.integers(0, COUNT - 1)
+FETCHERS = ("2", "2 again", "3", "consumer")
+"""Broker 2 has two sessions; no Kafka broker does that, and yet both count."""
+IDS = {"2": 2, "2 again": 2, "3": 3, "consumer": CONSUMER}
+OFFSETS = st.sampled_from(["end", "same", "behind", "beyond"])
+FETCH = st.tuples(
+    st.sampled_from(FETCHERS),
+    st.one_of(st.just({}), st.just({}), st.dictionaries(INDEXES, OFFSETS, max_size=COUNT)),
+)
+"""A fetcher, and the partitions for which it does not ask as it should."""
+CHANGES = st.one_of(
+    st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
+    st.tuples(st.just("append"), INDEXES, st.integers(1, 3)),
+    st.tuples(st.just("wait"), st.integers(1, 400), st.none()),
+    st.tuples(st.just("forget"), INDEXES, st.sampled_from(FETCHERS)),
+    st.tuples(st.just("open anew"), st.integers(0, 1), st.sampled_from(FETCHERS)),
+    st.tuples(st.just("cut"), INDEXES, st.integers(0, 4)),
+    st.tuples(st.just("cut epochs"), INDEXES, st.none()),
+    st.tuples(st.just("restart"), INDEXES, st.integers(0, 5)),
+    st.tuples(st.just("was cut"), INDEXES, st.none()),
+    st.tuples(st.just("admit"), INDEXES, st.sampled_from([(), (2,), (2, 3)])),
+    st.tuples(st.just("demand cut"), INDEXES, st.sampled_from([2, 3])),
+    st.tuples(st.just("isr"), INDEXES, st.sampled_from([(1, 2, 3), (1, 2), (1, 3), (1,)])),
+    st.tuples(st.just("leader"), INDEXES, st.sampled_from([1, 2])),
+    st.tuples(st.just("withhold"), INDEXES, st.booleans()),
+    st.tuples(st.just("raise log start"), INDEXES, st.none()),
+    st.tuples(st.just("foreign"), INDEXES, st.booleans()),
+)
+ROUNDS = st.lists(st.tuples(CHANGES, st.lists(FETCH, max_size=5)), max_size=12)
+
+
+class Says(BrokerComponent):
+    """Withholds logs, and says that they have foreign epochs, as the test wants."""
+
+    name = "says"
+
+    def __init__(self) -> None:
+        self.withheld: set[int] = set()
+        self.foreign: set[int] = set()
+
+    def foreign_epochs(self, partition: Partition) -> bool:
+        return partition.tp.partition in self.foreign
+
+    def withholds(self, partition: Partition) -> bool:
+        return partition.tp.partition in self.withheld
+
+
+@dataclass
+class Told:
+    """One partition of a plain session."""
+
+    request: FetchPartition
+    offsets: tuple[int, int, int] | None = None
+    """High watermark, last stable offset and log start of the last answer."""
+    answer: PartitionData | None = None
+
+
+@dataclass
+class PlainSession:
+    """What a session is by the plain rule: its partitions, in the order in which they are served."""
+
+    fetcher: int
+    session_id: int = 0
+    epoch: int = 0
+    partitions: dict[int, Told] = field(default_factory=dict)
+
+
+class Stage:
+    """A broker that leads the partitions, the sessions of its fetchers, and the plain rule beside it."""
+
+    def __init__(self) -> None:
+        self.lone = LoneBroker({TOPIC: COUNT}, replicas=REPLICAS)
+        self.says = Says()
+        self.parts = self.lone.broker.parts
+        self.parts.components.add(self.says)
+        self.sessions = {name: PlainSession(replica) for name, replica in IDS.items()}
+        self.followers: dict[tuple[int, int], tuple[Follower, Follower]] = {}
+        """(partition, replica) to what the leader and what the plain rule know of it."""
+        self.follow_leaderships()
+
+    @property
+    def now(self) -> Instant:
+        return self.lone.now
+
+    def partition(self, index: int) -> Partition:
+        return self.lone.partition(TOPIC, index)
+
+    def follow_leaderships(self) -> None:
+        """Take over the followers that a new leadership begins with."""
+        for index in range(COUNT):
+            for replica in REPLICAS:
+                real = self.partition(index).followers.get(replica)
+                known = self.followers.get((index, replica))
+                if real is None:
+                    self.followers.pop((index, replica), None)
+                elif known is None or known[0] is not real:
+                    self.followers[index, replica] = real, replace(real)
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def step(self, what: str, first: int, second: object) -> None:
+        replicas = self.parts.replicas
+        match what, second:
+            case "append", int():
+                if (partition := replicas.led(self.partition(first).tp)) is not None:
+                    replicas.append(self.now, partition, batch(second, timestamp=self.lone.now_ms))
+            case "wait", None:
+                self.lone.now += first * MILLISECOND
+            case "forget", str():
+                self.fetch(second, {}, forgotten=[first])
+            case "open anew", str():
+                self.sessions[
+                    second
+                ].session_id *= first  # With 0 the former session stays open, and is not used again.
+                self.sessions[second].epoch = 0
+                self.fetch(second, {})
+            case (("cut" | "cut epochs" | "restart" | "was cut" | "admit" | "demand cut" | "isr" | "leader"), _):
+                self.change(what, self.partition(first), second)
+            case "raise log start", None:
+                partition = self.partition(first)
+                partition.log.advance_log_start(partition.log.high_watermark)
+                partition.mark()  # As log_manager.py does.
+            case (("withhold" | "foreign"), bool()):
+                chosen = self.says.withheld if what == "withhold" else self.says.foreign
+                (chosen.add if second else chosen.discard)(first)
+                if what == "foreign":
+                    self.partition(first).mark()  # It comes with a topic config, see ReplicaManager.apply.
+
+    def change(self, what: str, partition: Partition, second: object) -> None:
+        """Change what the controller, a mirror or a cut changes."""
+        replicas, log, index = self.parts.replicas, partition.log, partition.tp.partition
+        match what, second:
+            case "isr", tuple():
+                self.publish(PartitionChangeRecord(partition_id=index, isr=list(second)))
+            case "leader", int():
+                self.publish(PartitionChangeRecord(partition_id=index, leader=second, isr=list(REPLICAS)))
+            case _ if not partition.is_leader:
+                pass
+            case "cut", int():
+                end = log.log_end_offset
+                replicas.cut(self.now, partition, max(end - second, log.log_start_offset))
+                if log.log_end_offset < end:
+                    self.log_was_cut(index)
+            case "cut epochs", None:
+                log.assign_epoch_start(partition.leader_epoch + 1)  # An epoch without a batch.
+                self.parts.replicas.touch(partition.tp)
+                for _ in range(3):
+                    for fetcher in FETCHERS:
+                        self.fetch(fetcher, {index: "end"})
+                replicas.cut(self.now, partition, log.log_end_offset)
+            case "restart", int():
+                replicas.restart_at(self.now, partition, second)
+                self.log_was_cut(index)
+            case "was cut", None:
+                partition.log_was_cut(self.now)
+                self.log_was_cut(index)
+            case "admit", tuple():
+                partition.not_admitted = frozenset(set(REPLICAS) - set(second))
+            case "demand cut", int():
+                partition.demand_cut(second, -1)
+
+    def log_was_cut(self, index: int) -> None:
+        for (where, _), (_, plain) in self.followers.items():
+            if where == index:
+                plain.log_end = UNKNOWN_OFFSET
+                plain.own_caught_up_at = max(plain.own_caught_up_at, self.now)
+
+    def publish(self, record: PartitionChangeRecord) -> None:
+        record.topic_id = self.lone.topic_ids[TOPIC]
+        delta = Delta()
+        self.lone.broker.context.image.apply(record, delta)
+        self.lone.broker.publish(self.now, delta)
+        self.follow_leaderships()
+
+    # -- fetching -----------------------------------------------------------------------------
+
+    def fetch(self, fetcher: str, names: dict[int, str], *, forgotten: Sequence[int] = ()) -> None:
+        """Fetch in the session of `fetcher`, and compare the answer with the plain rule's."""
+        session = self.sessions[fetcher]
+        is_full = session.epoch == 0
+        if is_full:
+            session.partitions = {}
+            forgotten = ()
+        for index in forgotten:
+            session.partitions.pop(index, None)
+        wanted = [self.request(session, index, names.get(index, "as answered")) for index in range(COUNT)]
+        known = session.partitions
+        rows = [row for row in wanted if row.partition not in known or known[row.partition].request != row]
+        rows = [row for row in rows if row.partition not in forgotten]
+        for row in rows:
+            known.setdefault(row.partition, Told(row)).request = row
+        topic_id = self.lone.topic_ids[TOPIC]
+        request = FetchRequest(
+            replica_state=ReplicaState(replica_id=session.fetcher, replica_epoch=session.fetcher),
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=1 << 20,
+            session_id=session.session_id,
+            session_epoch=session.epoch,
+            topics=[FetchTopic(topic_id=topic_id, partitions=rows)] if rows else [],
+        )
+        if forgotten:
+            request.forgotten_topics_data = [ForgottenTopic(topic_id=topic_id, partitions=list(forgotten))]
+        self.learn(session)
+        body = self.ask(request)
+        session.session_id, session.epoch = body.session_id, session.epoch + 1
+        answered = [row for topic in body.responses for row in topic.partitions]
+        assert answered == self.answer(session, is_full=is_full)
+        if session.fetcher != CONSUMER:
+            for index in set(session.partitions) - self.says.withheld:
+                partition = self.partition(index)
+                if partition.is_leader and self.refuse(session, index) is None:
+                    assert not partition.may_join(session.fetcher), "it was proposed"
+
+    def ask(self, request: FetchRequest) -> FetchResponse:
+        effects = self.lone.request(frame_of(request))
+        (reply,) = [effect for effect in effects if isinstance(effect, Reply)]
+        frame = b"".join(reply.chunks)
+        body = decode_response(frame, key_of(FetchRequest), version(FetchRequest)).body
+        assert isinstance(body, FetchResponse) and body.error_code == 0
+        return body
+
+    def request(self, session: PlainSession, index: int, offset: str) -> FetchPartition:
+        log, told = self.partition(index).log, session.partitions.get(index)
+        where, epoch = log.log_end_offset, None
+        if told is not None and offset in ("same", "as answered"):
+            where, epoch = told.request.fetch_offset, told.request.last_fetched_epoch
+            answer = told.answer if offset == "as answered" else None
+            if answer is not None and answer.records:
+                last = list(iter_batches(answer.records))[-1]
+                where, epoch = last.last_offset + 1, last.partition_leader_epoch
+            elif answer is not None and answer.diverging_epoch.epoch != -1:
+                where = min(where, answer.diverging_epoch.end_offset)
+                epoch = min(epoch, answer.diverging_epoch.epoch) if where else -1
+            elif answer is not None and answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                where, epoch = log.log_end_offset, None
+        elif offset == "behind":
+            where = max(log.log_start_offset, log.log_end_offset - 2)
+        elif offset == "beyond":
+            where = log.log_end_offset + 2
+        if epoch is None:
+            epoch = log.latest_epoch if where > log.log_start_offset else -1
+        high = log.high_watermark if told is None or told.offsets is None else told.offsets[0]
+        return FetchPartition(
+            partition=index,
+            current_leader_epoch=self.partition(index).leader_epoch,
+            fetch_offset=where,
+            last_fetched_epoch=epoch,
+            partition_max_bytes=1 << 20,
+            high_watermark=UNKNOWN_HIGH_WATERMARK if session.fetcher == CONSUMER else high,
+        )
+
+    # -- the plain rule -----------------------------------------------------------------------
+
+    def learn(self, session: PlainSession) -> None:
+        """Take over what every fetch offset of the session says of the follower's log."""
+        if session.fetcher == CONSUMER:
+            return
+        for index, told in session.partitions.items():
+            partition = self.partition(index)
+            if not partition.is_leader or self.refuse(session, index) is not None:
+                continue
+            follower = self.followers[index, session.fetcher][1]
+            offset, end = told.request.fetch_offset, partition.log.log_end_offset
+            if offset >= end:
+                follower.own_caught_up_at = max(follower.own_caught_up_at, self.now)
+            elif offset >= follower.leader_end_at_fetch:
+                follower.own_caught_up_at = max(follower.own_caught_up_at, follower.own_fetched_at)
+            follower.log_end, follower.own_fetched_at, follower.leader_end_at_fetch = offset, self.now, end
+
+    def reader(self, session: PlainSession) -> Reader:
+        return Reader(session.fetcher, False)
+
+    def refuse(self, session: PlainSession, index: int) -> PartitionData | None:
+        foreign = index in self.says.foreign
+        told = session.partitions[index]
+        return refuse(self.partition(index), told.request, self.reader(session), foreign=foreign)
+
+    def answer(self, session: PlainSession, *, is_full: bool) -> list[PartitionData]:
+        """Return the answer by the plain rule, after the real one was given; nothing in it depends on that."""
+        rows = []
+        for index, told in list(session.partitions.items()):
+            data = self.look(session, index)
+            told.answer = data
+            offsets = (data.high_watermark, data.last_stable_offset, data.log_start_offset)
+            if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not is_full:
+                continue
+            diverges = data.diverging_epoch.epoch != -1
+            news = bool(data.records or data.error_code or diverges or offsets != told.offsets)
+            news = news or knows_too_low(told.request, data)
+            told.offsets = None if data.error_code else offsets
+            if data.records:
+                session.partitions[index] = session.partitions.pop(index)
+            if news or is_full:
+                rows.append(data)
+        return rows
+
+    def look(self, session: PlainSession, index: int) -> PartitionData:
+        partition, told, reader = self.partition(index), session.partitions[index], self.reader(session)
+        if not partition.is_leader:
+            return self.elsewhere(partition, failed(index, ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        if index in self.says.withheld:
+            return failed(index, ErrorCode.OFFSET_NOT_AVAILABLE)
+        refused = self.refuse(session, index)
+        if refused is not None:
+            return self.elsewhere(partition, refused)
+        end = end_for(partition.log, reader)
+        foreign = index in self.says.foreign
+        return read(partition, told.request, reader, end_offset=end, max_bytes=1 << 20, min_one=True, foreign=foreign)
+
+    def elsewhere(self, partition: Partition, data: PartitionData) -> PartitionData:
+        if data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            data.current_leader.leader_id = partition.image.leader
+            data.current_leader.leader_epoch = partition.leader_epoch
+        return data
+
+    def end_event(self) -> None:
+        """Do what follows an event, let time go on, and compare."""
+        self.parts.replicas.wake_waiters(self.now)
+        self.compare()
+        self.lone.now += 10 * MILLISECOND
+
+    def compare(self) -> None:
+        """Compare what the leader knows of its followers with what the plain rule knows."""
+        lag_max = LAG_MS * MILLISECOND
+        for (index, replica), (real, plain) in self.followers.items():
+            partition = self.partition(index)
+            assert partition.followers[replica] is real
+            assert (real.log_end, real.fetched_at) == (plain.log_end, plain.fetched_at), (index, replica)
+            assert real.caught_up_at == plain.caught_up_at, (index, replica)
+            lags = plain.log_end != partition.log.log_end_offset and self.now - plain.caught_up_at > lag_max
+            asked = partition.pending_isr is None and replica in partition.isr
+            assert (replica in partition.lagging(self.now, lag_max)) == (lags and asked)
+
+
+@pytest.mark.kip("227", "incremental fetch")
+@settings(max_examples=100)
+@given(ROUNDS)
+def test_a_fetch_that_looks_at_what_moved_answers_as_one_that_looks_at_all(
+    rounds: list[tuple[tuple[str, int, object], list[tuple[str, dict[int, str]]]]],
+) -> None:
+    stage = Stage()
+    for index in range(COUNT):
+        stage.step("append", index, 2)
+    for _ in range(4):  # Then nothing is left to be looked at.
+        for fetcher in FETCHERS:
+            stage.fetch(fetcher, {})
+    for (what, first, second), fetches in rounds:
+        stage.step(what, first, second)
+        stage.end_event()
+        for fetcher, names in fetches:
+            stage.fetch(fetcher, names)
+            stage.end_event()
+    for _ in range(2):
+        for fetcher in FETCHERS:
+            stage.fetch(fetcher, {})
+            stage.end_event()

@@ -1,0 +1,368 @@
+"""What a fetch looks at, what it reads, and how long it waits: a broker by itself, counted in calls and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchmarks.lone_broker import LoneBroker, frame_of, version
+from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.broker.apis import fetch as fetch_api
+from kmirror.cluster.images import Delta
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.events import Effect, Reply, RequestReceived, SetTimer, TimerFired
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.headers import decode_response
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+from tests.builders import batch
+from tests.links import opened
+from tests.work import calls
+
+TOPIC = "t"
+CONSUMER, FOLLOWER = -1, 2
+BATCH = len(batch())
+UNBOUND = 1 << 20
+
+
+class Fetcher:
+    """One session with a lone broker; its link is its own."""
+
+    def __init__(self, broker: LoneBroker, replica_id: int = CONSUMER, *, name: str = "fetcher") -> None:
+        self.broker = broker
+        self.replica_id = replica_id
+        self.link = opened(name)
+        broker.broker.handle(broker.now, self.link)
+        self.offsets: dict[int, int] = {}
+        self.session_id = self.epoch = 0
+
+    def frame(self, named: Sequence[int], *, max_wait_ms: int, min_bytes: int, max_bytes: int, most: int) -> bytes:
+        rows = [
+            FetchPartition(
+                partition=index,
+                current_leader_epoch=self.broker.partition(TOPIC, index).leader_epoch,
+                fetch_offset=self.offsets.setdefault(index, 0),
+                partition_max_bytes=most,
+            )
+            for index in named
+        ]
+        return frame_of(
+            FetchRequest(
+                replica_state=ReplicaState(replica_id=self.replica_id, replica_epoch=max(self.replica_id, -1)),
+                max_wait_ms=max_wait_ms,
+                min_bytes=min_bytes,
+                max_bytes=max_bytes,
+                session_id=self.session_id,
+                session_epoch=self.epoch,
+                topics=[FetchTopic(topic_id=self.broker.topic_ids[TOPIC], partitions=rows)] if rows else [],
+            )
+        )
+
+    def ask(
+        self,
+        named: Sequence[int] = (),
+        *,
+        max_wait_ms: int = 0,
+        min_bytes: int = 1,
+        max_bytes: int = UNBOUND,
+        most: int = UNBOUND,
+    ) -> list[Effect]:
+        """Send a fetch; return all effects."""
+        frame = self.frame(named, max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes, most=most)
+        return self.broker.broker.handle(self.broker.now, RequestReceived(self.link.link, frame))
+
+    def fetch(self, named: Sequence[int] = (), **how: int) -> list[PartitionData]:
+        """Fetch, and take over the answer."""
+        return self.take(self.ask(named, **how))
+
+    def take(self, effects: Sequence[Effect]) -> list[PartitionData]:
+        """Take over the answer among `effects`; return its rows."""
+        (reply,) = [effect for effect in effects if isinstance(effect, Reply) and effect.link == self.link.link]
+        body = decode_response(b"".join(reply.chunks), key_of(FetchRequest), version(FetchRequest)).body
+        assert isinstance(body, FetchResponse) and body.error_code == 0
+        self.session_id = body.session_id
+        self.epoch = self.epoch + 1 if self.epoch >= 0 else self.epoch
+        return [row for topic in body.responses for row in topic.partitions]
+
+    def settle(self, partitions: int) -> None:
+        """Fetch until there is nothing more to be looked at."""
+        self.fetch(range(partitions))
+        self.fetch()
+
+
+def served(rows: Sequence[PartitionData]) -> list[int]:
+    """Return the partitions that were given records."""
+    return [row.partition_index for row in rows if row.records]
+
+
+def errors(rows: Sequence[PartitionData]) -> dict[int, int]:
+    return {row.partition_index: row.error_code for row in rows if row.error_code}
+
+
+def append(broker: LoneBroker, index: int, count: int = 1) -> list[Effect]:
+    """Append batches of one record to a partition; return what follows."""
+    for _ in range(count):
+        broker.broker.parts.replicas.append(broker.now, broker.partition(TOPIC, index), batch(timestamp=broker.now_ms))
+    return ended(broker)
+
+
+def ended(broker: LoneBroker) -> list[Effect]:
+    """Return what follows the event that the test has acted for."""
+    broker.broker.parts.replicas.wake_waiters(broker.now)
+    return broker.broker.context.outbox.drain()
+
+
+def publish(broker: LoneBroker, *records: Message) -> list[Effect]:
+    delta = Delta()
+    for record in records:
+        broker.broker.context.image.apply(record, delta)
+    broker.broker.publish(broker.now, delta)
+    return ended(broker)
+
+
+def time_out(broker: LoneBroker, effects: Sequence[Effect]) -> list[Effect]:
+    (timer,) = [effect for effect in effects if isinstance(effect, SetTimer)]
+    return broker.broker.handle(timer.at, TimerFired(timer.key))
+
+
+class Counted:
+    """Counts the partitions that are looked at, and the reads of their logs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looks: list[int] = []
+        self.reads: list[int] = []
+        refuse, read = fetch_api.refuse, PartitionLog.read
+
+        def looking(partition: Partition, *args: object, **named: object) -> PartitionData | None:
+            self.looks.append(partition.tp.partition)
+            return refuse(partition, *args, **named)  # type: ignore[arg-type]
+
+        def reading(log: PartitionLog, *args: object, **named: object) -> object:
+            self.reads.append(log.tp.partition)
+            return read(log, *args, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(fetch_api, "refuse", looking)
+        monkeypatch.setattr(PartitionLog, "read", reading)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    return Counted(monkeypatch)
+
+
+# -- what a fetch costs --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replica_id", [CONSUMER, FOLLOWER])
+@pytest.mark.parametrize("news", [False, True])
+def test_a_fetch_in_a_session_costs_what_changed(replica_id: int, news: bool) -> None:
+    spent = []
+    for partitions in (10, 10, 300):  # What is made at its first use is made before the second.
+        broker = LoneBroker({TOPIC: partitions}, replicas=(1,) if replica_id == CONSUMER else (1, replica_id))
+        fetcher = Fetcher(broker, replica_id)
+        fetcher.settle(partitions)
+
+        def poll(broker: LoneBroker = broker, fetcher: Fetcher = fetcher) -> None:
+            if news:
+                append(broker, 3)
+            effects = fetcher.ask(max_wait_ms=500)
+            rows = fetcher.take(effects if news else time_out(broker, effects))
+            assert served(rows) == [3] * news
+
+        spent.append(calls(poll))
+    assert spent[1] == spent[2], "calls for 10 partitions and for 300"
+
+
+def test_a_fetch_without_a_session_reads_each_partition_once(counted: Counted) -> None:
+    broker = LoneBroker({TOPIC: 3})
+    for index in range(3):
+        append(broker, index)
+    fetcher = Fetcher(broker)
+    fetcher.epoch = -1
+    assert served(fetcher.fetch(range(3))) == [0, 1, 2]
+    assert counted.looks == counted.reads == [0, 1, 2]
+    assert not any(broker.partition(TOPIC, index).watchers for index in range(3))
+
+
+def test_a_fetch_that_waits_looks_again_only_at_what_moves(counted: Counted) -> None:
+    broker = LoneBroker({TOPIC: 5})
+    fetcher = Fetcher(broker)
+    fetcher.settle(5)
+    append(broker, 0)
+    counted.looks.clear()
+    waiting = fetcher.ask(max_wait_ms=500, min_bytes=2 * BATCH + 1)
+    assert counted.looks == [0] and [type(effect) for effect in waiting] == [SetTimer]
+    assert append(broker, 2) == [] and counted.looks == [0, 2]
+    assert served(fetcher.take(append(broker, 2))) == [0, 2]
+    assert counted.looks == [0, 2, 2]
+
+
+def test_a_fetch_without_a_session_that_waits_watches_until_it_is_answered() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    fetcher = Fetcher(broker)
+    fetcher.epoch = -1
+    fetcher.ask(range(2), max_wait_ms=500)
+    assert all(broker.partition(TOPIC, index).watchers for index in range(2))
+    assert served(fetcher.take(append(broker, 1))) == [1]
+    assert not any(broker.partition(TOPIC, index).watchers for index in range(2))
+
+
+# -- limits --------------------------------------------------------------------------------------
+
+
+def test_nothing_is_read_beyond_the_limit(counted: Counted) -> None:
+    broker = LoneBroker({TOPIC: 20})
+    for index in range(20):
+        append(broker, index, 3)
+    fetcher = Fetcher(broker)
+    fetcher.epoch = -1
+    rows = fetcher.fetch(range(20), max_bytes=2 * BATCH)
+    assert [len(row.records or b"") for row in rows] == [2 * BATCH] + [0] * 19
+    assert counted.reads == [0]
+
+
+def test_partitions_with_records_take_turns_under_a_limit() -> None:
+    broker = LoneBroker({TOPIC: 3})
+    for index in range(3):
+        append(broker, index, 5)
+    fetcher = Fetcher(broker)
+    given = served(fetcher.fetch(range(3), max_bytes=BATCH))
+    for _ in range(5):  # What was given is not taken over, so all have more to give.
+        given += served(fetcher.fetch(max_bytes=BATCH))
+    assert given == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_batch_larger_than_the_limits_is_given_to_the_first_partition_only() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    append(broker, 0)
+    append(broker, 1)
+    fetcher = Fetcher(broker)
+    fetcher.epoch = -1
+    assert served(fetcher.fetch(range(2), max_bytes=10, most=10)) == [0]
+    assert served(fetcher.fetch(range(2), most=BATCH - 1)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("min_bytes", "max_bytes", "waits"),
+    [
+        (2 * BATCH, UNBOUND, False),
+        (2 * BATCH + 1, UNBOUND, True),
+        (2 * BATCH, 2 * BATCH - 1, False),  # Both count, though only one batch has room.
+        (100 * BATCH, BATCH, False),  # More than max_bytes is not waited for.
+        (0, UNBOUND, False),
+    ],
+)
+def test_a_fetch_waits_for_min_bytes(min_bytes: int, max_bytes: int, waits: bool) -> None:
+    broker = LoneBroker({TOPIC: 3})
+    append(broker, 0)
+    append(broker, 1)
+    fetcher = Fetcher(broker)
+    effects = fetcher.ask(range(3), max_wait_ms=500, min_bytes=min_bytes, max_bytes=max_bytes)
+    assert any(isinstance(effect, Reply) for effect in effects) != waits
+
+
+# -- what must not be missed -----------------------------------------------------------------------
+
+
+def test_a_follower_out_of_the_isr_is_looked_at_until_it_may_join() -> None:
+    broker = LoneBroker({TOPIC: 2}, replicas=(1, FOLLOWER))
+    fetcher = Fetcher(broker, FOLLOWER)
+    fetcher.settle(2)
+    partition = broker.partition(TOPIC, 1)
+    publish(broker, PartitionChangeRecord(topic_id=broker.topic_ids[TOPIC], partition_id=1, isr=[1]))
+    partition.not_admitted = frozenset({FOLLOWER})
+    for _ in range(3):
+        fetcher.fetch()
+    assert partition.pending_isr is None
+    partition.not_admitted = frozenset()  # Nobody tells the session.
+    fetcher.fetch()
+    assert partition.pending_isr == (1, FOLLOWER)
+
+
+def test_a_session_hears_that_retention_raised_the_log_start() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    fetcher = Fetcher(broker)
+    fetcher.settle(2)
+    partition = broker.partition(TOPIC, 1)
+    append(broker, 1, 2)
+    partition.log.roll(partition.log.log_end_offset)
+    fetcher.offsets[1] = 2
+    fetcher.fetch([1])
+    fetcher.fetch()
+    partition.log.config = partition.log.config.__class__(retention_bytes=0)
+    broker.broker.parts.logs._retain(broker.now)
+    (row,) = fetcher.fetch()
+    assert (row.partition_index, row.log_start_offset) == (1, 2)
+
+
+def test_a_topic_made_anew_is_not_the_one_that_was_fetched() -> None:
+    broker = LoneBroker({TOPIC: 1})
+    settled, waiting = Fetcher(broker, name="settled"), Fetcher(broker, name="waiting")
+    settled.settle(1)
+    waiting.settle(1)
+    waiting.ask(max_wait_ms=500)
+    old, new = broker.topic_ids[TOPIC], Uuid.from_ints(1, 99)
+    partition = PartitionRecord(partition_id=0, topic_id=new, replicas=[1], isr=[1], leader=1, leader_epoch=0)
+    effects = publish(broker, RemoveTopicRecord(topic_id=old), TopicRecord(name=TOPIC, topic_id=new), partition)
+    for _ in range(2):
+        assert errors(waiting.take(effects)) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+        assert errors(settled.fetch()) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+        effects = waiting.ask()
+
+
+def test_a_fetch_that_waits_in_a_session_that_is_evicted_is_answered_all_the_same() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    broker.broker.parts.sessions._slots = 1
+    first, second = Fetcher(broker, name="first"), Fetcher(broker, name="second")
+    first.settle(2)
+    first.ask(max_wait_ms=500)
+    second.fetch([0])
+    assert len(broker.partition(TOPIC, 1).watchers) == 1, "the fetch that waits"
+    assert served(first.take(append(broker, 1))) == [1]
+    assert not broker.partition(TOPIC, 1).watchers
+    assert len(broker.partition(TOPIC, 0).watchers) == 1, "the second session"
+
+
+def test_the_clock_of_an_evicted_session_stands_still() -> None:
+    broker = LoneBroker({TOPIC: 1}, replicas=(1, FOLLOWER))
+    broker.broker.parts.sessions._slots = 1
+    fetcher = Fetcher(broker, FOLLOWER)
+    fetcher.settle(1)
+    follower = broker.partition(TOPIC, 0).followers[FOLLOWER]
+    broker.now += MILLISECOND
+    last = broker.now
+    fetcher.fetch()
+    assert (follower.fetched_at, follower.caught_up_at) == (last, last)
+    broker.now += MILLISECOND
+    Fetcher(broker, name="other").fetch([0])
+    assert follower.clock is None
+    assert (follower.fetched_at, follower.caught_up_at) == (last, last)
+
+
+def test_a_right_that_is_withdrawn_within_a_session_ends_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = LoneBroker({TOPIC: 2})
+    fetcher = Fetcher(broker)
+    fetcher.settle(2)
+    asked: list[Resource] = []
+
+    def deny(rights: Rights, operation: AclOperation, resource: Resource) -> ErrorCode:
+        asked.append(resource)
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    monkeypatch.setattr(Rights, "error", deny)
+    assert fetcher.fetch() == [] and not asked, "nothing is given, so nobody is asked"
+    append(broker, 1)
+    for _ in range(2):
+        assert errors(fetcher.fetch()) == {1: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert asked == [Resource.topic(TOPIC)] * 2
