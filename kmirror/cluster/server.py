@@ -104,7 +104,8 @@ class Inbound:
         """Answer with a whole response frame, in chunks."""
         if self.has_failed:
             return
-        self._finish()
+        assert self.open, f"answered twice: {self.head}"
+        self.open = False
         link, server = self.link, self.server
         server.outbox.add(Reply(link.client.link, chunks))
         server.finished(link)

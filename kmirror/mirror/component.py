@@ -162,7 +162,8 @@ class MirrorComponent(BrokerComponent):
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Look at a partition that waits for its replicas; in MIRRORING only follow the source's log start."""
-        mp, partition = self.context.partitions.get(tp), self.context.replicas.led(tp)
+        mp = self.context.partitions.get(tp)
+        partition = None if mp is None else self.context.replicas.led(tp)
         if mp is None or partition is None:
             return
         waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)

@@ -73,7 +73,7 @@ def peek_request(frame: Buffer) -> RequestHead:
             position += size
             client_id = str(frame[_HEAD_BYTES:position], "utf-8")
         api = find_key(key)
-        if api is not None and api.is_flexible(version):
+        if api is not None and api.flexible_from is not None and version >= api.flexible_from:
             position = position + 1 if frame[position] == 0 else _skip_tags(frame, position)
         if position > len(frame):
             raise wire.Malformed
