@@ -8,7 +8,9 @@ import pytest
 
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
@@ -51,15 +53,15 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     """The requests that mirrors' refreshes and controllers' clients were answered."""
     found: list[Message] = []
-    reply = Inbound.reply
+    reply = Inbound.reply_raw
 
-    def replying(inbound: Inbound, answer: Message) -> None:
+    def replying(inbound: Inbound, *answer: Chunk) -> None:
         _, channel, _ = inbound.client.link.name
         if channel in ("mirror-m-metadata", "controller"):
             found.append(inbound.body)
-        reply(inbound, answer)
+        reply(inbound, *answer)
 
-    monkeypatch.setattr(Inbound, "reply", replying)
+    monkeypatch.setattr(Inbound, "reply_raw", replying)
     yield found
 
 
@@ -126,6 +128,7 @@ def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None
         [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
     ]
     assert created == [NAMES]
+    assert refreshes(asked) == [sorted(NAMES)], "what the source said before the creation is not asked for again"
 
 
 def test_missing_topics_are_created_in_requests_of_bounded_size(
@@ -167,3 +170,13 @@ def test_a_default_of_the_brokers_is_looked_at_by_those_who_wait_for_it() -> Non
     p.simulation.run_for(span_s=5)
     assert p.b.alter("", {"min.insync.replicas": "2"}, kind=ResourceType.BROKER) is ErrorCode.NONE
     p.run_until(lambda: p.b.state(tp(0)) == "MIRRORING", "the default to count")
+
+
+def test_a_source_that_stays_away_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = mirroring()
+    p.a.kill(1)
+    p.run_until(lambda: all("does not answer" in p.b.reason(tp(n)) for n in range(COUNT)), "the loss to be noticed")
+    noted: list[TopicPartition] = []
+    monkeypatch.setattr(MirrorContext, "note_reason", lambda context, mp: noted.append(mp.tp))
+    p.simulation.run_for(span_s=20)
+    assert noted == []

@@ -231,8 +231,9 @@ class _Fetch:
         """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""
         topic, topic_id, index = cached.key
         name = self.parts.context.image.topic_names.get(topic_id) if self.session.topic_ids else topic
-        tp = cached.tp = None if name is None else TopicPartition(name, index)
+        tp = None if name is None else TopicPartition(name, index)
         partition = None if tp is None else self.parts.replicas.partitions.get(tp)
+        cached.tp = tp if partition is None else partition.tp  # Equal, but a session keeps it: no second object.
         if partition is not None and (self.session.is_kept or self.parked):
             cached.watch(partition)
         return partition
