@@ -156,6 +156,24 @@ def test_a_new_leader_epoch_is_asked_about_for_its_partitions_alone(listen: List
     assert ear.described() == 1
 
 
+def test_a_source_that_knows_only_the_fields_of_the_proposal(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It describes all that it leads and tells no lineage; one answer serves all who asked."""
+    monkeypatch.setattr(
+        describe_mirrors, "_wanted", lambda context, _, mirror: [(mp.tp, mp) for mp in context.partitions_of(mirror)]
+    )
+    p = failed_over(20)
+    ear = listen(p.b)
+
+    def leave_out(request: Message, answer: Message) -> None:
+        if isinstance(answer, DescribeMirrorsResponse):
+            answer.lineages, answer.cluster_ids = [], []
+
+    ear.change = leave_out
+    p.fail_back(names(20), create=False)
+    assert ear.described() == 20 * len(ear.asked(DescribeMirrorsRequest)) <= 20 * 4
+    assert_equal(p.back, names(20))
+
+
 # -- what it must not prove -----------------------------------------------------------------------
 
 
