@@ -8,7 +8,7 @@ requests, and whether its client may do what is inside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.refusal import refusal
@@ -85,6 +85,11 @@ class Rights:
     authorizer: Authorizer
     principal: Principal
     host: str
+    are_unlimited: bool = field(init=False)
+    """Is everything allowed, and always will be? Else the authorizer is to be asked, each time."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "are_unlimited", self.authorizer is ALLOW_ALL)
 
     def allow(self, operation: AclOperation, resource: Resource) -> bool:
         """Return whether `operation` on `resource` is allowed."""
@@ -100,7 +105,7 @@ class Rights:
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
         """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""
-        if self.authorizer is ALLOW_ALL:
+        if self.are_unlimited:
             return NONE_DENIED
         asked = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
         return {name: error for name, error in asked.items() if error}

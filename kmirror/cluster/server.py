@@ -29,7 +29,13 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.protocol.headers import RequestHead, decode_body, encode_response_chunks, peek_request
+from kmirror.protocol.headers import (
+    RequestHead,
+    decode_body,
+    encode_response_chunks,
+    encode_response_head,
+    peek_request,
+)
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
@@ -89,11 +95,17 @@ class Inbound:
         """Answer with `body`, written in the version of the request."""
         self.reply_raw(*encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id))
 
+    def reply_encoded(self, body: bytes) -> None:
+        """Answer with a body that was encoded before, in the version of the request."""
+        head = self.head
+        self.reply_raw(encode_response_head(head.api_key, self.version, correlation_id=head.correlation_id), body)
+
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
         if self.has_failed:
             return
-        self._finish()
+        assert self.open, f"answered twice: {self.head}"
+        self.open = False
         link, server = self.link, self.server
         server.outbox.add(Reply(link.client.link, chunks))
         server.finished(link)

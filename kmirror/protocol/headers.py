@@ -73,7 +73,7 @@ def peek_request(frame: Buffer) -> RequestHead:
             position += size
             client_id = str(frame[_HEAD_BYTES:position], "utf-8")
         api = find_key(key)
-        if api is not None and api.is_flexible(version):
+        if api is not None and api.flexible_from is not None and version >= api.flexible_from:
             position = position + 1 if frame[position] == 0 else _skip_tags(frame, position)
         if position > len(frame):
             raise wire.Malformed
@@ -126,12 +126,16 @@ def encode_response_chunks(body: Message, version: int, *, correlation_id: int) 
     """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
     if body.API_KEY is None or body.TYPE != "response":
         raise LocalProtocolError(f"{body.NAME} is no response")
-    tags = _response_tags(body.API_KEY, version)
+    head = encode_response_head(body.API_KEY, version, correlation_id=correlation_id)
+    return [head, *body.encode_chunks(version)]
+
+
+def encode_response_head(api_key: int, version: int, *, correlation_id: int) -> bytes:
+    """Return what stands before the body of a response."""
     try:
-        head = wire.pack_int32(correlation_id) + tags
+        return wire.pack_int32(correlation_id) + _response_tags(api_key, version)
     except wire.WRITE_ERRORS as error:
         raise LocalProtocolError(f"response header: {error}") from None
-    return [head, *body.encode_chunks(version)]
 
 
 @cache

@@ -148,6 +148,7 @@ class Broker:
     def publish(self, now: Instant, delta: Delta) -> None:
         """Follow a change of the image: configs and leaderships first, then fetchers and components."""
         context, parts = self.context, self.parts
+        parts.metadata_answers.apply(delta)
         altered = delta.alters_node(context.node_id)
         if altered:
             context.take_over_configs()

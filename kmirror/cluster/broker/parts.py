@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
@@ -30,6 +31,7 @@ class BrokerParts:
     components: Components
     lifecycle: Lifecycle
     metadata: MetadataFollower
+    metadata_answers: MetadataAnswers
     replicas: ReplicaManager
     isr: IsrManager
     fetchers: ReplicaFetchers
@@ -63,6 +65,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         server=server,
         components=components,
         lifecycle=lifecycle,
+        metadata_answers=MetadataAnswers(),
         metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
         isr=isr,

@@ -192,7 +192,7 @@ class ReplicaManager:
     def led(self, tp: TopicPartition) -> Partition | None:
         """Return the partition if this broker leads it."""
         partition = self.partitions.get(tp)
-        return partition if partition is not None and partition.is_leader else None
+        return partition if partition is not None and partition.image.leader == partition.broker_id else None
 
     # -- appends ------------------------------------------------------------------------------
 
@@ -201,14 +201,14 @@ class ReplicaManager:
     ) -> AppendInfo:
         """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it."""
         info = partition.log.append_as_leader(
-            data, leader_epoch=partition.leader_epoch, now_ms=to_ms(now), origin=origin
+            data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
         )
         self.appended(now, partition)
         return info
 
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
-        self.grew(partition.tp)
+        self.grown[partition.tp] = None
         partition.advance_high_watermark()
         self.touch(partition.tp)
 
@@ -315,7 +315,10 @@ class ReplicaManager:
                 self._context.outbox.cancel_timer((TIMER, key))
         for tp, _ in dirty:
             if self.led(tp) is not None:
-                self._tell_progress(now, tp)
+                try:
+                    self._components.on_progress(now, tp)
+                except Exception as failure:
+                    self._context.failures.caught(f"telling components of {tp}", failure)
         return True
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
@@ -347,12 +350,6 @@ class ReplicaManager:
         except Exception as failure:
             self._context.failures.caught("trying a parked request", failure)
             return True
-
-    def _tell_progress(self, now: Instant, tp: TopicPartition) -> None:
-        try:
-            self._components.on_progress(now, tp)
-        except Exception as failure:
-            self._context.failures.caught(f"telling components of {tp}", failure)
 
     def on_timer(self, now: Instant, key: int) -> None:
         """End a wait whose time is up: force a parked request, or time out an AckWait."""

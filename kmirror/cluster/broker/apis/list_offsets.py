@@ -1,9 +1,9 @@
 """ListOffsets, versions 1-11.
 
-Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
-as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower, which names its replica
-id, gets the log end. Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still rise
-(KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
+Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same as earliest without
+tiered storage), max timestamp (-3) and lookups by timestamp, which go by the log's time index. A follower, which names
+its replica id, gets the log end. Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still
+rise (KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
 INVALID_REQUEST.
 """
 
@@ -36,6 +36,7 @@ FIRST_VERSION: dict[int, int] = {
     OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
 """Special timestamp to the first version that has it."""
+EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
 NOWHERE = (-1, -1)
 LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
@@ -90,7 +91,8 @@ def _answer(
     except CorruptBatch:  # The checksum holds, the compressed payload does not.
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
-    unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
+    is_looked_up = asked.timestamp >= 0 or asked.timestamp == OffsetSpec.MAX_TIMESTAMP
+    unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
     may_rise = unsettled and request.replica_id < 0 and partition.is_below_epoch_start
     if may_rise or parts.components.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
@@ -103,7 +105,10 @@ def _answer(
 
 
 def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int]:
-    """Return (timestamp, offset), with -1 where there is none."""
+    """Return (timestamp, offset), with -1 where there is none.
+
+    What the log finds counts only below the bound of what the asker may read: Kafka does not look for another then.
+    """
     log = partition.log
     if request.replica_id >= 0:
         bound = log.log_end_offset
@@ -112,23 +117,7 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
         bound = log.last_stable_offset if committed else log.high_watermark
     if timestamp == OffsetSpec.LATEST:
         return -1, bound
-    if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
-        return -1, log.log_start_offset
-    if timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
+    found = log.offset_for_timestamp(timestamp)
+    if found is None or (found.offset >= bound and timestamp not in EARLIEST):
         return NOWHERE
-    best = NOWHERE
-    for batch in log.any_batches():
-        if batch.last_offset >= bound:
-            break
-        if timestamp == OffsetSpec.MAX_TIMESTAMP:
-            if batch.max_timestamp <= best[0]:
-                continue
-            best = max(((r.timestamp, -r.offset) for r in batch.records()), default=(best[0], -best[1]))
-            best = (best[0], -best[1])
-            continue
-        if batch.max_timestamp < timestamp:
-            continue
-        for record in batch.records():
-            if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
-                return record.timestamp, record.offset
-    return best
+    return found.timestamp, found.offset

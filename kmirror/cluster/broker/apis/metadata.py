@@ -32,8 +32,19 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition."""
     request = inbound.body
     assert isinstance(request, MetadataRequest)
+    answers, question = parts.metadata_answers, (inbound.version, bytes(inbound.frame[inbound.head.body_position :]))
+    is_kept = inbound.rights.are_unlimited
+    answer = answers.answer(question) if is_kept else None
+    if answer is None:
+        answer = b"".join(_response(parts, request, inbound.version, inbound.rights).encode_chunks(inbound.version))
+        if is_kept:
+            answers.keep_answer(question, answer)
+    inbound.reply_encoded(answer)
+
+
+def _response(parts: BrokerParts, request: MetadataRequest, version: int, rights: Rights) -> MetadataResponse:
     # Version 0 had no null: there an empty list means every topic.
-    everything = request.topics is None or (inbound.version == 0 and not request.topics)
+    everything = request.topics is None or (version == 0 and not request.topics)
     image = parts.context.image
     alive = [b for b in image.brokers.values() if not b.fenced]
     response = MetadataResponse(
@@ -45,12 +56,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         controller_id=alive[0].broker_id if alive else -1,  # KRaft: any living broker forwards.
     )
     if everything:
-        rights = inbound.rights
-        described = [t for t in image.topics.values() if rights.allow(AclOperation.DESCRIBE, Resource.topic(t.name))]
-        response.topics = [_describe(parts, topic) for topic in described]
+        described = list(image.topics.values())
+        if not rights.are_unlimited:
+            described = [t for t in described if rights.allow(AclOperation.DESCRIBE, Resource.topic(t.name))]
+        response.topics = [_part(parts, topic, version) for topic in described]
     else:
-        response.topics = [_find(parts, asked, inbound.version, inbound.rights) for asked in request.topics or ()]
-    inbound.reply(response)
+        response.topics = [_find(parts, asked, version, rights) for asked in request.topics or ()]
+    return response
 
 
 def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int, rights: Rights) -> MetadataResponseTopic:
@@ -65,7 +77,7 @@ def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int, rights:
         denied = rights.error(AclOperation.DESCRIBE, Resource.topic(name))
         if denied:  # An id is no secret, the name that it stands for is.
             return MetadataResponseTopic(error_code=denied, name=None, topic_id=asked.topic_id, partitions=[])
-        return _describe(parts, parts.context.image.topics[name])
+        return _part(parts, parts.context.image.topics[name], version)
     denied = rights.error(AclOperation.DESCRIBE, Resource.topic(asked.name))
     if denied:
         return MetadataResponseTopic(error_code=denied, name=asked.name, partitions=[])
@@ -78,7 +90,13 @@ def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int, rights:
             partitions=[],
             is_internal=is_internal(asked.name),
         )
-    return _describe(parts, topic)
+    return _part(parts, topic, version)
+
+
+def _part(parts: BrokerParts, topic: TopicImage, version: int) -> MetadataResponseTopic:
+    """Return what is said of a topic that may be described, encoded once for each change of it."""
+    answers = parts.metadata_answers
+    return answers.part(topic, version) or answers.keep_part(topic, version, _describe(parts, topic))
 
 
 def _describe(parts: BrokerParts, topic: TopicImage) -> MetadataResponseTopic:

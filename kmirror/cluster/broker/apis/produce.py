@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.authorizer import NONE_DENIED, Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
 from kmirror.cluster.replication.partition import Partition
@@ -45,15 +45,15 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if _is_transactional(request) and not _may_transact(inbound, request):
         _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
-    by_id = inbound.version >= IDS_FROM
-    known = parts.context.image.topic_names
-    names = [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
-    denied = inbound.rights.denied_topics(AclOperation.WRITE, (name for name in names if name or not by_id))
+    by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
+    if not rights.are_unlimited:
+        names = _names(parts, request, by_id=by_id)
+        denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
     if not request.transactional_id or not parts.context.configs.flag("transaction.partition.verification.enable"):
         _append_all(parts, now, inbound, denied, ALL_GOOD)
         return
     verification = Verification(parts.context, parts.components, request.transactional_id, inbound.version)
-    for name, topic in zip(names, request.topic_data, strict=True):
+    for name, topic in zip(_names(parts, request, by_id=by_id), request.topic_data, strict=True):
         if name in denied or is_internal(name):
             continue
         for data in topic.partition_data:
@@ -66,6 +66,12 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         _append_all(parts, later, inbound, denied, verdicts)
 
     verification.ask(now, on_verified)
+
+
+def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[str]:
+    """Return the topics' names; where they are named by their ids, "" for an id that is unknown."""
+    known = parts.context.image.topic_names
+    return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
 def _is_transactional(request: ProduceRequest) -> bool:

@@ -8,8 +8,12 @@ from types import FrameType
 import pytest
 
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import Delta
 from kmirror.kernel.events import Effect, LinkOpened, Reply, RequestReceived, SetTimer
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.headers import decode_response, encode_request
@@ -103,3 +107,38 @@ def test_a_timer_is_set_where_somebody_is_waited_for() -> None:
     effects = asked.broker.handle(asked.now, asked.produce(0, acks=Acks.ALL))
     assert [effect for effect in effects if isinstance(effect, SetTimer)]
     assert not [effect for effect in effects if isinstance(effect, Reply) and effect.link == asked.client.link]
+
+
+def test_metadata_costs_what_changed_since_it_was_told() -> None:
+    asked = Asked(partitions=5)
+    for number in range(60):
+        asked.cluster.create_topic(f"t{number}", 5)
+    asked.now = asked.cluster.simulation.world.now
+    event = asked.event(MetadataRequest(topics=None), 12)
+    first, told = calls_of(asked, event)
+    second, repeated = calls_of(asked, event)
+    assert told == repeated
+    assert first > 1000 and second <= 40
+    delta = Delta(partitions={TopicPartition("t7", 0): None})
+    asked.broker.publish(asked.now, delta)
+    asked.broker.handle(asked.now, asked.event(MetadataRequest(topics=None), 11))
+    third, repeated = calls_of(asked, event)
+    assert told == repeated
+    assert third <= 300, "four for each topic; to describe and encode it takes twenty"
+
+
+def test_a_lookup_by_time_goes_by_the_index() -> None:
+    asked = Asked()
+    log = asked.broker.parts.replicas.partitions[TopicPartition(TOPIC, 0)].log
+    for number in range(1000):
+        log.append_as_leader(batch(1, size=1000, timestamp=number), leader_epoch=0, now_ms=number)
+    log.update_high_watermark(1000)
+    partitions = [ListOffsetsPartition(partition_index=0, timestamp=900)]
+    topics = [ListOffsetsTopic(name=TOPIC, partitions=partitions)]
+    request = ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=topics)
+    calls, effects = calls_of(asked, asked.event(request, 7))
+    [reply] = [effect for effect in effects if isinstance(effect, Reply)]
+    answer = decode_response(b"".join(reply.chunks), key_of(ListOffsetsRequest), 7).body
+    assert isinstance(answer, ListOffsetsResponse)
+    assert [(row.timestamp, row.offset) for row in answer.topics[0].partitions] == [(900, 900)]
+    assert calls < 200, "a thousand batches lie in the log, four between two rows of the index"
