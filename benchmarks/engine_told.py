@@ -39,14 +39,16 @@ class Telling:
     """A line for each part of a run, and a bar while it goes on."""
 
     def __init__(self) -> None:
+        console = Console(stderr=True)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
+            disable=not console.is_terminal,
         )
         print(f"commit {current_commit()}; {current_machine()}")
         print(LINE.format("", "clock s", "CPU s", "GiB", "peak GiB"), flush=True)

@@ -157,10 +157,14 @@ def _item_name(base: str) -> str:
 def _write_tag_section(out: Emitter, context: Context) -> None:
     flexible = context.message.flexible.intersect(context.struct.versions)
     tagged = tagged_fields(context)
+    are_kept_apart = all(context.is_tag_only(field) for field in tagged)
     out.line("tags: list[tuple[int, bytes]] = []")
     for field in tagged:
-        guard = condition(field.tagged, flexible)
-        with out.block(f"if {guard} and {is_set(field)}:" if guard else f"if {is_set(field)}:"):
+        tests = [condition(field.tagged, flexible), is_set(field)]
+        if are_kept_apart:
+            # Most are not there: no default need be made to find that out.
+            tests.insert(1, f'"{field.attribute}" in self._tagged')
+        with out.block(f"if {' and '.join(test for test in tests if test)}:"):
             _write_tag_body(out, context, field)
     out.line(f"wire.put_tags(put, tags, self.unknown_tags, {len(tagged)})")
 

@@ -74,6 +74,11 @@ class Fetcher(Generic[P]):
     configs: Configs | None = None
     """Those that the positions were derived from."""
 
+    def rank(self, tp: TopicPartition) -> int:
+        """Return where a partition stands among the others, -1 for one that was removed."""
+        state = self.partitions.get(tp)
+        return -1 if state is None else state.rank
+
 
 class Owner(Protocol[P]):
     """Decides what is fetched, and what happens to the logs."""
@@ -198,10 +203,7 @@ class FetchLoop(Generic[P]):
         if fetcher.in_flight or not self._owner.may_ask(fetcher):
             return
         configs, session = self._configs(), fetcher.session
-        changed = self._take_changed(now, fetcher, configs)
-        ranked = sorted(changed, key=lambda tp: state.rank if (state := fetcher.partitions.get(tp)) else -1)
-        for tp in ranked:
-            session.want(tp, self._wanted(now, fetcher, tp))
+        ranks_before = self._look_at_changed(now, fetcher, configs)
         if session.is_idle:
             return
         request = FetchRequest(
@@ -210,8 +212,9 @@ class FetchLoop(Generic[P]):
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
         )
         self._owner.prepare(request)
-        forgotten = sorted(changed, key=changed.__getitem__)
-        session.fill(request, fetcher.partitions if session.is_new else ranked, forgotten)
+        changed = session.changed()
+        named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
+        session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
         fetcher.in_flight = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -221,22 +224,30 @@ class FetchLoop(Generic[P]):
 
         self._owner.send(now, fetcher, FETCH, request, on_reply)
 
-    def _take_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
-        """Return what has to be looked at, among it the partitions whose pause is over; and begin to collect anew."""
-        changed, fetcher.changed = fetcher.changed, {}
+    def _look_at_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
+        """Tell the session what is wanted of the partitions that changed; return their ranks at the last fetch."""
+        self._end_pauses(now, fetcher)
+        if configs is not fetcher.configs:
+            fetcher.configs = configs
+            for tp, state in fetcher.partitions.items():
+                fetcher.changed.setdefault(tp, state.rank)
+        ranks_before: dict[TopicPartition, int] = {}
+        for tp in sorted(fetcher.changed, key=fetcher.rank):
+            # One whose position cannot be told, and raises, does not keep the next fetch from the others.
+            ranks_before[tp] = fetcher.changed.pop(tp)
+            fetcher.session.want(tp, self._wanted(now, fetcher, tp))
+        return ranks_before
+
+    def _end_pauses(self, now: Instant, fetcher: Fetcher[P]) -> None:
+        """Have the partitions looked at whose pause is over, and wake up when the next one ends."""
         paused = fetcher.paused
         if paused and paused[0][0] <= now:
             while paused and paused[0][0] <= now:
                 _, tp = heapq.heappop(paused)
                 if tp in fetcher.partitions:
-                    changed.setdefault(tp, fetcher.partitions[tp].rank)
+                    fetcher.changed.setdefault(tp, fetcher.partitions[tp].rank)
             if paused:
                 self._outbox.set_timer((*self._timer, *fetcher.key), paused[0][0])
-        if configs is not fetcher.configs:
-            fetcher.configs = configs
-            for tp, state in fetcher.partitions.items():
-                changed.setdefault(tp, state.rank)
-        return changed
 
     def _wanted(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> Wanted | None:
         state = fetcher.partitions.get(tp)

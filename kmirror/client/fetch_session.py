@@ -118,8 +118,8 @@ class FetchSession:
         """Put into `request` what the leader has to be told.
 
         In a new session that is all that is wanted of `partitions`, which has to be everything; else what changed of
-        them since the last request, and that those of `forgotten` are left out which were not before. Both give the
-        order in which partitions are named.
+        them since the last request, and that those of `forgotten` are left out which were not before. Both have to
+        hold all of `changed`, and give the order in which partitions are named.
         """
         request.session_id, request.session_epoch = self._id, self._epoch
         if self._epoch != FULL:

@@ -218,10 +218,15 @@ class RemoteCluster:
         self._answered = None
         return True
 
-    def forget_leaders(self, topic: str) -> None:
-        """Forget who leads a topic that nobody asks about any more: it would grow old."""
-        self._leaders.pop(topic, None)
+    def forget(self, topic: str) -> None:
+        """Forget a topic that nobody asks about any more: its id and its leaders may change unseen."""
+        for known in (self.topics, self.missing, self.refused, self._leaders):
+            known.pop(topic, None)
         self._answered = None
+
+    def has(self, topic: str) -> bool:
+        """Return whether the topic was there when it was last asked about."""
+        return topic in self.topics and topic not in self.missing
 
     def leader(self, tp: TopicPartition) -> RemoteLeader | None:
         """Return the leader of `tp` as it was learned last, or None."""

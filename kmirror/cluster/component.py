@@ -7,7 +7,7 @@ of a partition makes progress.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
@@ -23,6 +23,8 @@ class BrokerComponent:
 
     name = ""
     """First element of the keys of this component's timers."""
+    guarded: Container[str] | None = None
+    """The topics with whose partitions `foreign_epochs` and `withholds` are asked, as of each time; None for all."""
 
     def routes(self) -> Routes:
         """Return the requests that this component answers, and their handlers."""
@@ -80,6 +82,7 @@ class Components:
         self._following: list[BrokerComponent] = []
         self._with_foreign_logs: list[BrokerComponent] = []
         self._withholding: list[BrokerComponent] = []
+        self._guarded: list[Container[str] | None] = []
 
     def __iter__(self) -> Iterator[BrokerComponent]:
         return iter(self._plugged)
@@ -94,6 +97,8 @@ class Components:
             self._with_foreign_logs.append(component)
         if type(component).withholds is not BrokerComponent.withholds:
             self._withholding.append(component)
+        if component in self._with_foreign_logs or component in self._withholding:
+            self._guarded.append(component.guarded)
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         for component in self._plugged:
@@ -145,6 +150,13 @@ class Components:
     def withholds(self, partition: Partition) -> bool:
         """Return whether any component does not know yet if this leader may serve its log (D30)."""
         return any(component.withholds(partition) for component in self._withholding)
+
+    def may_guard(self, topic: str) -> bool:
+        """Return False if `foreign_epochs` and `withholds` are false for every partition of the topic."""
+        found = False
+        for topics in self._guarded:  # A generator would cost more than all of this.
+            found = found or topics is None or topic in topics
+        return found
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""

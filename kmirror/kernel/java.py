@@ -83,9 +83,12 @@ def _text(value: str) -> str:
     return f'"{value.translate(_ESCAPES)}"'
 
 
-def hash_of_text(text: str) -> int:
-    """Return what `String.hashCode` does, also of text with half a surrogate pair."""
-    value = 0
+def hash_of_text(text: str, *, before: int = 0) -> int:
+    """Return what `String.hashCode` does, also of text with half a surrogate pair.
+
+    `before` is the hash of what stands before `text`.
+    """
+    value = before
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
         value = value * 31 + (units[index] << 8 | units[index + 1]) & 0xFFFF_FFFF
@@ -107,7 +110,11 @@ def hash_of_bytes(data: bytes) -> int:
 
 def partition_for(text: str, count: int) -> int:
     """Return the number below `count` that Kafka gives to `text`, by the absolute value of its hash, 0 for -2**31."""
-    value = hash_of_text(text)
+    return partition_of_hash(hash_of_text(text), count)
+
+
+def partition_of_hash(value: int, count: int) -> int:
+    """Return what `partition_for` does of a text with this hash."""
     return 0 if value == -0x8000_0000 else abs(value) % count
 
 

@@ -112,6 +112,9 @@ class PartitionLog(LogState):
     @property
     def last_stable_offset(self) -> int:
         """Return the offset below which every transaction is decided; a READ_COMMITTED reader gets no further."""
+        producers = self.producers
+        if not producers.ongoing and not producers.unreplicated:
+            return self.high_watermark
         offset = self.first_unstable_offset
         return self.high_watermark if offset is None else min(offset, self.high_watermark)
 

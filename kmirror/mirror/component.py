@@ -40,6 +40,7 @@ class MirrorComponent(BrokerComponent):
 
     def __init__(self, parts: BrokerParts) -> None:
         self.context = MirrorContext(parts.context, parts.replicas)
+        self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)
@@ -95,7 +96,7 @@ class MirrorComponent(BrokerComponent):
                 self._follow_topic(now, topic)
         altered, self._altered = self._altered, {}
         for topic in dict.fromkeys((*altered, *delta.topics_created, *delta.topics_deleted)):
-            self._refresh.on_assignment(now, topic)
+            self._refresh.on_topic(now, topic)
         for tp in delta.partitions:
             mp = self.context.partitions.get(tp)
             if mp is not None:
@@ -163,11 +164,14 @@ class MirrorComponent(BrokerComponent):
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         """Look at a partition that waits for its replicas; in MIRRORING only follow the source's log start."""
         mp = self.context.partitions.get(tp)
-        partition = None if mp is None else self.context.replicas.led(tp)
-        if mp is None or partition is None:
+        if mp is None:
             return
-        waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
-        if waits or has_new_confirmation(mp, partition):
+        if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
+            if not mp.busy:  # Else an answer is under way, which has it looked at.
+                self._driver.look_soon(now, mp)
+            return
+        partition = self.context.replicas.led(tp)
+        if partition is not None and has_new_confirmation(mp, partition):
             self._driver.look_soon(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)

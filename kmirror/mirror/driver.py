@@ -76,9 +76,14 @@ class PartitionDriver:
         if now != self._instant:
             self._instant, self._left = now, LOOKS_MAX
         due = list(islice(self._due, self._left))
-        for tp in due:
-            self.look_at(now, self._due.pop(tp))
         self._left -= len(due)
+        for tp in due:
+            mp = self._due.pop(tp)
+            try:
+                self.look_at(now, mp)
+            except Exception as failure:  # The others are looked at all the same.
+                self._context.broker.failures.caught(f"the next step of {tp}", failure)
+                self._context.retry_later(now, mp, "its next step failed in this broker")
         if self._due and not self._left:
             self._context.broker.outbox.set_timer((NAME, LOOK_TIMER), now)
 
@@ -136,7 +141,7 @@ class PartitionDriver:
             )
         elif name in source.refused:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
-        elif topic is None or name in source.missing:
+        elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
                 self._context.refresh_soon(now, mirror, name)

@@ -222,16 +222,22 @@ class MirrorFetchers:
             for mp in list(fetcher.partitions.values()):
                 self._writer.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
             return False
-        mirror, broker_id, _ = fetcher.key
+        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         for mp in fetcher.partitions.values():
-            mp.reason = f"the source's broker {broker_id} at {fetcher.endpoint} does not answer"
-            self._context.note_reason(mp)
-        self._context.refresh_soon(now, str(mirror), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
+            if mp.reason != reason:  # A source may be away for hours.
+                mp.reason = reason
+                self._context.note_reason(mp)
+        self._refresh(now, fetcher)
         return True
 
     def on_no_offset(self, now: Instant, fetcher: MirrorFetcher) -> None:
         """Refresh the source's metadata: the leader may be another one."""
-        self._context.refresh_soon(now, str(fetcher.key[0]), *dict.fromkeys(tp.topic for tp in fetcher.partitions))
+        self._refresh(now, fetcher)
+
+    def _refresh(self, now: Instant, fetcher: MirrorFetcher) -> None:
+        topics = dict.fromkeys(tp.topic for tp in fetcher.partitions)
+        if topics:
+            self._context.refresh_soon(now, str(fetcher.key[0]), *topics)
 
     # -- out of range -------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ class MetadataSync:
             return False
         assignment = self._context.assignments.get(topic)
         is_mirrored = assignment is not None and assignment.wish is Wish.MIRROR
-        return is_mirrored and topic in source.topics and topic not in source.missing
+        return is_mirrored and source.has(topic)
 
     def _wanted(self, topic: str, known: RemoteTopic) -> CreatableTopic:
         return CreatableTopic(
@@ -69,10 +69,8 @@ class MetadataSync:
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Return whether the source has this topic, with the same id as here if it exists here."""
-        known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
-        if known is None or topic in source.missing:
-            return False
-        return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
+        here = self._broker.image.topics.get(topic)
+        return source.has(topic) and (here is None or source.topics[topic].topic_id in (Uuid.ZERO, here.topic_id))
 
     def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         if source.cluster_id is None or mirror in self._remembering:

@@ -68,10 +68,9 @@ class SharedQuestion(Generic[A]):
     def ask(self, inquiry: Inquiry, on_answer: OnAnswer[A], *, versions_anew: bool = False) -> None:
         """Ask with the next request; the partition is busy until `on_answer` is called.
 
-        With `versions_anew` the broker has to tell its versions again before that request.
-
-        That is not called if the answer is of no use any more: the partition is led elsewhere, is in another state, or
-        the mirror has other servers. In the last case the partition is looked at again.
+        `on_answer` is not called if the answer is of no use any more: the partition is led elsewhere, is in another
+        state, or the mirror has other servers. In the last case the partition is looked at again. With `versions_anew`
+        the broker has to tell its versions again before the request is sent.
         """
         inquiry.mp.busy = True
         to = Addressee(inquiry.source, inquiry.endpoint)
@@ -94,7 +93,7 @@ class SharedQuestion(Generic[A]):
 
         def on_reply(then: Instant, reply: Message | None) -> None:
             first = asked[0].inquiry
-            del self._under_way[to]
+            self._under_way.pop(to, None)
             self._context.broker.at_end(self.send_waiting)  # What waited for this answer may go out.
             told = asked
             if reply is None and not first.has_no_describe():

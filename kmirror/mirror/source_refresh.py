@@ -65,14 +65,21 @@ class SourceRefresh:
         source = RemoteCluster(f"mirror-{mirror}", requester, servers, timeout_ms=timeout_ms, on_refreshed=on_answer)
         return source
 
-    def on_assignment(self, now: Instant, topic: str) -> None:
-        """Ask about a topic that was added, created or deleted; forget who led one that is not mirrored any more."""
-        assignment = self._context.assignments.get(topic)
-        if assignment is not None and assignment.wish is not Wish.REMOVE:
-            self._context.refresh_soon(now, assignment.mirror, topic)
-            return
-        for source in self._context.sources.values():
-            source.forget_leaders(topic)
+    def on_topic(self, now: Instant, topic: str) -> None:
+        """Follow a topic that was added, removed, created or deleted: ask for what is not known of it at the source.
+
+        What is known of one that is not mirrored, or not here any more, may change unseen, so it is forgotten.
+        """
+        context = self._context
+        assignment = context.assignments.get(topic)
+        mirrored = assignment is not None and assignment.wish is not Wish.REMOVE
+        if not mirrored or topic not in context.broker.image.topics:
+            for source in context.sources.values():
+                source.forget(topic)
+        if assignment is not None and mirrored:
+            known = context.sources.get(assignment.mirror)
+            if known is None or not known.has(topic):
+                context.refresh_soon(now, assignment.mirror, topic)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
         """Refresh the metadata of the mirror's topics: those that somebody wants, and every so often all of them."""

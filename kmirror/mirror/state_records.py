@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import ShardState
-from kmirror.kernel.java import partition_for
+from kmirror.kernel.java import hash_of_text, partition_for, partition_of_hash
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
@@ -101,7 +102,14 @@ NOTHING = PartitionState()
 
 def state_partition(key: StateKey, count: int) -> int:
     """Return which of the `count` partitions of `__mirror_state` holds `key` (D8)."""
-    return partition_for(f"{key.mirror}:{key.topic_id}:{key.partition}", count)
+    before = _hash_of_topic(key.mirror, key.topic_id)
+    return partition_of_hash(hash_of_text(str(key.partition), before=before), count)
+
+
+@lru_cache(maxsize=4096)
+def _hash_of_topic(mirror: str, topic_id: Uuid) -> int:
+    """Return the hash of the beginning that all partitions of a topic have in common."""
+    return hash_of_text(f"{mirror}:{topic_id}:")
 
 
 def mirror_partition(mirror: str, count: int) -> int:

@@ -59,8 +59,12 @@ class StateRequests(ABC, Generic[R, A]):
         self._broker = broker
         self.coordinator = coordinator
         self._wanted: list[R] = []
-        self._held: dict[Lane, list[R]] = {}
-        """Coordinators and mirrors with a request under way, to the rows that wait for its end."""
+        """Rows of which it is to be found out who coordinates them."""
+        self._queues: dict[Lane, list[R]] = {}
+        self._under_way: dict[Lane, None] = {}
+        """The lanes on which an answer is awaited."""
+        self._ready: dict[Lane, None] = {}
+        """The lanes that may have something to send."""
 
     @abstractmethod
     def ask_here(self, now: Instant, row: R) -> None:
@@ -88,29 +92,27 @@ class StateRequests(ABC, Generic[R, A]):
         self._broker.at_end(self.send_wanted)
 
     def reroute(self) -> None:
-        """Have the rows that wait go to whoever coordinates them now, not only when the request under way has ended."""
-        for lane, held in self._held.items():
-            self._held[lane] = []
-            self._ask_first(held)
-
-    def _ask_first(self, rows: Sequence[R]) -> None:
-        self._wanted = [*rows, *self._wanted]
+        """Have the rows that wait go to whoever coordinates them now; call it when the coordinators have changed."""
+        for queue in self._queues.values():
+            self._wanted = [*queue, *self._wanted]
+        self._queues.clear()
         self._broker.at_end(self.send_wanted)
 
     def send_wanted(self, now: Instant) -> None:
-        """Send what was asked for since the last call."""
+        """Send what was asked for, as far as no answer is awaited there."""
         wanted, self._wanted = self._wanted, []
-        ready: dict[Lane, list[R]] = {}
         for row in wanted:
             try:
-                self._route(now, row, ready)
+                self._route(now, row)
             except Exception as failure:
                 self._caught(row, failure)
-        for lane, rows in ready.items():
-            self._send(now, lane, rows)
+        ready, self._ready = self._ready, {}
+        for lane in ready:
+            if lane not in self._under_way:
+                self._send(now, lane)
 
-    def _route(self, now: Instant, row: R, ready: dict[Lane, list[R]]) -> None:
-        """Ask here, or add the row to those that wait for a request or are ready for one."""
+    def _route(self, now: Instant, row: R) -> None:
+        """Ask here, or put the row into the queue of its coordinator."""
         shard = self.coordinator.shard_of(row.key)
         image = None if shard is None else self._broker.image.partition(shard)
         if image is None or not row.is_wanted():
@@ -119,20 +121,36 @@ class StateRequests(ABC, Generic[R, A]):
             self.ask_here(now, row)
         else:
             lane = (image.leader, row.key.mirror)
-            (self._held if lane in self._held else ready).setdefault(lane, []).append(row)
+            self._queues.setdefault(lane, []).append(row)
+            self._ready[lane] = None
 
-    def _send(self, now: Instant, lane: Lane, rows: Sequence[R]) -> None:
-        """Send the first of `rows`, as many as a request takes; hold the others until it is answered."""
-        leader, mirror = lane
-        asked, held = split(rows)
+    def _send(self, now: Instant, lane: Lane) -> None:
+        """Send as many rows of a queue as a request takes."""
+        asked, left = split([row for row in self._queues.pop(lane, ()) if self._is_wanted(now, row)])
+        if not asked:
+            return
+        self._queues[lane] = left
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._ask_first(self._held.pop(lane, ()))  # Another broker may coordinate them by now.
+            self._under_way.pop(lane, None)
+            self._ready[lane] = None
+            self._broker.at_end(self.send_wanted)
             self._end(later, asked, reply)
 
-        self._held[lane] = held
+        leader, mirror = lane
+        self._under_way[lane] = None
         if not self._broker.ask_broker(now, leader, CHANNEL, self.request(mirror, asked), on_reply):
             on_reply(now, None)
+
+    def _is_wanted(self, now: Instant, row: R) -> bool:
+        """Return whether a row is still to be asked; end it if not."""
+        if row.is_wanted():
+            return True
+        try:
+            self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        except Exception as failure:
+            self._caught(row, failure)
+        return False
 
     def _end(self, now: Instant, asked: Mapping[Place, R], reply: Message | None) -> None:
         answers, error = self.answers_in(reply)
@@ -152,15 +170,13 @@ class StateRequests(ABC, Generic[R, A]):
 
 
 def split(rows: Sequence[R]) -> tuple[dict[Place, R], list[R]]:
-    """Return the rows that go into one request, by place, and those that are left, in their order."""
+    """Return the rows that go into one request, by place, and those from the first on that does not."""
     asked: dict[Place, R] = {}
-    left: list[R] = []
     size = 0
-    for row in rows:
+    for number, row in enumerate(rows):
         place = (row.topic, row.key.partition)
         size += row.size
-        if left or place in asked or len(asked) == ROWS_MAX or (asked and size > BYTES_MAX):
-            left.append(row)
-        else:
-            asked[place] = row
-    return asked, left
+        if place in asked or len(asked) == ROWS_MAX or (asked and size > BYTES_MAX):
+            return asked, list(rows[number:])
+        asked[place] = row
+    return asked, []

@@ -141,12 +141,13 @@ class Struct:
             hook(cls)
 
     def __eq__(self, other: object) -> bool:
-        if _proper_class(self) is not _proper_class(other):
+        if self.__class__ is not other.__class__ and _proper_class(self) is not _proper_class(other):
             return NotImplemented
         assert isinstance(other, Struct)
-        return tuple(self.unknown_tags) == tuple(other.unknown_tags) and all(
-            _is_equal(getattr(self, f.attribute), getattr(other, f.attribute)) for f in self.FIELDS
-        )
+        for field in self.FIELDS:
+            if not _is_equal(getattr(self, field.attribute), getattr(other, field.attribute)):
+                return False
+        return not (self._tagged or other._tagged) or tuple(self.unknown_tags) == tuple(other.unknown_tags)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -77,7 +77,7 @@ def log_start_of_the_source() -> None:
 
 
 def keeps_configs(take: Callable[..., dict[TopicPartition, int]]) -> Callable[..., dict[TopicPartition, int]]:
-    """Return `FetchLoop._take_changed` for a loop that does not see that the node has other configs."""
+    """Return `FetchLoop._look_at_changed` for a loop that does not see that the node has other configs."""
 
     def blind(loop: object, now: Instant, fetcher: Fetcher[Any], configs: Configs) -> dict[TopicPartition, int]:
         fetcher.configs = configs
@@ -94,7 +94,7 @@ SCENARIOS: dict[Callable[[], None], tuple[type, str, Callable[..., object]]] = {
     retention: (ReplicaFetchers, "on_log_changed", hears_nothing),
     flush: (FetchLoop, "changed", hears_nothing),
     flush_asked_for: (ReplicaFetchers, "on_topic_config", hears_nothing),
-    flush_asked_for_everywhere: (FetchLoop, "_take_changed", keeps_configs),
+    flush_asked_for_everywhere: (FetchLoop, "_look_at_changed", keeps_configs),
     log_start_of_the_source: (FetchLoop, "changed", hears_nothing),
 }
 """What moves a log, and the place where a fetcher hears of it: a fault can be planted there."""

@@ -11,6 +11,7 @@ from kmirror.cluster.broker.apis import fetch
 from kmirror.cluster.replication.fetch_sessions import CachedPartition
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror import driver
 from kmirror.mirror.driver import PartitionDriver
@@ -157,3 +158,25 @@ def test_a_withheld_partition_is_read_again_when_it_may_be_served(monkeypatch: p
             go_on()
         mirror.catch_up()
         assert looked.count("t-0") > 0
+
+
+def test_a_step_that_fails_takes_no_other_partition_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation, load, failed = Simulation(seed=1), StateLoader.load, []
+
+    def fail_once(self: StateLoader, now: Instant, mp: MirrorPartition) -> None:
+        if mp.tp.partition == 3 and len(failed) < 2:
+            failed.append(mp.tp)
+            raise ValueError("a bug")
+        load(self, now, mp)
+
+    monkeypatch.setattr(StateLoader, "load", fail_once)
+    with (
+        Cluster(simulation, "a", brokers=1) as a,
+        Cluster(simulation, "b", brokers=1, on_failure=OnFailure.GO_ON) as b,
+    ):
+        a.create_topic("t", 20)
+        mirror = Mirror("m", source=a, destination=b)
+        mirror.create()
+        mirror.add_topics(["t"])
+        mirror.catch_up()
+        assert len(failed) == 2 and b.broker(1).context.failures.count == 2

@@ -8,10 +8,12 @@ from typing import TypeVar
 
 import pytest
 
+from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
-from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.ids import ANONYMOUS, TopicPartition
+from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
-from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -19,6 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import Pair, StagedCluster, WrittenLogs, assert_equal, mirrored, pair, plain, values
+from tests.work import calls
 
 KINDS: tuple[type[Message], ...] = (
     ApiVersionsRequest,
@@ -255,3 +258,28 @@ def test_a_partition_that_is_led_elsewhere_when_the_answer_comes(listen: Listen)
     p.a.bump(20, tp(0))
     p.run_until(lambda: all(p.a.state(tp(n)) == "MIRRORING" for n in led), "all that this broker leads")
     assert_equal(p.back, names(6))
+
+
+def test_to_describe_one_partition_costs_the_same_among_few_and_among_many() -> None:
+    def work(count: int) -> int:
+        p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in names(count)}))
+        p.begin(names(count))
+        context = p.b.component(1).context
+        request = DescribeMirrorsRequest(
+            mirror_names=["m"], lineages=[LineageTopic(topic_name="t1", partitions=[0])], named_only=True
+        )
+        inbound = AnsweredInbound(request)
+        return calls(lambda: describe_mirrors.handle(context, p.simulation.world.now, inbound))  # type: ignore[arg-type]
+
+    assert work(60) == work(6)
+
+
+class AnsweredInbound:
+    """A request, from somebody with all rights, whose answer is dropped."""
+
+    def __init__(self, body: Message) -> None:
+        self.body = body
+        self.rights = Rights(ALLOW_ALL, ANONYMOUS, "host")
+
+    def reply(self, answer: Message) -> None:
+        pass

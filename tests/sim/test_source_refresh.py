@@ -9,6 +9,7 @@ import pytest
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
@@ -126,6 +127,7 @@ def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None
         [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
     ]
     assert created == [NAMES]
+    assert refreshes(asked) == [sorted(NAMES)], "what the source said before the creation is not asked for again"
 
 
 def test_missing_topics_are_created_in_requests_of_bounded_size(
@@ -167,3 +169,13 @@ def test_a_default_of_the_brokers_is_looked_at_by_those_who_wait_for_it() -> Non
     p.simulation.run_for(span_s=5)
     assert p.b.alter("", {"min.insync.replicas": "2"}, kind=ResourceType.BROKER) is ErrorCode.NONE
     p.run_until(lambda: p.b.state(tp(0)) == "MIRRORING", "the default to count")
+
+
+def test_a_source_that_stays_away_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = mirroring()
+    p.a.kill(1)
+    p.run_until(lambda: all("does not answer" in p.b.reason(tp(n)) for n in range(COUNT)), "the loss to be noticed")
+    noted: list[TopicPartition] = []
+    monkeypatch.setattr(MirrorContext, "note_reason", lambda context, mp: noted.append(mp.tp))
+    p.simulation.run_for(span_s=20)
+    assert noted == []

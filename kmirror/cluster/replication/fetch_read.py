@@ -64,7 +64,7 @@ def failed(index: int, error: ErrorCode) -> PartitionData:
 
 def end_for(log: PartitionLog, reader: Reader) -> int:
     """Return the offset below which `reader` may read."""
-    if reader.is_follower:
+    if reader.replica_id >= 0:
         return log.log_end_offset
     return log.last_stable_offset if reader.read_committed else log.high_watermark
 
@@ -74,10 +74,9 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
 
     `foreign` says that the log has leader epochs of another cluster (D13).
     """
-    log = partition.log
-    error = leader_error(partition, request.current_leader_epoch)
-    if error:
-        return failed(request.partition, error)
+    log, image, leader_epoch = partition.log, partition.image, request.current_leader_epoch
+    if leader_epoch not in (NO_EPOCH, image.leader_epoch) or image.leader != partition.broker_id:
+        return failed(request.partition, leader_error(partition, leader_epoch))
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
     if partition.must_cut:
         cut_epoch = partition.must_cut.get(reader.replica_id)
@@ -138,5 +137,5 @@ def read(
         log_start_offset=log.log_start_offset,
         aborted_transactions=aborted,
         records=records,
-        mirror_leader_epoch=log.latest_epoch if foreign and reader.is_follower else NO_EPOCH,
+        mirror_leader_epoch=log.latest_epoch if foreign and reader.replica_id >= 0 else NO_EPOCH,
     )

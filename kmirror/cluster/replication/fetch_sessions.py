@@ -152,7 +152,8 @@ class Session:
             cached = self.partitions[key] = CachedPartition(self, key, request, self.turns)
         else:
             cached.request = request
-        self.unsettled[key] = cached
+        if self.is_kept:
+            self.unsettled[key] = cached
 
     def forget(self, key: Key) -> None:
         """Take a partition out of the session."""
@@ -164,6 +165,8 @@ class Session:
 
     def take_due(self, asker: object) -> list[CachedPartition]:
         """Return what a fetch by `asker` has to look at, in the order of service; it stays due until it is settled."""
+        if not self.is_kept:
+            return list(self.partitions.values())
         if asker != self.asker:
             self.asker = asker
             self.unsettled.update(self.partitions)
@@ -259,5 +262,6 @@ def _unkept(topic_ids: bool) -> Session:
 
 def _take_over(session: Session, request: FetchRequest) -> None:
     for topic in request.topics:
+        name, topic_id = topic.topic, topic.topic_id
         for partition in topic.partitions:
-            session.name((topic.topic, topic.topic_id, partition.partition), partition)
+            session.name((name, topic_id, partition.partition), partition)

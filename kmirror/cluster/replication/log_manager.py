@@ -147,12 +147,13 @@ class LogManager:
         self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
 
     def _delete_old_segments(self, now: Instant, partitions: Iterable[Partition]) -> None:
+        now_ms = to_ms(now)
         for partition in partitions:
             log = partition.log
-            if partition is self._cleaning:
+            if partition is self._cleaning or not log.has_old_segments(now_ms):
                 continue
             before = log.log_start_offset
-            gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
+            gone = log.set_aside_old_segments(now_ms, is_mirrored=self._is_mirrored(partition))
             if gone:
                 partition.mark()
                 what = f"{partition.tp} deletes {len(gone)} segments"

@@ -51,7 +51,7 @@ class AbortTransactionRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.reason is not None:
+        if "reason" in self._tagged and self.reason is not None:
             tags.append((0, wire.compact_nullable_string(self.reason)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

@@ -271,21 +271,21 @@ class ApiVersionsResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.supported_features:
+        if "supported_features" in self._tagged and self.supported_features:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.supported_features))
             for supported_feature_key in self.supported_features:
                 supported_feature_key._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        if self.finalized_features_epoch != -1:
+        if "finalized_features_epoch" in self._tagged and self.finalized_features_epoch != -1:
             tags.append((1, wire.pack_int64(self.finalized_features_epoch)))
-        if self.finalized_features:
+        if "finalized_features" in self._tagged and self.finalized_features:
             body_2: list[wire.Chunk] = []
             body_2.append(wire.compact_count(self.finalized_features))
             for finalized_feature_key in self.finalized_features:
                 finalized_feature_key._write(body_2.append, version)
             tags.append((2, b"".join(body_2)))
-        if self.zk_migration_ready:
+        if "zk_migration_ready" in self._tagged and self.zk_migration_ready:
             tags.append((3, wire.pack_bool(self.zk_migration_ready)))
         wire.put_tags(put, tags, self.unknown_tags, 4)
 

@@ -51,7 +51,7 @@ class BeginTransactionRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.name is not None:
+        if "name" in self._tagged and self.name is not None:
             tags.append((0, wire.compact_nullable_string(self.name)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

@@ -103,13 +103,13 @@ class BrokerHeartbeatRequest(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 1 and self.offline_log_dirs:
+        if version >= 1 and "offline_log_dirs" in self._tagged and self.offline_log_dirs:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.offline_log_dirs))
             for uuid in self.offline_log_dirs:
                 body_0.append(wire.uuid(uuid))
             tags.append((0, b"".join(body_0)))
-        if version >= 2 and self.cordoned_log_dirs is not None:
+        if version >= 2 and "cordoned_log_dirs" in self._tagged and self.cordoned_log_dirs is not None:
             body_1: list[wire.Chunk] = []
             body_1.append(wire.compact_nullable_count(self.cordoned_log_dirs))
             for uuid in self.cordoned_log_dirs or ():

@@ -99,17 +99,17 @@ class BrokerRegistrationChangeRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.fenced:
+        if "fenced" in self._tagged and self.fenced:
             tags.append((0, wire.pack_int8(self.fenced)))
-        if version >= 1 and self.in_controlled_shutdown:
+        if version >= 1 and "in_controlled_shutdown" in self._tagged and self.in_controlled_shutdown:
             tags.append((1, wire.pack_int8(self.in_controlled_shutdown)))
-        if version >= 2 and self.log_dirs:
+        if version >= 2 and "log_dirs" in self._tagged and self.log_dirs:
             body_2: list[wire.Chunk] = []
             body_2.append(wire.compact_count(self.log_dirs))
             for uuid in self.log_dirs:
                 body_2.append(wire.uuid(uuid))
             tags.append((2, b"".join(body_2)))
-        if version >= 3 and self.cordoned_log_dirs is not None:
+        if version >= 3 and "cordoned_log_dirs" in self._tagged and self.cordoned_log_dirs is not None:
             body_3: list[wire.Chunk] = []
             body_3.append(wire.compact_nullable_count(self.cordoned_log_dirs))
             for uuid in self.cordoned_log_dirs or ():

@@ -67,7 +67,7 @@ class TopicPartitions(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if (self.assignment_epochs is None or len(self.assignment_epochs)):
+        if "assignment_epochs" in self._tagged and (self.assignment_epochs is None or len(self.assignment_epochs)):
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_nullable_count(self.assignment_epochs))
             body_0.append(wire.numbers(self.assignment_epochs or (), "i"))

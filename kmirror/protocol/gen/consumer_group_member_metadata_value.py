@@ -209,7 +209,7 @@ class ConsumerGroupMemberMetadataValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.classic_member_metadata != ClassicMemberMetadata():
+        if "classic_member_metadata" in self._tagged and self.classic_member_metadata != ClassicMemberMetadata():
             body_0: list[wire.Chunk] = []
             if self.classic_member_metadata is None:
                 body_0.append(b"\0")

@@ -55,7 +55,7 @@ class ConsumerGroupMetadataValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.metadata_hash:
+        if "metadata_hash" in self._tagged and self.metadata_hash:
             tags.append((0, wire.pack_int64(self.metadata_hash)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

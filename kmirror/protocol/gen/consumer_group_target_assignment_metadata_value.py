@@ -64,7 +64,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.assignment_timestamp:
+        if "assignment_timestamp" in self._tagged and self.assignment_timestamp:
             tags.append((0, wire.pack_int64(self.assignment_timestamp)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

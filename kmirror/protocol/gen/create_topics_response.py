@@ -166,7 +166,7 @@ class CreatableTopicResult(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.topic_config_error_code:
+        if "topic_config_error_code" in self._tagged and self.topic_config_error_code:
             tags.append((0, wire.pack_int16(self.topic_config_error_code)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

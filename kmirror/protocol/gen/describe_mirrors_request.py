@@ -136,13 +136,13 @@ class DescribeMirrorsRequest(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.lineages:
+        if "lineages" in self._tagged and self.lineages:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.lineages))
             for lineage_topic in self.lineages:
                 lineage_topic._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        if self.named_only:
+        if "named_only" in self._tagged and self.named_only:
             tags.append((1, wire.pack_bool(self.named_only)))
         wire.put_tags(put, tags, self.unknown_tags, 2)
 

@@ -84,7 +84,7 @@ class PartitionDetail(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.reason:
+        if "reason" in self._tagged and self.reason:
             tags.append((0, wire.compact_string(self.reason)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 
@@ -466,13 +466,13 @@ class DescribeMirrorsResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.lineages:
+        if "lineages" in self._tagged and self.lineages:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.lineages))
             for topic_lineage in self.lineages:
                 topic_lineage._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        if self.cluster_ids:
+        if "cluster_ids" in self._tagged and self.cluster_ids:
             body_1: list[wire.Chunk] = []
             body_1.append(wire.compact_count(self.cluster_ids))
             for text in self.cluster_ids:

@@ -235,7 +235,7 @@ class EndQuorumEpochResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.node_endpoints:
+        if "node_endpoints" in self._tagged and self.node_endpoints:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.node_endpoints))
             for node_endpoint in self.node_endpoints:

@@ -180,11 +180,11 @@ class FetchPartition(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 17 and self.replica_directory_id != Uuid.ZERO:
+        if version >= 17 and "replica_directory_id" in self._tagged and self.replica_directory_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.replica_directory_id)))
-        if version >= 18 and self.high_watermark != 9223372036854775807:
+        if version >= 18 and "high_watermark" in self._tagged and self.high_watermark != 9223372036854775807:
             tags.append((1, wire.pack_int64(self.high_watermark)))
-        if version >= 19 and self.mirror_leader_epoch != -1:
+        if version >= 19 and "mirror_leader_epoch" in self._tagged and self.mirror_leader_epoch != -1:
             tags.append((2, wire.pack_int32(self.mirror_leader_epoch)))
         wire.put_tags(put, tags, self.unknown_tags, 3)
 
@@ -523,9 +523,9 @@ class FetchRequest(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.cluster_id is not None:
+        if "cluster_id" in self._tagged and self.cluster_id is not None:
             tags.append((0, wire.compact_nullable_string(self.cluster_id)))
-        if version >= 15 and self.replica_state != ReplicaState():
+        if version >= 15 and "replica_state" in self._tagged and self.replica_state != ReplicaState():
             body_1: list[wire.Chunk] = []
             self.replica_state._write(body_1.append, version)
             tags.append((1, b"".join(body_1)))

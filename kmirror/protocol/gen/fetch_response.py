@@ -367,19 +367,19 @@ class PartitionData(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.diverging_epoch != EpochEndOffset():
+        if "diverging_epoch" in self._tagged and self.diverging_epoch != EpochEndOffset():
             body_0: list[wire.Chunk] = []
             self.diverging_epoch._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
-        if self.current_leader != LeaderIdAndEpoch():
+        if "current_leader" in self._tagged and self.current_leader != LeaderIdAndEpoch():
             body_1: list[wire.Chunk] = []
             self.current_leader._write(body_1.append, version)
             tags.append((1, b"".join(body_1)))
-        if self.snapshot_id != SnapshotId():
+        if "snapshot_id" in self._tagged and self.snapshot_id != SnapshotId():
             body_2: list[wire.Chunk] = []
             self.snapshot_id._write(body_2.append, version)
             tags.append((2, b"".join(body_2)))
-        if version >= 19 and self.mirror_leader_epoch != -1:
+        if version >= 19 and "mirror_leader_epoch" in self._tagged and self.mirror_leader_epoch != -1:
             tags.append((3, wire.pack_int32(self.mirror_leader_epoch)))
         wire.put_tags(put, tags, self.unknown_tags, 4)
 
@@ -645,7 +645,7 @@ class FetchResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 16 and self.node_endpoints:
+        if version >= 16 and "node_endpoints" in self._tagged and self.node_endpoints:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.node_endpoints))
             for node_endpoint in self.node_endpoints:

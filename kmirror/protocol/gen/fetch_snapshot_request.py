@@ -115,7 +115,7 @@ class PartitionSnapshot(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 1 and self.replica_directory_id != Uuid.ZERO:
+        if version >= 1 and "replica_directory_id" in self._tagged and self.replica_directory_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.replica_directory_id)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 
@@ -248,7 +248,7 @@ class FetchSnapshotRequest(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.cluster_id is not None:
+        if "cluster_id" in self._tagged and self.cluster_id is not None:
             tags.append((0, wire.compact_nullable_string(self.cluster_id)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

@@ -165,7 +165,7 @@ class PartitionSnapshot(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.current_leader != LeaderIdAndEpoch():
+        if "current_leader" in self._tagged and self.current_leader != LeaderIdAndEpoch():
             body_0: list[wire.Chunk] = []
             self.current_leader._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
@@ -362,7 +362,7 @@ class FetchSnapshotResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 1 and self.node_endpoints:
+        if version >= 1 and "node_endpoints" in self._tagged and self.node_endpoints:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.node_endpoints))
             for node_endpoint in self.node_endpoints:

@@ -77,7 +77,7 @@ class OffsetCommitValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.topic_id != Uuid.ZERO:
+        if "topic_id" in self._tagged and self.topic_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.topic_id)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

@@ -183,41 +183,41 @@ class PartitionChangeRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.isr is not None:
+        if "isr" in self._tagged and self.isr is not None:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_nullable_count(self.isr))
             body_0.append(wire.numbers(self.isr or (), "i"))
             tags.append((0, b"".join(body_0)))
-        if self.leader != -2:
+        if "leader" in self._tagged and self.leader != -2:
             tags.append((1, wire.pack_int32(self.leader)))
-        if self.replicas is not None:
+        if "replicas" in self._tagged and self.replicas is not None:
             body_2: list[wire.Chunk] = []
             body_2.append(wire.compact_nullable_count(self.replicas))
             body_2.append(wire.numbers(self.replicas or (), "i"))
             tags.append((2, b"".join(body_2)))
-        if self.removing_replicas is not None:
+        if "removing_replicas" in self._tagged and self.removing_replicas is not None:
             body_3: list[wire.Chunk] = []
             body_3.append(wire.compact_nullable_count(self.removing_replicas))
             body_3.append(wire.numbers(self.removing_replicas or (), "i"))
             tags.append((3, b"".join(body_3)))
-        if self.adding_replicas is not None:
+        if "adding_replicas" in self._tagged and self.adding_replicas is not None:
             body_4: list[wire.Chunk] = []
             body_4.append(wire.compact_nullable_count(self.adding_replicas))
             body_4.append(wire.numbers(self.adding_replicas or (), "i"))
             tags.append((4, b"".join(body_4)))
-        if self.leader_recovery_state != -1:
+        if "leader_recovery_state" in self._tagged and self.leader_recovery_state != -1:
             tags.append((5, wire.pack_int8(self.leader_recovery_state)))
-        if version >= 2 and self.eligible_leader_replicas is not None:
+        if version >= 2 and "eligible_leader_replicas" in self._tagged and self.eligible_leader_replicas is not None:
             body_6: list[wire.Chunk] = []
             body_6.append(wire.compact_nullable_count(self.eligible_leader_replicas))
             body_6.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
             tags.append((6, b"".join(body_6)))
-        if version >= 2 and self.last_known_elr is not None:
+        if version >= 2 and "last_known_elr" in self._tagged and self.last_known_elr is not None:
             body_7: list[wire.Chunk] = []
             body_7.append(wire.compact_nullable_count(self.last_known_elr))
             body_7.append(wire.numbers(self.last_known_elr or (), "i"))
             tags.append((7, b"".join(body_7)))
-        if version >= 1 and self.directories is not None:
+        if version >= 1 and "directories" in self._tagged and self.directories is not None:
             body_8: list[wire.Chunk] = []
             body_8.append(wire.compact_nullable_count(self.directories))
             for uuid in self.directories or ():

@@ -170,14 +170,14 @@ class PartitionRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.leader_recovery_state:
+        if "leader_recovery_state" in self._tagged and self.leader_recovery_state:
             tags.append((0, wire.pack_int8(self.leader_recovery_state)))
-        if version >= 2 and self.eligible_leader_replicas is not None:
+        if version >= 2 and "eligible_leader_replicas" in self._tagged and self.eligible_leader_replicas is not None:
             body_1: list[wire.Chunk] = []
             body_1.append(wire.compact_nullable_count(self.eligible_leader_replicas))
             body_1.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
             tags.append((1, b"".join(body_1)))
-        if version >= 2 and self.last_known_elr is not None:
+        if version >= 2 and "last_known_elr" in self._tagged and self.last_known_elr is not None:
             body_2: list[wire.Chunk] = []
             body_2.append(wire.compact_nullable_count(self.last_known_elr))
             body_2.append(wire.numbers(self.last_known_elr or (), "i"))

@@ -212,7 +212,7 @@ class PartitionProduceResponse(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 10 and self.current_leader != LeaderIdAndEpoch():
+        if version >= 10 and "current_leader" in self._tagged and self.current_leader != LeaderIdAndEpoch():
             body_0: list[wire.Chunk] = []
             self.current_leader._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))
@@ -475,7 +475,7 @@ class ProduceResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if version >= 10 and self.node_endpoints:
+        if version >= 10 and "node_endpoints" in self._tagged and self.node_endpoints:
             body_0: list[wire.Chunk] = []
             body_0.append(wire.compact_count(self.node_endpoints))
             for node_endpoint in self.node_endpoints:

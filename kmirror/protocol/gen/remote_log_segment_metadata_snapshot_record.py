@@ -160,7 +160,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.txn_index_empty:
+        if "txn_index_empty" in self._tagged and self.txn_index_empty:
             tags.append((0, wire.pack_bool(self.txn_index_empty)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

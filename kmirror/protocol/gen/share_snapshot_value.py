@@ -163,7 +163,7 @@ class ShareSnapshotValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.delivery_complete_count != -1:
+        if "delivery_complete_count" in self._tagged and self.delivery_complete_count != -1:
             tags.append((0, wire.pack_int32(self.delivery_complete_count)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

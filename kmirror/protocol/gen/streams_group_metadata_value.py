@@ -127,9 +127,9 @@ class StreamsGroupMetadataValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.validated_topology_epoch != -1:
+        if "validated_topology_epoch" in self._tagged and self.validated_topology_epoch != -1:
             tags.append((0, wire.pack_int32(self.validated_topology_epoch)))
-        if (self.last_assignment_configs is None or len(self.last_assignment_configs)):
+        if "last_assignment_configs" in self._tagged and (self.last_assignment_configs is None or len(self.last_assignment_configs)):
             body_1: list[wire.Chunk] = []
             body_1.append(wire.compact_nullable_count(self.last_assignment_configs))
             for last_assignment_config in self.last_assignment_configs or ():

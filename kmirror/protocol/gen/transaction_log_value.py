@@ -199,13 +199,13 @@ class TransactionLogValue(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.previous_producer_id != -1:
+        if "previous_producer_id" in self._tagged and self.previous_producer_id != -1:
             tags.append((0, wire.pack_int64(self.previous_producer_id)))
-        if self.next_producer_id != -1:
+        if "next_producer_id" in self._tagged and self.next_producer_id != -1:
             tags.append((1, wire.pack_int64(self.next_producer_id)))
-        if self.client_transaction_version:
+        if "client_transaction_version" in self._tagged and self.client_transaction_version:
             tags.append((2, wire.pack_int16(self.client_transaction_version)))
-        if self.next_producer_epoch != -1:
+        if "next_producer_epoch" in self._tagged and self.next_producer_epoch != -1:
             tags.append((3, wire.pack_int16(self.next_producer_epoch)))
         wire.put_tags(put, tags, self.unknown_tags, 4)
 

@@ -123,7 +123,7 @@ class UpdateRaftVoterResponse(Message):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.current_leader != CurrentLeader():
+        if "current_leader" in self._tagged and self.current_leader != CurrentLeader():
             body_0: list[wire.Chunk] = []
             self.current_leader._write(body_0.append, version)
             tags.append((0, b"".join(body_0)))

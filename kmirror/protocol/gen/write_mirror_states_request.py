@@ -219,30 +219,30 @@ class PartitionData(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.leader_epoch != -1:
+        if "leader_epoch" in self._tagged and self.leader_epoch != -1:
             tags.append((0, wire.pack_int32(self.leader_epoch)))
-        if self.uncut_replicas:
+        if "uncut_replicas" in self._tagged and self.uncut_replicas:
             body_1: list[wire.Chunk] = []
             body_1.append(wire.compact_count(self.uncut_replicas))
             for uncut_replica in self.uncut_replicas:
                 uncut_replica._write(body_1.append, version)
             tags.append((1, b"".join(body_1)))
-        if self.stop_offset != -1:
+        if "stop_offset" in self._tagged and self.stop_offset != -1:
             tags.append((2, wire.pack_int64(self.stop_offset)))
-        if self.stop_epoch != -1:
+        if "stop_epoch" in self._tagged and self.stop_epoch != -1:
             tags.append((3, wire.pack_int32(self.stop_epoch)))
-        if self.committed_producers:
+        if "committed_producers" in self._tagged and self.committed_producers:
             body_4: list[wire.Chunk] = []
             body_4.append(wire.compact_count(self.committed_producers))
             body_4.append(wire.numbers(self.committed_producers, "q"))
             tags.append((4, b"".join(body_4)))
-        if self.lineage:
+        if "lineage" in self._tagged and self.lineage:
             body_5: list[wire.Chunk] = []
             body_5.append(wire.compact_count(self.lineage))
             for stretch in self.lineage:
                 stretch._write(body_5.append, version)
             tags.append((5, b"".join(body_5)))
-        if self.lineage_epoch != -1:
+        if "lineage_epoch" in self._tagged and self.lineage_epoch != -1:
             tags.append((6, wire.pack_int32(self.lineage_epoch)))
         wire.put_tags(put, tags, self.unknown_tags, 7)
 
@@ -329,7 +329,7 @@ class TopicData(Struct):
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
-        if self.topic_id != Uuid.ZERO:
+        if "topic_id" in self._tagged and self.topic_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.topic_id)))
         wire.put_tags(put, tags, self.unknown_tags, 1)
 

@@ -161,6 +161,8 @@ class Stage:
                 (chosen.add if second else chosen.discard)(first)
                 if what == "foreign":
                     self.partition(first).mark()  # It comes with a topic config, see ReplicaManager.apply.
+                elif not second:
+                    replicas.touch(self.partition(first).tp)  # As BrokerComponent.withholds has it.
 
     def change(self, what: str, partition: Partition, second: object) -> None:
         """Change what the controller, a mirror or a cut changes."""

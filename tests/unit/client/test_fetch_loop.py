@@ -61,6 +61,7 @@ class Log:
     asks: bool = True
     drops: bool = False
     topic_id_now: Uuid = TOPIC_ID
+    raises_for: TopicPartition | None = None
 
     def __post_init__(self) -> None:
         self.log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
@@ -80,6 +81,8 @@ class Log:
 
     def position(self, state: State) -> Wanted | None:
         self.heard.append(("position", state.tp))
+        if state.tp == self.raises_for:
+            raise ZeroDivisionError
         return (
             Wanted(self.topic_id_now, state.epoch, self.log.log_end_offset, -1, 1_000) if state.may_be_fetched else None
         )
@@ -232,6 +235,19 @@ def test_a_partition_that_is_withheld_is_looked_at_when_that_may_be_over() -> No
     log.loop.changed(states[1].tp)
     log.script.answer(answer())
     assert log.looked() == [1] and log.named() == [(9, 5, [1])]
+
+
+def test_a_partition_whose_position_raises_does_not_stop_the_others_for_good() -> None:
+    log, states = many(3)
+    for state in states:
+        state.epoch += 1
+        log.loop.changed(state.tp)
+    log.raises_for = states[1].tp
+    with pytest.raises(ZeroDivisionError):
+        log.script.answer(answer())
+    assert log.looked() == [0, 1]
+    log.loop.on_timer(BACKOFF, (1,))
+    assert log.named() == [(9, 3, [0, 2])]
 
 
 def test_a_new_session_names_all_and_looks_at_none_again() -> None:

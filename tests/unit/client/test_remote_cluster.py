@@ -236,10 +236,10 @@ def test_an_answer_that_repeats_the_last_one_is_not_read(read: list[Message]) ->
 def test_an_answer_is_read_again_once_something_else_was_learned() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))
-    stage.cluster.forget_leaders("t")
-    _, _, partitions = stage.told_of(metadata({TP: (1, 4)}))
-    assert TP in partitions
-    assert stage.cluster.leader(TP) is not None
+    stage.cluster.forget("t")
+    assert not stage.cluster.has("t") and stage.cluster.leader(TP) is None
+    assert stage.told_of(metadata({TP: (1, 4)})) == (False, ["t"], [TP])
+    assert stage.cluster.has("t") and stage.cluster.leader(TP) is not None
 
 
 def test_an_answer_to_another_question_is_read(read: list[Message]) -> None:

@@ -97,6 +97,20 @@ def test_one_that_says_so_is_enough() -> None:
     assert stage.components.withholds(partition) and stage.components.foreign_epochs(partition)
 
 
+def test_a_component_guards_all_topics_unless_it_names_some_at_the_time() -> None:
+    components, told = Components(), list[tuple[object, ...]]()
+    components.add(BrokerComponent())
+    assert not components.may_guard("one"), "it has nothing to say about logs"
+    named, topics = Listener("some", told), set[str]()
+    named.guarded = topics
+    components.add(named)
+    assert not components.may_guard("one")
+    topics.add("one")
+    assert components.may_guard("one") and not components.may_guard("two")
+    components.add(Listener("all", told))
+    assert components.may_guard("two")
+
+
 def test_the_first_that_coordinates_a_key_is_asked() -> None:
     stage = Stage()
     assert stage.components.coordinator_for(1, "key") is None

@@ -87,6 +87,8 @@ def test_json_is_read_back_as_what_it_was(value: object) -> None:
 )
 def test_known_values_of_the_jvm(text: str, value: int) -> None:
     assert hash_of_text(text) == value
+    for cut in range(len(text) + 1):
+        assert hash_of_text(text[cut:], before=hash_of_text(text[:cut])) == value
 
 
 def test_partition_of_the_least_integer_is_zero() -> None:

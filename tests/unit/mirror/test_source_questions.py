@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 
 import pytest
 
@@ -198,3 +199,71 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
     assert stage.told == [("t0", "answer"), ("t2", "answer")]
     assert failures.count == 1
     assert "could not" in stage.mp("t1").reason and not stage.mp("t1").busy
+
+
+@pytest.mark.decision("D32")
+def test_in_any_order_everybody_is_told_once_and_nothing_that_was_asked_before(stage: Stage) -> None:
+    """Partitions ask, brokers answer or do not, and leadership moves, at random."""
+    for seed in range(60):
+        Walk(stage, Random(seed)).run()
+
+
+class Walk:
+    """A random order of events; a request's answer is the number of the request."""
+
+    def __init__(self, stage: Stage, random: Random) -> None:
+        self.stage, self.random = stage, random
+        self.source = stage.source = stage.context.sources["m"] = Told(stage.context)
+        self.question = SharedQuestion[int](stage.context, stage._look_at, stage._compose, self._read)
+        self.waits: dict[str, int] = {}
+        """Topic to the number of requests that had been sent when it asked."""
+        self.open: dict[int, Endpoint] = {}
+
+    def _read(self, reply: Message, first: Inquiry) -> int:
+        assert isinstance(reply, ListMirrorsResponse)
+        return reply.throttle_time_ms
+
+    def run(self) -> None:
+        for _ in range(40):
+            self.random.choice((self.ask, self.ask, self.answer, self.move))()
+            assert len(set(self.open.values())) == len(self.open), "one under way to each broker"
+        while self.open:
+            self.answer()
+        assert not self.waits, "everybody was told"
+
+    def ask(self) -> None:
+        free = [name for name in NAMES if name not in self.waits]
+        if free:
+            name = self.random.choice(free)
+            self.waits[name] = len(self.source.asked)
+            to = self.random.choice((HERE, ELSEWHERE))
+            mp, stage = self.stage.mp(name), self.stage
+            inquiry = Inquiry(stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to)
+            self.question.ask(inquiry, self.told)
+        self.end_event()
+
+    def told(self, now: Instant, inquiry: Inquiry, answer: int | None) -> None:
+        before = self.waits.pop(inquiry.mp.tp.topic)
+        assert answer is None or answer >= before, "the request was sent after it had asked"
+
+    def answer(self) -> None:
+        if self.open:
+            number = self.random.choice(list(self.open))
+            del self.open[number]
+            reply = ListMirrorsResponse(throttle_time_ms=number) if self.random.random() < 0.8 else None
+            self.source.asked[number][1](0, reply)
+        self.end_event()
+
+    def move(self) -> None:
+        """Begin another leader epoch for a partition: it is not told any more, and may ask anew."""
+        name = self.random.choice(NAMES)
+        mp = self.stage.mp(name).for_new_leader()
+        mp.state = MirrorState.MIRRORING
+        self.stage.context.take_up(mp)
+        self.waits.pop(name, None)
+        self.end_event()
+
+    def end_event(self) -> None:
+        sent = len(self.source.asked)
+        self.stage.context.broker.do_at_end(0)
+        self.open.update(enumerate((to for to, _ in self.source.asked[sent:]), sent))

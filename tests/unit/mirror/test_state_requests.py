@@ -145,9 +145,7 @@ def test_what_is_wanted_in_one_event_is_one_request_to_each_coordinator_and_mirr
     assert asking.take_ended() == [(rows[1], "here"), (rows[4], "here")]
 
 
-def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_then(
-    nodes: Nodes, asking: Asking
-) -> None:
+def test_one_request_is_under_way_and_what_is_wanted_meanwhile_goes_out_after_it(nodes: Nodes, asking: Asking) -> None:
     first, second, gone = Row("far", 0), Row("far", 1), Row("far", 2, wanted=False)
     asking.ask(first)
     nodes.end_event()
@@ -155,10 +153,9 @@ def test_one_request_is_under_way_and_what_waits_for_it_goes_to_who_coordinates_
     nodes.end_event()
     asking.ask(gone)
     assert nodes.take_sent() == [(2, "m", [("far", 0)])]
-    nodes.leaders["far"] = 3
     nodes.replies[0](0, answer(far=7))
     nodes.end_event()
-    assert nodes.take_sent() == [(3, "m", [("far", 1)])]
+    assert nodes.take_sent() == [(2, "m", [("far", 1)])]
     assert asking.take_ended() == [(first, 7), (gone, NOT_AVAILABLE)]
 
 
@@ -200,6 +197,28 @@ def test_every_row_ends_once_whatever_becomes_of_the_request(nodes: Nodes, askin
     nodes.replies[0](0, answer(bug=0, good=5))
     assert asking.take_ended() == [(rows[1], 5), (rows[2], NOT_AVAILABLE)]
     assert nodes.failures.count == 1, "one row's bug is its own"
+
+
+def test_each_row_is_routed_once_however_many_requests_it_takes(
+    nodes: Nodes, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routed = 0
+    shard_of = Nodes.shard_of
+
+    def counting(self: Nodes, key: StateKey) -> TopicPartition:
+        nonlocal routed
+        routed += 1
+        return shard_of(self, key)
+
+    monkeypatch.setattr(Nodes, "shard_of", counting)
+    for number in range(5 * ROWS_MAX):
+        asking.ask(Row("far", number))
+    nodes.end_event()
+    for reply in nodes.replies:  # It grows meanwhile.
+        reply(0, None)
+        nodes.end_event()
+    assert [len(places) for _, _, places in nodes.take_sent()] == [ROWS_MAX] * 5
+    assert routed == len(asking.take_ended()) == 5 * ROWS_MAX
 
 
 def test_a_request_has_bounds() -> None:

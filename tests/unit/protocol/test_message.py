@@ -12,7 +12,12 @@ import pytest
 from kmirror.errors import LocalProtocolError, ProtocolError, UsageError
 from kmirror.protocol import FetchRequest, Policy, UnknownTag, Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchTopic, ForgottenTopic, ReplicaState
-from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.gen.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 
 
@@ -215,3 +220,12 @@ class TestUuid:
     def test_wrong_length(self) -> None:
         with pytest.raises(UsageError, match="16 bytes, not 15"):
             Uuid(bytes(15))
+
+
+def test_a_tagged_field_that_is_not_set_is_not_made_by_writing() -> None:
+    """Each default that was made to be compared with would stay with the message."""
+    row = PartitionData(current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=2))
+    topic = FetchableTopicResponse(partitions=[row])
+    frame = FetchResponse(responses=[topic]).encode(17)
+    assert list(row._tagged) == ["current_leader"]
+    assert FetchResponse.decode(frame, 17).responses[0].partitions[0].current_leader.leader_id == 1

@@ -63,10 +63,10 @@ class _Fetch:
 
     __slots__ = (
         "broker_epoch",
-        "counted",
         "inbound",
         "is_full",
         "is_refused",
+        "left_out",
         "min_bytes",
         "parked",
         "parts",
@@ -74,7 +74,7 @@ class _Fetch:
         "request",
         "rows",
         "session",
-        "sizes",
+        "shorts",
         "taken",
         "topic_errors",
     )
@@ -98,10 +98,10 @@ class _Fetch:
         """The answer so far."""
         self.taken = 0
         """Bytes of records in `rows`."""
-        self.sizes: dict[CachedPartition, int] = {}
-        """Bytes that are there to be fetched; the limits may have let fewer into `rows`."""
-        self.counted = 0
-        """The sum of `sizes`."""
+        self.shorts: dict[CachedPartition, int] = {}
+        """Bytes that the limits have kept out of `rows`; they count for min_bytes."""
+        self.left_out = 0
+        """The sum of `shorts`."""
         self.min_bytes = min(request.min_bytes, request.max_bytes)
         self.parked = 0
         """The key under which this fetch waits, 0 if it does not."""
@@ -117,7 +117,12 @@ class _Fetch:
             ready |= self._look_at(now, cached, is_first=True)
         if reader.is_follower and not self.is_refused:
             session.clock.fetched_at = now  # Only now: those that were looked at have been told the time before.
-        if ready or self.counted >= self.min_bytes or self.request.max_wait_ms <= 0 or not session.partitions:
+        if (
+            ready
+            or self.taken + self.left_out >= self.min_bytes
+            or self.request.max_wait_ms <= 0
+            or not session.partitions
+        ):
             self._answer()
             return
         self.parked = self.parts.replicas.park(now, self.request.max_wait_ms, self._attempt)
@@ -133,7 +138,7 @@ class _Fetch:
             ready = is_over
             for cached in session.take_moved():
                 ready |= self._look_at(now, cached, is_first=False)
-            if not ready and self.counted < self.min_bytes:
+            if not ready and self.taken + self.left_out < self.min_bytes:
                 return False
             self._answer()
         except Exception as error:
@@ -150,28 +155,34 @@ class _Fetch:
         The first look, when the fetch arrives, takes over what a follower says of its log, and settles the partition if
         there is nothing to tell.
         """
-        cached.stop_clock()
+        if cached.follower is not None:
+            cached.stop_clock()
         if not is_first:
             self._give_back(cached)
-        found = self._find(cached)
-        if isinstance(found, ErrorCode):
-            self._fail(cached, failed(cached.request.partition, found))
+        found = cached.partition or self._look_up(cached)
+        if found is None or not self._is_readable(found):
+            self._fail(cached, failed(cached.request.partition, self._error(cached, found)))
             return True
         wanted, reader, components = cached.request, self.reader, self.parts.components
-        follower = found.followers[reader.replica_id] if reader.is_follower else None
-        foreign, withheld = components.foreign_epochs(found), components.withholds(found)
+        follower = found.followers[reader.replica_id] if reader.replica_id >= 0 else None
+        foreign = withheld = False
+        if components.may_guard(found.tp.topic):
+            foreign, withheld = components.foreign_epochs(found), components.withholds(found)
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
             self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
-        if withheld:
+        if withheld:  # The fetch waits until the records may be served (D30): then the partition moves.
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-            if is_first:
+            if is_first and (follower is None or refused is not None):
                 cached.settle(None)
-            return False  # The fetch waits until the records may be served (D30): then the partition moves.
+            elif is_first and wanted.fetch_offset >= found.log.log_end_offset:
+                cached.settle(follower)
+            return False
         if refused is not None:
             self._fail(cached, refused)
             return True
-        self.session.moved.pop(cached.key, None)  # What this fetch has changed itself is in its answer.
+        if follower is not None:
+            self.session.moved.pop(cached.key, None)  # What this fetch has changed itself is in its answer.
         end = end_for(found.log, reader)
         data = self._read(cached, found, end, foreign=foreign)
         if self.is_full or cached.has_news(data):
@@ -181,36 +192,48 @@ class _Fetch:
         # The leader's log may have been cut since the fetch arrived: then the follower has to fetch again.
         return follower is not None and (knows_too_low(wanted, data) or follower.log_end == UNKNOWN_OFFSET)
 
-    def _find(self, cached: CachedPartition) -> Partition | ErrorCode:
-        """Return the partition, or why nothing is read of it wherever the fetch begins."""
-        reader, partition = self.reader, cached.partition or self._look_up(cached)
+    def _is_readable(self, partition: Partition) -> bool:
+        """Return whether a partition may be read at all; else `_error` has the reason."""
+        if partition.image.leader != partition.broker_id or self.is_refused:
+            return False
+        reader, topic = self.reader, partition.tp.topic
+        if reader.replica_id >= 0:
+            return reader.replica_id in partition.followers
+        error = self.topic_errors.get(topic)
+        if error is None:
+            error = self._topic_error(topic)
+        return error is ErrorCode.NONE
+
+    def _topic_error(self, topic: str) -> ErrorCode:
+        error = self.topic_errors.get(topic)
+        if error is None:
+            error = self.inbound.rights.error(AclOperation.READ, Resource.topic(topic))
+            self.topic_errors[topic] = error
+        return error
+
+    def _error(self, cached: CachedPartition, partition: Partition | None) -> ErrorCode:
+        """Return why nothing is read of a partition, wherever the fetch begins; it is None if it is not here."""
+        tp = cached.tp
         if self.is_refused:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        tp = cached.tp
         if tp is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
-        if not reader.is_follower:
-            error = self.topic_errors.get(tp.topic)
-            if error is None:
-                error = self.inbound.rights.error(AclOperation.READ, Resource.topic(tp.topic))
-                self.topic_errors[tp.topic] = error
+        if not self.reader.is_follower:
+            error = self._topic_error(tp.topic)
             if error:
                 return error
         if partition is None:
             known = self.parts.context.image.partition(tp) is not None
             return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not partition.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if reader.is_follower and reader.replica_id not in partition.followers:
-            return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return partition
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if partition.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:
         """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""
         topic, topic_id, index = cached.key
         name = self.parts.context.image.topic_names.get(topic_id) if self.session.topic_ids else topic
-        tp = cached.tp = None if name is None else TopicPartition(name, index)
+        tp = None if name is None else TopicPartition(name, index)
         partition = None if tp is None else self.parts.replicas.partitions.get(tp)
+        cached.tp = tp if partition is None else partition.tp  # Equal, but a session keeps it: no second object.
         if partition is not None and (self.session.is_kept or self.parked):
             cached.watch(partition)
         return partition
@@ -235,8 +258,9 @@ class _Fetch:
 
         The first partition with records may exceed the limits by one batch, so that every fetch makes progress.
         """
-        wanted, room = cached.request, self.request.max_bytes - self.taken
-        limit = min(room, wanted.partition_max_bytes)
+        wanted, most = cached.request, cached.request.partition_max_bytes
+        room = self.request.max_bytes - self.taken
+        limit = most if most < room else room
         data = read(
             partition,
             wanted,
@@ -248,13 +272,12 @@ class _Fetch:
         )
         size = len(data.records or b"")
         self.taken += size
-        if wanted.fetch_offset < end:
-            is_short = size == 0 or limit < wanted.partition_max_bytes
-            if is_short and self.counted + size < self.min_bytes and wanted.partition_max_bytes > 0:
-                log, offset = partition.log, wanted.fetch_offset
-                size = len(log.read(offset, max_bytes=wanted.partition_max_bytes, end_offset=end, min_one=True).records)
-            self.sizes[cached] = size
-            self.counted += size
+        is_short = wanted.fetch_offset < end and (not size or limit < most)
+        if is_short and most > 0 and self.taken + self.left_out < self.min_bytes:
+            log, offset = partition.log, wanted.fetch_offset
+            there = len(log.read(offset, max_bytes=most, end_offset=end, min_one=True).records)
+            self.shorts[cached] = there - size
+            self.left_out += there - size
         return data
 
     def _fail(self, cached: CachedPartition, data: PartitionData) -> None:
@@ -271,23 +294,26 @@ class _Fetch:
         known = self.rows.pop(cached, None)
         if known is not None:
             self.taken -= len(known.records or b"")
-        self.counted -= self.sizes.pop(cached, 0)
+        self.left_out -= self.shorts.pop(cached, 0)
 
     # -- the answer ---------------------------------------------------------------------------
 
     def _answer(self) -> None:
-        session = self.session
+        session, rows = self.session, self.rows
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
-        for cached in sorted(self.rows, key=TURN):
-            data = self.rows[cached]
+        for cached in sorted(rows, key=TURN):
+            data = rows[cached]
             if session.session_id != NO_SESSION:
                 if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not self.is_full:
                     continue  # There is no answer yet; an error would make the fetcher pause.
                 cached.remember(data)
                 if data.records:
                     session.serve_last(cached)
-            topic, topic_id, _ = cached.key
-            topics.setdefault((topic, topic_id), []).append(data)
+            topic = cached.key[:2]
+            if topic in topics:
+                topics[topic].append(data)
+            else:
+                topics[topic] = [data]
         self.inbound.reply(
             FetchResponse(
                 session_id=session.session_id,

@@ -157,7 +157,7 @@ def test_whoever_watches_a_partition_hears_what_changes_an_answer(
     append(p, 2)
     for replica in (2, 3):
         p.on_follower_fetch(1, replica, 2)
-    p.watchers[watcher] = None
+    p.watch(watcher)
     change(p)
     assert watcher.count == times
 
