@@ -294,10 +294,9 @@ class ReplicaManager:
         """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
         if not self._dirty:
             return False
-        dirty, woken = list(self._dirty.items()), dict(self._orphaned)
-        self._dirty.clear()
-        self._orphaned.clear()
-        for tp, partition in dirty:
+        dirty, self._dirty = self._dirty, {}
+        woken, self._orphaned = self._orphaned, {}
+        for tp, partition in dirty.items():
             if self._acks.get(tp):
                 self._check_acks(now, tp)
             if partition is not None and partition.watchers:
@@ -308,7 +307,7 @@ class ReplicaManager:
             if attempt is not None and self._is_answered(now, attempt):
                 del self._parked[key]
                 self._context.outbox.cancel_timer((TIMER, key))
-        for tp, _ in dirty:
+        for tp in dirty:
             if self.led(tp) is not None:
                 try:
                     self._components.on_progress(now, tp)
