@@ -8,6 +8,7 @@ import pytest
 
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.driver import PartitionDriver
@@ -52,15 +53,15 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     """The requests that mirrors' refreshes and controllers' clients were answered."""
     found: list[Message] = []
-    reply = Inbound.reply
+    reply = Inbound.reply_raw
 
-    def replying(inbound: Inbound, answer: Message) -> None:
+    def replying(inbound: Inbound, *answer: Chunk) -> None:
         _, channel, _ = inbound.client.link.name
         if channel in ("mirror-m-metadata", "controller"):
             found.append(inbound.body)
-        reply(inbound, answer)
+        reply(inbound, *answer)
 
-    monkeypatch.setattr(Inbound, "reply", replying)
+    monkeypatch.setattr(Inbound, "reply_raw", replying)
     yield found
 
 
