@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def calls(work: Callable[[], object], *, in_python: bool = False, under: str = "") -> int:
-    """Return how many functions `work` calls, built-in ones too; with `in_python` only those in files under a folder."""
+    """Return how many functions `work` calls; with `in_python` no built-in ones, and those of files `under` a folder."""
     count = 0
 
     def on_event(frame: FrameType, event: str, argument: object) -> None:
