@@ -46,6 +46,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.client": (
         "producer",
         "consumer",
+        "positions",
         "admin",
         "transactions",
         "requester",

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.client.fetch_plan import NO_EPOCH, FetchPlan, Position
+from kmirror.client.fetch_plan import FetchPlan
+from kmirror.client.positions import NO_EPOCH, Position
 from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.errors import CorruptBatch

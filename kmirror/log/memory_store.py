@@ -84,11 +84,14 @@ class MemoryStore:
         return segment
 
     def _put(self, segment: _SegmentBuffer) -> None:
-        """Add a segment; it need not lie above the others."""
-        if self._newest is not None:
-            self._older = self._older or {}
-            self._older[self._newest.base_offset] = self._newest
-        self._newest = segment
+        """Add a segment; one that the cleaner made lies below the active one, which is looked for most."""
+        newest = self._newest
+        if newest is None:
+            self._newest = segment
+            return
+        self._older = self._older or {}
+        lower, self._newest = (segment, newest) if segment.base_offset < newest.base_offset else (newest, segment)
+        self._older[lower.base_offset] = lower
 
     def segments(self) -> list[int]:
         if self._newest is None:

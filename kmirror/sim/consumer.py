@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kmirror.client import consumer as client
 from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, FetchedRecords, OnRound, Round
-from kmirror.client.fetch_plan import Position
+from kmirror.client.positions import Position
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant

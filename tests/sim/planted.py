@@ -209,7 +209,7 @@ def silence_believed(patch: Patch) -> None:
     learns = patch(Inquiry, "learn_lineage", lambda self, reply: learns(self, None))
 
 
-@fault("divergence", "stuck-state", profile="replicas", seed=16)
+@fault("divergence", "stuck-state", profile="failback_to_a_far_replica")
 def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers are cut, and they count as cut."""
 

@@ -127,6 +127,28 @@ def mirror_of_a_failback() -> Plan:
     )
 
 
+def failback_to_a_far_replica() -> Plan:
+    """Both clusters write in epoch 1; a fails back, and its leader dies before its other replica, far away, has cut."""
+    there, back = (
+        {"mirror": "m", "source": source, "destination": destination, "topics": "t0"}
+        for source, destination in ("ab", "ba")
+    )
+    return by_hand(
+        (
+            *(Step(100 + n, "create_mirror", order) for n, order in enumerate((there, back))),
+            Step(300, "add", there),
+            Step(2_000, "line_down", {"one": "a", "other": "b", "for_ms": 3_000}),
+            Step(2_200, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 800}),
+            Step(2_500, "remove", there),
+            Step(5_200, "line_slow", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 4_000}),
+            Step(5_300, "add", back),
+            Step(6_000, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 3_000}),
+        ),
+        [client("p0", "plain"), client("p1", "plain", "b")],
+        clusters="ab",
+    )
+
+
 LATE_MS = 5_600
 STOP_MS = 9_000
 PLANS: dict[str, Callable[[], Plan]] = {
@@ -138,6 +160,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         power_lost,
         each_other,
         mirror_of_a_failback,
+        failback_to_a_far_replica,
         stop_among_long_ones,
         orders_while_away,
     )

@@ -120,7 +120,8 @@ class LogManager:
         """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
         replicas = self._replicas
         if replicas.grown:
-            for tp in replicas.take_grown():
+            grown, replicas.grown = replicas.grown, {}
+            for tp in grown:
                 self._follow_growth(tp, replicas.partitions.get(tp))
         for name in replicas.take_dropped() if replicas.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")

@@ -247,21 +247,19 @@ class Partition:
 
     def advance_high_watermark(self) -> bool:
         """Raise the high watermark as far as the maximal ISR allows; return whether it rose."""
-        if len(self.image.isr) < self.min_isr:
+        image, log = self.image, self.log
+        if len(image.isr) < min(self.min_insync_replicas, len(image.replicas)):  # `min_isr`: each append comes by here.
             return False
-        end = self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
-        for replica in self.maximal_isr():
+        end = log.recovery_point if log.is_flush_due else log.segments.end_offset
+        for replica in image.isr if self.pending_isr is None else self.maximal_isr():
             if replica == self.broker_id:
                 continue
             follower = self.followers.get(replica)
             if follower is None or follower.log_end == UNKNOWN_OFFSET:
                 return False
             end = min(end, follower.log_end)
-        before = self.log.high_watermark
-        if end <= before:
-            return False
-        self.log.update_high_watermark(end)
-        if self.log.high_watermark <= before:
+        before = log.high_watermark
+        if end <= before or log.update_high_watermark(end) <= before:
             return False
         self.mark()
         return True

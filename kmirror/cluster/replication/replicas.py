@@ -66,7 +66,7 @@ class ReplicaManager:
         self._orphaned: dict[int, None] = {}
         """The keys of parked requests that watched a partition which was dropped."""
         self.grown: dict[TopicPartition, None] = {}
-        """The partitions whose logs grew since `take_grown`."""
+        """The partitions whose logs grew since LogManager took these."""
         self.dropped: list[str] = []
         """The names under which partitions were set aside since `take_dropped`."""
         self._unsaved: dict[LogState, None] = {}
@@ -209,8 +209,9 @@ class ReplicaManager:
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
         self.grown[partition.tp] = None
-        partition.advance_high_watermark()
-        self.touch(partition.tp)
+        self._dirty[partition.tp] = partition
+        if not partition.advance_high_watermark():  # Which marks the partition, as `touch` does.
+            partition.mark()
 
     def flushed(self, partition: Partition) -> None:
         """Let what was flushed of a led partition count."""
@@ -220,12 +221,6 @@ class ReplicaManager:
     def grew(self, tp: TopicPartition) -> None:
         """Remember that something was appended to the log of `tp`."""
         self.grown[tp] = None
-
-    def take_grown(self) -> list[TopicPartition]:
-        """Return the partitions whose logs grew since the last call."""
-        grown = list(self.grown)
-        self.grown.clear()
-        return grown
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
         """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
@@ -299,10 +294,9 @@ class ReplicaManager:
         """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
         if not self._dirty:
             return False
-        dirty, woken = list(self._dirty.items()), dict(self._orphaned)
-        self._dirty.clear()
-        self._orphaned.clear()
-        for tp, partition in dirty:
+        dirty, self._dirty = self._dirty, {}
+        woken, self._orphaned = self._orphaned, {}
+        for tp, partition in dirty.items():
             if self._acks.get(tp):
                 self._check_acks(now, tp)
             if partition is not None and partition.watchers:
@@ -313,7 +307,7 @@ class ReplicaManager:
             if attempt is not None and self._is_answered(now, attempt):
                 del self._parked[key]
                 self._context.outbox.cancel_timer((TIMER, key))
-        for tp, _ in dirty:
+        for tp in dirty:
             if self.led(tp) is not None:
                 try:
                     self._components.on_progress(now, tp)

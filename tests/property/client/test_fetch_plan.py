@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kmirror.client.fetch_plan import FetchPlan, Position
+from kmirror.client.fetch_plan import FetchPlan
+from kmirror.client.positions import Position
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest

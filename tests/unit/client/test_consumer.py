@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.client.consumer import Consumer, ConsumerConfigs, Refusal, Round
-from kmirror.client.fetch_plan import Position
+from kmirror.client.positions import Position
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import FrameType
 
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.events import (
@@ -22,6 +20,7 @@ from kmirror.kernel.events import (
 )
 from kmirror.kernel.ids import Endpoint
 from kmirror.sim.world import World
+from tests.work import calls
 
 SERVER = Endpoint("server", 1)
 TIMEOUT = ("timeout",)
@@ -61,21 +60,11 @@ def test_a_frame_costs_the_world_few_calls() -> None:
     """Half of them are for the frame's way over the network, whose delay is drawn."""
     world, _ = pair()
     world.run_for(span_us=SECOND)
-    calls = 0
-
-    def count(frame: FrameType, what: str, _: object) -> None:
-        nonlocal calls
-        calls += what == "call" and frame.f_code.co_filename.startswith(OURS)
-
     events, lines = world.events, world.trace.count
-    sys.setprofile(count)
-    try:
-        world.run_for(span_us=SECOND)
-    finally:
-        sys.setprofile(None)
+    count = calls(lambda: world.run_for(span_us=SECOND), in_python=True, under=OURS)
     frames = world.events - events
     assert frames == world.trace.count - lines > 1_000, "an event for each frame that arrives, and for nothing else"
-    assert calls <= 16 * frames, f"{calls / frames:.1f} calls for each frame"
+    assert count <= 16 * frames, f"{count / frames:.1f} calls for each frame"
 
 
 def test_a_timer_that_was_cancelled_is_no_event() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-
 import pytest
 
 from kmirror.cluster.broker.broker import Broker
@@ -25,6 +22,7 @@ from kmirror.spec.apis import version_served
 from kmirror.spec.wire_values import Acks
 from tests.builders import batch
 from tests.links import opened
+from tests.work import calls
 
 TOPIC = "orders"
 VERSION = version_served(key_of(ProduceRequest), mirror=True)
@@ -53,19 +51,9 @@ class Asked:
 
 def calls_of(asked: Asked, event: RequestReceived) -> tuple[int, list[Effect]]:
     """Return how many functions written in Python were called to handle the event."""
-    calls = 0
-
-    def count(frame: FrameType, what: str, argument: object) -> None:
-        nonlocal calls
-        calls += what == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        effects = asked.broker.handle(asked.now, event)
-    finally:
-        sys.setprofile(before)
-    return calls, effects
+    effects: list[Effect] = []
+    count = calls(lambda: effects.extend(asked.broker.handle(asked.now, event)), in_python=True)
+    return count, effects
 
 
 def errors_in(effects: list[Effect]) -> list[int]:
@@ -80,9 +68,9 @@ def test_a_record_is_taken_in_few_calls(acks: Acks) -> None:
     asked = Asked()
     event = asked.produce(0, acks=acks)
     asked.broker.handle(asked.now, event)
-    calls, effects = calls_of(asked, event)
+    count, effects = calls_of(asked, event)
     assert errors_in(effects) == [0]
-    assert calls <= 120, "46 of them are the decoding, the append and the encoding"
+    assert count <= 120, "46 of them are the decoding, the append and the encoding"
 
 
 def test_another_partition_costs_its_append() -> None:
@@ -136,9 +124,9 @@ def test_a_lookup_by_time_goes_by_the_index() -> None:
     partitions = [ListOffsetsPartition(partition_index=0, timestamp=900)]
     topics = [ListOffsetsTopic(name=TOPIC, partitions=partitions)]
     request = ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=topics)
-    calls, effects = calls_of(asked, asked.event(request, 7))
+    count, effects = calls_of(asked, asked.event(request, 7))
     [reply] = [effect for effect in effects if isinstance(effect, Reply)]
     answer = decode_response(b"".join(reply.chunks), key_of(ListOffsetsRequest), 7).body
     assert isinstance(answer, ListOffsetsResponse)
     assert [(row.timestamp, row.offset) for row in answer.topics[0].partitions] == [(900, 900)]
-    assert calls < 200, "a thousand batches lie in the log, four between two rows of the index"
+    assert count < 200, "a thousand batches lie in the log, four between two rows of the index"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from kmirror.cluster.controller import metadata_log
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
+from kmirror.cluster.controller.heartbeats import BrokerState
 from kmirror.cluster.controller.metadata_log import (
     BATCH_BYTES_MAX,
     CONFIG,
@@ -21,7 +24,10 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
@@ -60,14 +66,36 @@ def elsewhere(topics: int) -> Controller:
     return made
 
 
-def test_fencing_and_unfencing_look_at_the_broker_s_own_partitions() -> None:
-    counted = []
-    for topics in (3, 300):
-        c = elsewhere(topics)
-        fencing = calls(lambda c=c: c.sessions.fence(0, 4, "a test"))  # type: ignore[misc]
-        unfencing = calls(lambda c=c: c.sessions.unfence(0, 4))  # type: ignore[misc]
-        counted.append((fencing, unfencing))
-    assert counted[0] == counted[1]
+def create(c: Controller) -> None:
+    c.decide(
+        0, CreateTopicsRequest(topics=[CreatableTopic(name="new", num_partitions=3, replication_factor=3)]), 7, RIGHTS
+    )
+
+
+def put_into_a_mirror(c: Controller) -> None:
+    wanted = [MirrorConfig(name="bootstrap.servers", value="s:1")]
+    c.decide(0, CreateMirrorRequest(mirror_name="m", config=wanted), 0, RIGHTS)
+    c.decide(0, AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name="t1")]), 0, RIGHTS)
+    assert c.image.topic_config("t1") == {"mirror.name": "m"}
+
+
+def shut_down(c: Controller) -> None:
+    request = BrokerHeartbeatRequest(broker_id=4, want_shut_down=True, current_metadata_offset=c.image.offset)
+    for state in (BrokerState.CONTROLLED_SHUTDOWN, BrokerState.CONTROLLED_SHUTDOWN):
+        assert c.sessions.reported(0, c.image.brokers[4], request) is state
+
+
+def fence_and_unfence(c: Controller) -> None:
+    c.sessions.fence(0, 4, "a test")
+    c.sessions.unfence(0, 4)
+    c.sessions.start(0)
+
+
+@pytest.mark.parametrize("decide", [create, put_into_a_mirror, shut_down, fence_and_unfence])
+def test_a_decision_costs_the_same_among_few_and_many_topics(decide: Callable[[Controller], None]) -> None:
+    decide(elsewhere(3))  # What is computed once for all is there then.
+    few, many = elsewhere(3), elsewhere(300)
+    assert calls(lambda: decide(many)) <= 1.05 * calls(lambda: decide(few)), "longer numbers, and no walk"
 
 
 def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: pytest.MonkeyPatch) -> None:
