@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def calls(work: Callable[[], object], *, in_python: bool = False, under: str = "") -> int:
-    """Return how many functions `work` calls; with `in_python` no built-in ones, and those of files `under` a folder."""
+    """Return how many functions `work` calls; `in_python` leaves built-in ones out, `under` files of other folders."""
     count = 0
 
     def on_event(frame: FrameType, event: str, argument: object) -> None:

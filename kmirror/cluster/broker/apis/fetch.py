@@ -16,6 +16,7 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 from __future__ import annotations
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
+from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
 from kmirror.cluster.replication.fetch_sessions import (
@@ -51,6 +52,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
     assert isinstance(request, FetchRequest)
+    plain = plain_fetch.answer(parts, inbound, request)
+    if plain is not None:
+        inbound.reply(plain)
+        return
     error, session = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))

@@ -1,0 +1,88 @@
+"""The answer to a fetch that needs no session, has nothing to wait for, and nothing against it.
+
+So ask consumers that keep no session, such as those on librdkafka. Nothing is remembered of such a fetch, so nothing is
+set up for it: its partitions are led here, may be read by whoever asks, and have enough at the offsets asked for. What
+is not as plain is left to `fetch.py`, which would answer the same: followers, sessions, errors, divergences, mirrored
+topics, and all that has to wait.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, read, refuse
+from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, NO_SESSION
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.spec.wire_values import AclOperation, IsolationLevel
+
+TOPIC_IDS_FROM = 13
+REPLICA_STATE_FROM = 15
+READERS = {level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel}
+
+
+def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
+    """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
+    replica = request.replica_state.replica_id if inbound.version >= REPLICA_STATE_FROM else request.replica_id
+    reader = READERS.get(request.isolation_level)
+    if (request.session_id, request.session_epoch, replica) != (NO_SESSION, FINAL_EPOCH, CONSUMER) or reader is None:
+        return None
+    left, topics = request.max_bytes, request.topics
+    responses: dict[str, FetchableTopicResponse] = {}
+    for topic in topics:
+        name = _name(parts, inbound, topic)
+        if name is None or name in responses or not topic.partitions:
+            return None
+        rows = _rows(parts, topic, name, reader, left, is_first=left == request.max_bytes)
+        if rows is None:
+            return None
+        left -= sum(len(row.records or b"") for row in rows)
+        responses[name] = FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=rows)
+    enough = request.max_bytes - left >= min(request.min_bytes, request.max_bytes) or request.max_wait_ms <= 0
+    return FetchResponse(session_id=NO_SESSION, responses=list(responses.values())) if enough and responses else None
+
+
+def _name(parts: BrokerParts, inbound: Inbound, topic: FetchTopic) -> str | None:
+    """Return the name of a topic whose partitions are plain for whoever may read it; None for any other."""
+    by_id = inbound.version >= TOPIC_IDS_FROM
+    name = parts.context.image.topic_names.get(topic.topic_id) if by_id else topic.topic
+    if name is None or parts.components.may_guard(name):
+        return None
+    return None if inbound.rights.error(AclOperation.READ, Resource.topic(name)) else name
+
+
+def _rows(
+    parts: BrokerParts, topic: FetchTopic, name: str, reader: Reader, left: int, *, is_first: bool
+) -> list[PartitionData] | None:
+    """Return the answers for a topic's partitions in at most `left` bytes; None if one of them is not plain.
+
+    With `is_first` the first partition with records may exceed the limits by one batch, so that every fetch makes
+    progress.
+    """
+    rows: dict[int, PartitionData] = {}
+    partitions = parts.replicas.partitions
+    for asked in topic.partitions:
+        partition = partitions.get(TopicPartition(name, asked.partition))
+        if (
+            partition is None
+            or partition.image.leader != partition.broker_id
+            or asked.partition in rows
+            or refuse(partition, asked, reader, foreign=False) is not None
+        ):
+            return None
+        most = asked.partition_max_bytes
+        data = rows[asked.partition] = read(
+            partition,
+            asked,
+            reader,
+            end_offset=end_for(partition.log, reader),
+            max_bytes=most if most < left else left,
+            min_one=is_first,
+            foreign=False,
+        )
+        if data.records:
+            is_first = False
+            left -= len(data.records)
+    return list(rows.values())
