@@ -20,7 +20,9 @@ from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
-READERS = {level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel}
+READERS: dict[int, Reader] = {
+    level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel
+}
 
 
 def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
