@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Ack
+from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
-from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS, MARKERS, UNCLEAN, Reason, Record, why_gone
+from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS, MARKERS, REOPENED, UNCLEAN, Reason, Record, why_gone
 from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 
 
@@ -88,6 +88,8 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
+    if not hidden and reason is None and _was_above_what_was_reopened(facts, place, last, look):
+        reason = Reason(REOPENED)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
 
 
@@ -117,6 +119,35 @@ def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
     )
 
 
+def _was_above_what_was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Return whether a stop took the record with a transaction that a cut of the same session had reopened (D42).
+
+    The transaction began at or before the record, was decided after it, and is gone with it; and the leader that made
+    the cut, which alone knew how the transaction had ended, did not lead any more.
+    """
+    before, offset = facts.look_before(place, last.at), last.record.offset
+    if before is None:
+        return False
+    for stay in facts.stays(place):
+        if not stay.overlaps(last.at, look.at) or not stay.began <= stay.removed <= look.at:
+            continue
+        if not _changed_leader(facts, place, stay.began, look.at):
+            continue
+        for row in before.log.rows:
+            if row.offset > offset:
+                break
+            transaction = facts.transaction(row.value)
+            if transaction is None or look.holds(row.value):
+                continue
+            if any(is_control(end) and end.producer_id == row.producer_id for end in _after(before, offset)):
+                return True
+    return False
+
+
+def _after(look: Look, offset: int) -> Iterator[LogRow]:
+    return (row for row in look.log.rows if row.offset > offset)
+
+
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
     changes = [e for e in facts.elections.get(place, []) if e.at <= end]
     return any(now.at >= begin and now.leader != before.leader for before, now in pairwise(changes))
@@ -142,7 +173,7 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
     rows = [loss for loss in losses(facts) if facts.written_at(loss.record.value) not in ("", loss.place[0])]
     yield from accepted(
         (loss.reason.decision, *loss.place) for loss in rows
-        if loss.reason is not None and loss.reason.decision in (MARKERS, UNCLEAN)
+        if loss.reason is not None and loss.reason.decision in (MARKERS, REOPENED, UNCLEAN)
     )  # fmt: skip
     unexcused = [loss for loss in rows if loss.reason is None]
     yield from grouped(
@@ -169,6 +200,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
+        if any(reason is not None and reason.decision == REOPENED for reason in reasons):
+            continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(

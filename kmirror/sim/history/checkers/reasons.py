@@ -5,7 +5,8 @@ A record that was committed in a cluster may go there for three reasons only:
 2. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
    dropped. All of that is the KIP's own rule;
-3. nothing else. Not a stop: it keeps what lies below the last stable offset (D29). Not a source that never answered
+3. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
+   reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
    (D33), nor one whose mirror of us still runs or never got anything (D25), nor a cut from scratch where that mirror
    had settled an epoch and both had the record (D32).
 """
@@ -22,6 +23,7 @@ UNCLEAN = "unclean election"
 SCRATCH = "KIP: from scratch"
 ASYNCHRONOUS = "KIP: asynchronous"
 MARKERS = "D29"
+REOPENED = "D42"
 CHAIN_MAX = 3
 """Links of a chain that are followed back: with three clusters there are no more."""
 

@@ -232,6 +232,27 @@ def test_a_transaction_below_the_cut_may_not_be_cut_away() -> None:
     assert overlapping().look("b", [], at=22).final("b", []).found() == ["mirrored-lost"]
 
 
+def reopened() -> Hand:
+    """What b had is cut from the first record of a transaction on, whose marker the session's own cut had taken."""
+    before = [row(0, "t0", pid=7), row(1, "x1"), row(2, "<COMMIT 7>", pid=7)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).wrote("x1", 1)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
+    hand.look("b", before, at=10).look("a", before, at=10).look("a", before, at=60)
+    return hand.look("b", [], at=22).final("b", []).final("a", before)
+
+
+@pytest.mark.decision("D42")
+def test_a_leader_that_does_not_know_what_a_cut_reopened_stops_below_it() -> None:
+    hand = reopened().elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
+    assert hand.found() == []
+    assert hand.accepted() == {"D42": 2}
+
+
+@pytest.mark.decision("D42")
+def test_a_leader_that_made_the_cut_itself_may_not_stop_below_what_it_reopened() -> None:
+    assert reopened().found() == ["mirrored-lost"]
+
+
 # -- last-copy-lost -------------------------------------------------------------------------------
 
 
