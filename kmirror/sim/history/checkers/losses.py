@@ -6,7 +6,7 @@ looks, and has a reason (reasons.py) or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -107,9 +107,7 @@ def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
     rows = [row for value in transaction.values if (row := before.by_value.get(value)) is not None]
     producers = dict.fromkeys(row.producer_id for row in rows)
     top = max((row.offset for row in rows), default=-1)
-    marker = next(
-        (row for row in before.log.rows if row.offset > top and is_control(row) and row.producer_id in producers), None
-    )
+    marker = _marker_after(before, top, producers)
     if marker is None or look.by_offset.get(marker.offset) == marker:
         return False
     tail_lost = any(not look.holds(row.value) for row in rows)
@@ -136,16 +134,18 @@ def _was_above_what_was_reopened(facts: Facts, place: Place, last: _Known, look:
         for row in before.log.rows:
             if row.offset > offset:
                 break
-            transaction = facts.transaction(row.value)
-            if transaction is None or look.holds(row.value):
+            if facts.transaction(row.value) is None or look.holds(row.value):
                 continue
-            if any(is_control(end) and end.producer_id == row.producer_id for end in _after(before, offset)):
+            marker = _marker_after(before, row.offset, [row.producer_id])
+            if marker is not None and marker.offset > offset:
                 return True
     return False
 
 
-def _after(look: Look, offset: int) -> Iterator[LogRow]:
-    return (row for row in look.log.rows if row.offset > offset)
+def _marker_after(look: Look, offset: int, producers: Collection[int]) -> LogRow | None:
+    """Return the first marker above `offset` of one of the producers; None if there is none."""
+    rows = (row for row in look.log.rows if row.offset > offset and is_control(row) and row.producer_id in producers)
+    return next(rows, None)
 
 
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:

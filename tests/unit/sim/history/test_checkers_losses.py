@@ -253,6 +253,19 @@ def test_a_leader_that_made_the_cut_itself_may_not_stop_below_what_it_reopened()
     assert reopened().found() == ["mirrored-lost"]
 
 
+@pytest.mark.decision("D42")
+def test_a_transaction_that_had_ended_below_the_record_excuses_no_loss() -> None:
+    """The producer's next transaction, which ends above the record, is another one."""
+    before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7), row(2, "x1"), row(3, "t1", pid=7)]
+    before.append(row(4, "<COMMIT 7>", pid=7))
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).wrote("x1", 2)
+    hand.transaction("t/2", "t1").wrote("t1", 3, transaction="t/2", pid=7)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
+    hand.look("b", before, at=10).look("a", before, at=10).look("a", before, at=60)
+    hand.elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
+    assert hand.look("b", [], at=22).final("b", []).final("a", before).found() == ["mirrored-lost"]
+
+
 # -- last-copy-lost -------------------------------------------------------------------------------
 
 
