@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
+from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
 from kmirror.cluster.replication.fetch_sessions import (
@@ -27,7 +28,7 @@ from kmirror.cluster.replication.fetch_sessions import (
     Session,
     knows_too_low,
 )
-from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Follower, Partition
+from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -42,7 +43,6 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
-TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -85,9 +85,7 @@ class _Fetch:
     )
 
     def __init__(self, parts: BrokerParts, inbound: Inbound, request: FetchRequest, session: Session) -> None:
-        state, knows_state = request.replica_state, inbound.version >= 15
-        replica = state.replica_id if knows_state else request.replica_id
-        self.broker_epoch = state.replica_epoch if knows_state else UNKNOWN_EPOCH
+        replica, self.broker_epoch = replica_of(request, inbound.version)
         self.parts = parts
         self.inbound = inbound
         self.request = request

@@ -12,6 +12,7 @@ from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, read, refuse
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, NO_SESSION
+from kmirror.cluster.replication.partition import UNKNOWN_EPOCH
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest, FetchTopic
@@ -25,9 +26,16 @@ READERS: dict[int, Reader] = {
 }
 
 
+def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
+    """Return who fetches: the id of a follower, CONSUMER for anybody else, and its broker epoch if it is told."""
+    if version < REPLICA_STATE_FROM:
+        return request.replica_id, UNKNOWN_EPOCH
+    return request.replica_state.replica_id, request.replica_state.replica_epoch
+
+
 def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
     """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
-    replica = request.replica_state.replica_id if inbound.version >= REPLICA_STATE_FROM else request.replica_id
+    replica, _ = replica_of(request, inbound.version)
     reader = READERS.get(request.isolation_level)
     if (request.session_id, request.session_epoch, replica) != (NO_SESSION, FINAL_EPOCH, CONSUMER) or reader is None:
         return None
