@@ -160,6 +160,28 @@ class Inbound:
         self.open = False
 
 
+@dataclass(slots=True)
+class Gathering:
+    """An answer whose rows come in one by one, by callbacks; it goes out when `end` was called once for each `begin`.
+
+    One call of `end` more says that all rows were asked for: until then a row that comes at once sends nothing.
+    """
+
+    inbound: Inbound
+    response: Message
+    left: int = 1
+
+    def begin(self) -> None:
+        """Wait for one more row."""
+        self.left += 1
+
+    def end(self) -> None:
+        """Count a row as filled in."""
+        self.left -= 1
+        if self.left == 0:
+            self.inbound.reply(self.response)
+
+
 Handler = Callable[[Instant, Inbound], None]
 Routes = Mapping[type[Message], Handler]
 """Class of a request to its handler."""

@@ -5,7 +5,7 @@ A partition of which nothing is persisted is UNKNOWN, without an error. Answered
 
 from __future__ import annotations
 
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import PartitionState, StateKey, put_plan
@@ -26,13 +26,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()
-    left = 1  # One more than the reads under way, until all are started: none may answer before.
-
-    def one_done() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            inbound.reply(response)
+    gathering = Gathering(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)
@@ -44,17 +38,17 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             if topic_id is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
-            left += 1
+            gathering.begin()
 
             @inbound.guard
             def on_read(_: Instant, found: PartitionState | None, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
                 if found is not None:
                     _fill(row, found)
-                one_done()
+                gathering.end()
 
             context.coordinator.read(now, StateKey(request.mirror_name, topic_id, asked.partition_index), on_read)
-    one_done()
+    gathering.end()
 
 
 def _fill(row: PartitionResult, found: PartitionState) -> None:

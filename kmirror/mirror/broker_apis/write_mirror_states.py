@@ -6,7 +6,7 @@ table of transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KI
 
 from __future__ import annotations
 
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
@@ -27,13 +27,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, WriteMirrorStatesRequest)
     response = WriteMirrorStatesResponse()
-    left = 1  # One more than the writes under way, until all are started: none may answer before.
-
-    def one_done() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            inbound.reply(response)
+    gathering = Gathering(inbound, response)
 
     for topic in request.topics:
         result = TopicResult(name=topic.name)
@@ -47,12 +41,12 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             if asked.state not in MirrorState.__members__.values():
                 row.error_code = ErrorCode.INVALID_REQUEST
                 continue
-            left += 1
+            gathering.begin()
 
             @inbound.guard
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
-                one_done()
+                gathering.end()
 
             key = StateKey(request.mirror_name, topic_id, asked.partition_index)
             write = StateWrite(
@@ -64,4 +58,4 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 *kept_from(asked),
             )
             context.coordinator.write(now, write, on_done)
-    one_done()
+    gathering.end()

@@ -14,7 +14,7 @@ from kmirror.cluster.authorizer import NONE_DENIED, Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
 from kmirror.cluster.replication.partition import Partition
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Gathering, Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
@@ -218,19 +218,14 @@ def _wait(
     waits: list[tuple[Partition, int, PartitionProduceResponse]],
     timeout_ms: int,
 ) -> None:
-    left = len(waits)
-
-    def one_acked(answer: PartitionProduceResponse, error: ErrorCode) -> None:
-        nonlocal left
-        _take_ack(answer, error)
-        left -= 1
-        if left == 0:
-            inbound.reply(response)
-
+    gathering = Gathering(inbound, response)
     for partition, required, answer in waits:
+        gathering.begin()
 
         @inbound.guard
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
-            one_acked(answer, error)
+            _take_ack(answer, error)
+            gathering.end()
 
         parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)
+    gathering.end()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.replicas import OnAcked
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
@@ -29,13 +29,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, WriteTxnMarkersRequest)
     response = WriteTxnMarkersResponse(markers=[])
-    left = 1  # One more than the appends under way, until all are started: none may answer before.
-
-    def one_done() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            inbound.reply(response)
+    gathering = Gathering(inbound, response)
 
     for marker in request.markers:
         result = WritableTxnMarkerResult(producer_id=marker.producer_id, topics=[])
@@ -46,15 +40,15 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             for index in topic.partition_indexes:
                 answer = WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.partitions.append(answer)
-                left += 1
+                gathering.begin()
 
                 @inbound.guard
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    one_done()
+                    gathering.end()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
-    one_done()
+    gathering.end()
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:

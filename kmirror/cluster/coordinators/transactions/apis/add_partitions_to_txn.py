@@ -12,7 +12,7 @@ from dataclasses import replace
 from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
@@ -89,28 +89,23 @@ def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
 ) -> None:
     response = AddPartitionsToTxnResponse()
-    left = 1 + len(request.transactions)  # One more, until all are started: none may answer before.
-
-    def one_done() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            inbound.reply(response)
+    gathering = Gathering(inbound, response)
 
     for asked in request.transactions:
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
+        gathering.begin()
 
         @inbound.guard
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
-            one_done()
+            gathering.end()
 
         if asked.verify_only:
             on_done(_verified(coordinator, asked, inbound.version))
         else:
             _add(coordinator, now, asked, inbound.version, on_done)
-    one_done()
+    gathering.end()
 
 
 def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int) -> Errors:
