@@ -74,6 +74,10 @@ class Fetcher(Generic[P]):
     configs: Configs | None = None
     """Those that the positions were derived from."""
 
+    def mark(self, state: P) -> None:
+        """Look at a partition before the next fetch."""
+        self.changed.setdefault(state.tp, state.rank)
+
     def rank(self, tp: TopicPartition) -> int:
         """Return where a partition stands among the others, -1 for one that was removed."""
         state = self.partitions.get(tp)
@@ -171,14 +175,14 @@ class FetchLoop(Generic[P]):
             state.rank, self._next_rank = self._next_rank, self._next_rank + 1
             fetcher.partitions[state.tp] = state
             self._fetcher_of[state.tp] = fetcher
-        fetcher.changed.setdefault(state.tp, state.rank)
+        fetcher.mark(state)
         self._fetch(now, fetcher)
 
     def remove(self, tp: TopicPartition) -> None:
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
         fetcher = self._fetcher_of.pop(tp, None)
         if fetcher is not None:
-            fetcher.changed.setdefault(tp, fetcher.partitions.pop(tp).rank)
+            fetcher.mark(fetcher.partitions.pop(tp))
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
         """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
@@ -189,7 +193,7 @@ class FetchLoop(Generic[P]):
         """Look at `tp` before the next fetch: something else than an answer changed what `position` says of it."""
         fetcher = self._fetcher_of.get(tp)
         if fetcher is not None:
-            fetcher.changed.setdefault(tp, fetcher.partitions[tp].rank)
+            fetcher.mark(fetcher.partitions[tp])
 
     def on_timer(self, now: Instant, key: FetcherKey) -> None:
         """Fetch again from the leader `key`, after a pause."""
@@ -229,8 +233,8 @@ class FetchLoop(Generic[P]):
         self._end_pauses(now, fetcher)
         if configs is not fetcher.configs:
             fetcher.configs = configs
-            for tp, state in fetcher.partitions.items():
-                fetcher.changed.setdefault(tp, state.rank)
+            for state in fetcher.partitions.values():
+                fetcher.mark(state)
         ranks_before: dict[TopicPartition, int] = {}
         for tp in sorted(fetcher.changed, key=fetcher.rank):
             # One whose position cannot be told, and raises, does not keep the next fetch from the others.
@@ -245,7 +249,7 @@ class FetchLoop(Generic[P]):
             while paused and paused[0][0] <= now:
                 _, tp = heapq.heappop(paused)
                 if tp in fetcher.partitions:
-                    fetcher.changed.setdefault(tp, fetcher.partitions[tp].rank)
+                    fetcher.mark(fetcher.partitions[tp])
             if paused:
                 self._outbox.set_timer((*self._timer, *fetcher.key), paused[0][0])
 
@@ -277,7 +281,7 @@ class FetchLoop(Generic[P]):
                 if state is None or asked is None or not self._is_of(asked, state):
                     self._owner.on_unheard(fetcher)
                 else:
-                    fetcher.changed.setdefault(tp, state.rank)
+                    fetcher.mark(state)
                     self._on_partition(now, fetcher, state, asked, data)
         self._fetch(now, fetcher)
 
@@ -311,7 +315,7 @@ class FetchLoop(Generic[P]):
     def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
         """Leave a partition out for `replica.fetch.backoff.ms`; the others are fetched meanwhile."""
         until = state.paused_until = now + self._backoff()
-        fetcher.changed.setdefault(state.tp, state.rank)
+        fetcher.mark(state)
         heapq.heappush(fetcher.paused, (until, state.tp))
         if until == fetcher.paused[0][0]:
             self._outbox.set_timer((*self._timer, *fetcher.key), until)
