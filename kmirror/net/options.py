@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from kmirror.kernel.clock import SECOND, Duration, from_ms
-from kmirror.spec.configs import Configs
+from kmirror.spec.configs import Configs, entries_of
 
 INT_MAX = (1 << 31) - 1
 
@@ -30,7 +30,8 @@ class LinkOptions:
     @classmethod
     def of(cls, configs: Configs) -> Self:
         """Return what a broker's configs say."""
-        overrides = (entry.rpartition(":") for entry in configs.names("max.connections.per.ip.overrides"))
+        pairs = entries_of(configs.text("max.connections.per.ip.overrides"))
+        overrides = (pair.rpartition(":") for pair in pairs)
         return cls(
             configs.integer("socket.request.max.bytes"),
             from_ms(configs.integer("connections.max.idle.ms")),
