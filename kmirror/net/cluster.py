@@ -48,16 +48,18 @@ STOP_WITHIN_S = 310.0
 WITHIN_S = 60.0
 PORT_MAX = 65_535
 FAILURES_KEPT = 100
+ANY_ADDRESS = ("", "0.0.0.0", "::")
 Interpose = Callable[[str, Node], Node]
-DiskOf = Callable[[int], Disk]
+Disks = Callable[[int], Disk]
 
 
 class TcpCluster(ClusterInside):
     """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
 
-    `port` is the first broker's, the others have those after it; with 0 each has a free one. `topics` are created at
-    the start: names, or names and numbers of partitions. `disk_of` gives the disk of a node; without it logs are in
-    memory, and outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
+    broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
+    names and numbers of partitions. `disks` opens the disk of a node, by its id, each time that it starts; without it
+    logs are in memory, and outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
     """
 
     def __init__(
@@ -66,13 +68,14 @@ class TcpCluster(ClusterInside):
         brokers: int = 3,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertised_host: str | None = None,
         configs: Mapping[str, str] | None = None,
         topics: Mapping[str, int] | Iterable[str] = (),
         replication_factor: int | None = None,
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int = 1,
-        disk_of: DiskOf | None = None,
+        disks: Disks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
@@ -83,15 +86,21 @@ class TcpCluster(ClusterInside):
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
         self.failures: list[HandlingFailed] = []
         """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._count_failure]
+        """Called on the cluster's thread with the name of a process and each `Note` of its node."""
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
+        self._advertised_host = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
+        if self._advertised_host in ANY_ADDRESS:
+            name = "by which name they reach this machine: advertised_host, or --advertised-host"
+            raise UsageError(f"no client can connect to {self._advertised_host or 'an empty host'}: say {name}")
         self._mirror_version = mirror_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
-        self._is_on_disk = disk_of is not None
+        self._is_on_disk = disks is not None
         memory: dict[int, MemoryDisk] = {}
-        self._disk_of: DiskOf = disk_of or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
+        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
         self._ports: dict[int, Port] = {}
         self._thread = LoopThread(f"kmirror {name}")
         self._host: Host | None = None
@@ -115,7 +124,7 @@ class TcpCluster(ClusterInside):
             return Endpoint(name, 0)
         if node_id not in self._ports:
             raise UsageError(f"cluster {self.name} has no ports yet: use it in a `with` block, or call start()")
-        return self._ports[node_id].endpoint
+        return Endpoint(self._advertised_host, self._ports[node_id].endpoint.port)
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
@@ -159,7 +168,7 @@ class TcpCluster(ClusterInside):
         """Place every node on a new host."""
         loop = asyncio.get_running_loop()
         host = self._host = Host(loop)
-        host.on_note.append(self._on_note)
+        host.on_note = self.on_note
         node_ids = (CONTROLLER_ID, *self.broker_ids)
         assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -186,7 +195,7 @@ class TcpCluster(ClusterInside):
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             rng = Rng(int.from_bytes(os.urandom(8), "big"))
-            node = assembly.node(node_id, self._disk_of(node_id), rng)
+            node = assembly.node(node_id, self._open_disk(node_id), rng)
             self._is_new(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 
@@ -291,7 +300,7 @@ class TcpCluster(ClusterInside):
         if self._thread.is_current:
             raise UsageError("what the cluster's thread calls cannot wait for the cluster")
 
-    def _on_note(self, process: str, note: Note) -> None:
+    def _count_failure(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
 
