@@ -50,7 +50,8 @@ class FetchSession:
     """Puts only changed partitions into a request; after an error a new session begins."""
 
     def __init__(self) -> None:
-        self._id = 0
+        self.id = 0
+        """The session's id at the leader, 0 if there is none."""
         self._epoch = FULL
         self._wanted: dict[TopicPartition, Wanted] = {}
         self._told: dict[TopicPartition, Wanted | None] = {}
@@ -68,6 +69,16 @@ class FetchSession:
     def is_idle(self) -> bool:
         """Return whether nothing is wanted, and the leader has nothing to forget either."""
         return not self._wanted and (self.is_new or not any(self._told.values()))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether the leader has been told everything, so that the next request names no partition."""
+        return self._epoch != FULL and not self._told
+
+    @property
+    def epoch(self) -> int:
+        """Return the session epoch of the next request."""
+        return self._epoch
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of which something is wanted."""
@@ -121,7 +132,7 @@ class FetchSession:
         them since the last request, and that those of `forgotten` are left out which were not before. Both have to
         hold all of `changed`, and give the order in which partitions are named.
         """
-        request.session_id, request.session_epoch = self._id, self._epoch
+        request.session_id, request.session_epoch = self.id, self._epoch
         if self._epoch != FULL:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
@@ -149,10 +160,14 @@ class FetchSession:
     def accept(self, reply: FetchResponse) -> None:
         """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""
         if not reply.session_id:
-            self._id = 0
+            self.id = 0
             self.reset()
             return
-        self._id = reply.session_id
+        self.go_on(reply.session_id)
+
+    def go_on(self, session_id: int) -> None:
+        """Go to the next epoch, after an answer in the session `session_id`."""
+        self.id = session_id
         self._epoch = self._epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:

@@ -8,7 +8,7 @@ again from persisted state.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -19,6 +19,7 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.values import value
 from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 
 OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
@@ -59,15 +60,22 @@ class Requester:
         timeout_ms: int,
         client_id: str | None = None,
         on_frame: OnFrame | None = None,
+        repeated: RepeatedFetch | None = None,
     ) -> None:
         """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode.
 
-        `on_frame` is called before an answer is read; if it returns True, that was all.
+        `on_frame` is called before an answer is read; if it returns True, that was all. `repeated` has the frame of
+        `body` from the last time that it was sent.
         """
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         client_id = client_id or self._client_id
-        chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
+        chunks: Iterable[Chunk]
+        if repeated is None:
+            chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
+        else:
+            assert repeated.request is body
+            chunks = (repeated.frame(version, correlation_id=correlation_id, client_id=client_id),)
         link = OutboundLink(peer, channel)
         assert body.API_KEY is not None, "it was encoded as a request"
         self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, on_frame)

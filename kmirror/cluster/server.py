@@ -28,6 +28,7 @@ from kmirror.kernel.failures import Failures
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import (
     RequestHead,
@@ -38,6 +39,7 @@ from kmirror.protocol.headers import (
 )
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
+from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -67,6 +69,7 @@ class _Link:
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
+    last_fetch: LastFetch | None = None
 
 
 @dataclass(slots=True)
@@ -305,8 +308,12 @@ class Server:
 
     def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
         link.busy = True
+        last, again = link.last_fetch, None
         try:
-            head = peek_request(frame)
+            if last is not None and (again := last.again(frame)) is not None:
+                head, body = again
+            else:
+                head = peek_request(frame)
             key, version = head.api_key, head.api_version
             served, handler = self._versions().get(key), self._by_key.get(key)
             if served is None or handler is None or not served[0] <= version <= served[1]:
@@ -314,7 +321,9 @@ class Server:
                     self._refuse_api_versions(link, head, served)
                     return
                 handler = self._unserved(head)
-            body = decode_body(frame, head)
+            if again is None:
+                body = decode_body(frame, head)
+                link.last_fetch = last_fetch(frame, head, body) if isinstance(body, FetchRequest) else None
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.close(link)

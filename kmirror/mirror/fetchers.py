@@ -12,7 +12,7 @@ from __future__ import annotations
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
@@ -29,6 +29,7 @@ from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
@@ -95,7 +96,17 @@ class MirrorFetchers:
         """Return whether the mirror still exists."""
         return self._source(fetcher) is not None
 
-    def send(self, now: Instant, fetcher: MirrorFetcher, purpose: str, request: Message, on_reply: OnReply) -> None:
+    def send(
+        self,
+        now: Instant,
+        fetcher: MirrorFetcher,
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+        repeated: RepeatedFetch | None = None,
+    ) -> None:
         """Send to the source; fetches under the client id that quotas at the source go by (D19)."""
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
@@ -111,7 +122,13 @@ class MirrorFetchers:
             on_reply,
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
             version_min=FETCH_WITH_DIVERGENCE,
+            on_frame=on_frame,
+            repeated=repeated,
         )
+
+    def asker(self) -> int:
+        """Return always the same: `prepare` fills in what never changes."""
+        return CONSUMER
 
     def prepare(self, request: FetchRequest) -> None:
         """Fetch as a consumer of committed records."""

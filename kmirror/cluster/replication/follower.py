@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -26,6 +26,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.error_codes import ErrorCode
 
 TIMER = "follow"
@@ -148,7 +149,15 @@ class ReplicaFetchers:
         return True
 
     def send(
-        self, now: Instant, fetcher: Fetcher[FollowedPartition], purpose: str, request: Message, on_reply: OnReply
+        self,
+        now: Instant,
+        fetcher: Fetcher[FollowedPartition],
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+        repeated: RepeatedFetch | None = None,
     ) -> None:
         """Send to the leader, on a link of its own for each purpose."""
         channel = f"follow-{fetcher.key[0]}"
@@ -160,7 +169,13 @@ class ReplicaFetchers:
             self._context.version_of(request),
             on_reply,
             timeout_ms=self._context.configs.integer("request.timeout.ms"),
+            on_frame=on_frame,
+            repeated=repeated,
         )
+
+    def asker(self) -> int:
+        """Return the broker epoch that `prepare` fills in."""
+        return self._lifecycle.epoch
 
     def prepare(self, request: FetchRequest) -> None:
         """Fetch as a replica, in the present incarnation of this broker."""
