@@ -52,7 +52,8 @@ class FetchSession:
     def __init__(self) -> None:
         self.id = 0
         """The session's id at the leader, 0 if there is none."""
-        self._epoch = FULL
+        self.epoch = FULL
+        """The session epoch of the next request."""
         self._wanted: dict[TopicPartition, Wanted] = {}
         self._told: dict[TopicPartition, Wanted | None] = {}
         """What the leader was told of the partitions that changed since; None if it does not have them."""
@@ -63,7 +64,7 @@ class FetchSession:
     @property
     def is_new(self) -> bool:
         """Return whether the next request begins a session, and names everything."""
-        return self._epoch == FULL
+        return self.epoch == FULL
 
     @property
     def is_idle(self) -> bool:
@@ -73,12 +74,7 @@ class FetchSession:
     @property
     def is_quiet(self) -> bool:
         """Return whether the leader has been told everything, so that the next request names no partition."""
-        return self._epoch != FULL and not self._told
-
-    @property
-    def epoch(self) -> int:
-        """Return the session epoch of the next request."""
-        return self._epoch
+        return self.epoch != FULL and not self._told
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of which something is wanted."""
@@ -132,8 +128,8 @@ class FetchSession:
         them since the last request, and that those of `forgotten` are left out which were not before. Both have to
         hold all of `changed`, and give the order in which partitions are named.
         """
-        request.session_id, request.session_epoch = self.id, self._epoch
-        if self._epoch != FULL:
+        request.session_id, request.session_epoch = self.id, self.epoch
+        if self.epoch != FULL:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
                 for tp in forgotten
@@ -142,7 +138,7 @@ class FetchSession:
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
         for tp in partitions:
             wanted = self._wanted.get(tp)
-            if wanted is None or (self._epoch != FULL and self._told.get(tp, wanted) == wanted):
+            if wanted is None or (self.epoch != FULL and self._told.get(tp, wanted) == wanted):
                 continue
             key = tp.topic, wanted.topic_id
             topic = topics.get(key)
@@ -168,8 +164,8 @@ class FetchSession:
     def go_on(self, session_id: int) -> None:
         """Go to the next epoch, after an answer in the session `session_id`."""
         self.id = session_id
-        self._epoch = self._epoch % 0x7FFFFFFF + 1
+        self.epoch = self.epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
         """Begin anew: the next request names all partitions, and closes the session that the leader may still have."""
-        self._epoch = FULL
+        self.epoch = FULL

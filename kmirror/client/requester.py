@@ -8,11 +8,11 @@ again from persisted state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
+from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
@@ -70,17 +70,18 @@ class Requester:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         client_id = client_id or self._client_id
-        chunks: Iterable[Chunk]
+        chunks: tuple[Chunk, ...]
         if repeated is None:
-            chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
+            chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id))
         else:
             assert repeated.request is body
             chunks = (repeated.frame(version, correlation_id=correlation_id, client_id=client_id),)
         link = OutboundLink(peer, channel)
         assert body.API_KEY is not None, "it was encoded as a request"
         self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, on_frame)
-        self.outbox.add(Send(link, tuple(chunks)))
-        self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
+        add = self.outbox.add
+        add(Send(link, chunks))
+        add(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
 
     def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
         """Match an answer to its request; an answer without a request is dropped."""

@@ -228,7 +228,8 @@ class Server:
         self._disabled_versions = disabled_versions
         self._accepting = False
         self._links: dict[InboundLink, _Link] = {}
-        self._ready: deque[_Link] = deque()
+        self.ready: deque[_Link] = deque()
+        """Links with requests that may be handled now."""
         self._authorizer = authorizer
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
@@ -266,7 +267,7 @@ class Server:
     def accept(self) -> None:
         """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
         self._accepting = True
-        self._ready.extend(self._links.values())
+        self.ready.extend(self._links.values())
 
     def on_closed(self, name: InboundLink) -> None:
         """Forget a closed link and the requests that wait on it."""
@@ -284,13 +285,13 @@ class Server:
         """Mark the request in work on this link as answered: the next one may be handled."""
         link.busy = False
         if link.waiting:
-            self._ready.append(link)
+            self.ready.append(link)
 
     def run_ready(self, now: Instant) -> bool:
         """Handle the requests that had to wait and may be handled now; return whether there was one."""
         worked = False
-        while self._ready:
-            link = self._ready.popleft()
+        while self.ready:
+            link = self.ready.popleft()
             if link.is_open:
                 worked = True
                 self._work(now, link)

@@ -6,18 +6,28 @@ not decode. The bytes on the wire are those that the codec would write.
 
 from __future__ import annotations
 
-from functools import cache
+import struct
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
 
 from kmirror.errors import LocalProtocolError
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.headers import DecodedRequest, RequestHead, encode_request, peek_request
-from kmirror.protocol.wire import Buffer, pack_int32, unpack_int32
+from kmirror.protocol.wire import Buffer
 
 KEPT_BYTES_MAX = 512
 """A longer frame names partitions, so that the next one hardly repeats it."""
-_HEAD = 4
 _AFTER_CORRELATION_ID = 8
 _new_head = RequestHead._make
+
+
+@lru_cache(maxsize=1_000)
+def _layout(epoch_at: int, size: int) -> tuple[Callable[..., bytes], Callable[[Buffer], tuple[Any, ...]]]:
+    """Return how to pack and unpack a frame: what does not change, correlation id, epoch, and what is between them."""
+    after = epoch_at + 4
+    frame = struct.Struct(f">4si{max(epoch_at - _AFTER_CORRELATION_ID, 0)}si{max(size - after, 0)}s")
+    return frame.pack, frame.unpack
 
 
 @cache
@@ -38,19 +48,19 @@ def epoch_offset(version: int) -> int | None:
 class RepeatedFetch:
     """A fetch that is sent again and again; only the session epoch of its `request` may be changed in between."""
 
-    __slots__ = ("_after", "_before", "_between", "_sent_as", "request")
+    __slots__ = ("_after", "_before", "_between", "_pack", "_sent_as", "request")
 
     def __init__(self, request: FetchRequest) -> None:
         self.request = request
         self._sent_as: tuple[int, str] | None = None
         self._before = self._between = self._after = b""
+        self._pack = _layout(0, 0)[0]
 
     def frame(self, version: int, *, correlation_id: int, client_id: str) -> bytes:
         """Return the frame; LocalProtocolError if the version cannot carry it."""
         if self._sent_as != (version, client_id):
             self._keep(version, client_id)
-        epoch = pack_int32(self.request.session_epoch)
-        return b"".join((self._before, pack_int32(correlation_id), self._between, epoch, self._after))
+        return self._pack(self._before, correlation_id, self._between, self.request.session_epoch, self._after)
 
     def _keep(self, version: int, client_id: str) -> None:
         frame = encode_request(self.request, version, correlation_id=0, client_id=client_id)
@@ -58,41 +68,38 @@ class RepeatedFetch:
         if offset is None:
             raise LocalProtocolError(f"FetchRequest version {version} has no session epoch")
         at = peek_request(frame).body_position + offset
-        self._before, self._between, self._after = frame[:_HEAD], frame[_AFTER_CORRELATION_ID:at], frame[at + 4 :]
+        self._pack, unpack = _layout(at, len(frame))
+        self._before, _, self._between, _, self._after = unpack(frame)
         self._sent_as = version, client_id
 
 
 class LastFetch:
     """The newest fetch that came in on a link, to recognise the same one again."""
 
-    __slots__ = ("_after", "_before", "_between", "_body_at", "_client_id", "_epoch_at", "_size", "request", "version")
+    __slots__ = ("_after", "_before", "_between", "_body_at", "_client_id", "_size", "_unpack", "request", "version")
 
     def __init__(self, frame: Buffer, head: RequestHead, request: FetchRequest, offset: int) -> None:
         frame = bytes(frame)
-        at = self._epoch_at = head.body_position + offset
         self.request = request
         self.version = head.api_version
         self._client_id = head.client_id
         self._body_at = head.body_position
         self._size = len(frame)
-        self._before, self._between, self._after = frame[:_HEAD], frame[_AFTER_CORRELATION_ID:at], frame[at + 4 :]
+        _, self._unpack = _layout(head.body_position + offset, len(frame))
+        self._before, _, self._between, _, self._after = self._unpack(frame)
 
     def again(self, frame: Buffer) -> DecodedRequest | None:
         """Return what `frame` says if it differs in correlation id and session epoch at most, else None.
 
         The body is the object that was returned before: whoever has it needs it no longer.
         """
-        at = self._epoch_at
-        if (
-            len(frame) != self._size
-            or frame[:_HEAD] != self._before
-            or frame[_AFTER_CORRELATION_ID:at] != self._between
-            or frame[at + 4 :] != self._after
-        ):
+        if len(frame) != self._size:
+            return None
+        before, correlation_id, between, epoch, after = self._unpack(frame)
+        if between != self._between or after != self._after or before != self._before:
             return None
         request = self.request
-        (correlation_id,) = unpack_int32(frame, _HEAD)
-        (request.session_epoch,) = unpack_int32(frame, at)
+        request.session_epoch = epoch
         head = _new_head((1, self.version, correlation_id, self._client_id, self._body_at))
         return DecodedRequest(head, request)
 

@@ -10,10 +10,10 @@ time has come, is dropped there, and is no event.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 from kmirror.errors import SimulationFailure, UsageError, moment_of_run
@@ -222,14 +222,14 @@ class World:
 
     def _plan(self, when: Instant, call: Callable[[Any, Any], None] | None, subject: object, detail: object) -> int:
         self._sequence = number = self._sequence + 1
-        heapq.heappush(self._heap, (when, number, call, subject, detail))
+        heappush(self._heap, (when, number, call, subject, detail))
         return number
 
     def _advance(self, until: Instant) -> bool:
         """Carry out the next plan, if one is due by `until`; return whether there was one."""
         heap = self._heap
         while heap and heap[0][0] <= until:
-            when, number, call, subject, detail = heapq.heappop(heap)
+            when, number, call, subject, detail = heappop(heap)
             if call is None and subject.timers.get(detail) != number:
                 continue  # A timer that was cancelled, or set anew.
             self.now = when
@@ -314,7 +314,10 @@ class World:
     # -- effects ------------------------------------------------------------------------------
 
     def _set_timer(self, process: Process, effect: SetTimer) -> None:
-        process.timers[effect.key] = self._plan(max(effect.at, self.now), None, process, effect.key)
+        at, key = effect.at, effect.key
+        self._sequence = number = self._sequence + 1
+        heappush(self._heap, (at if at > self.now else self.now, number, None, process, key))
+        process.timers[key] = number
 
     def _cancel_timer(self, process: Process, effect: CancelTimer) -> None:
         process.timers.pop(effect.key, None)
@@ -392,7 +395,7 @@ class World:
             self._handle(server, opened)  # The request that follows tells enough for the trace.
             if not link.open:
                 return
-        self.trace.bytes(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
+        self.trace.add(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
         self._handle(server, RequestReceived(link.inbound, frame))
 
     def _reply(self, _: Process, effect: Reply) -> None:
@@ -406,7 +409,7 @@ class World:
     def _come_back(self, link: Link, frame: bytes) -> None:
         if link.open:
             client = self.processes[link.client]
-            self.trace.bytes(self.now, client.name, f"{link.response_text} {len(frame)} B", frame)
+            self.trace.add(self.now, client.name, f"{link.response_text} {len(frame)} B", frame)
             self._handle(client, ResponseReceived(link.outbound, frame))
 
     def _refuse(self, process: Process, name: OutboundLink) -> None:
