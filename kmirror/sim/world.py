@@ -4,8 +4,8 @@ Events at the same instant happen in the order in which they were planned. A nod
 its timers and links with it; what it wrote to its disk stays. One seed is one run: nothing here
 reads a clock, iterates a set, or depends on the address of an object.
 
-Most timers are cancelled: each request has one, in case that no answer comes. Such a timer stays in the heap until its
-time has come, is dropped there, and is no event.
+Most timers are cancelled: each request has one, in case that no answer comes. Such a timer is dropped when its time
+comes near, and is no event.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from kmirror.errors import SimulationFailure, UsageError, moment_of_run
-from kmirror.kernel.clock import Duration, Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
@@ -56,6 +56,11 @@ START: Instant = 1_798_761_600 * 1_000_000
 """2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
 
 END_OF_TIME: Instant = 1 << 63
+
+FAR: Duration = 2 * SECOND
+"""A timer that is set for so much later waits outside of the heap, until its step of time begins; steps are as long."""
+NEARER = 0
+"""The number of the plan that begins a step of time: lower than any other, so it comes before what is due then."""
 
 LISTENER = "PLAINTEXT"
 LOOPBACK = "127.0.0.1"
@@ -104,6 +109,8 @@ class World:
         self.events = 0
         self._heap: list[Plan] = []
         self._sequence = 0
+        self._far: dict[int, list[Plan]] = {}
+        """Timers that were set for far later, by the step of time: most are cancelled, and never reach the heap."""
         self._links: dict[LinkKey, Link] = {}
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
@@ -230,8 +237,12 @@ class World:
         heap = self._heap
         while heap and heap[0][0] <= until:
             when, number, call, subject, detail = heappop(heap)
-            if call is None and subject.timers.get(detail) != number:
-                continue  # A timer that was cancelled, or set anew.
+            if call is None:
+                if number == NEARER:
+                    self._bring_near(detail)
+                    continue
+                if subject.timers.get(detail) != number:
+                    continue  # A timer that was cancelled, or set anew.
             self.now = when
             self.events += 1
             self._is_busy = True
@@ -314,10 +325,24 @@ class World:
     # -- effects ------------------------------------------------------------------------------
 
     def _set_timer(self, process: Process, effect: SetTimer) -> None:
-        at, key = effect.at, effect.key
-        self._sequence = number = self._sequence + 1
-        heappush(self._heap, (at if at > self.now else self.now, number, None, process, key))
-        process.timers[key] = number
+        at, key, now = effect.at, effect.key, self.now
+        process.timers[key] = self._sequence = number = self._sequence + 1
+        if at - now < FAR:
+            heappush(self._heap, (at if at > now else now, number, None, process, key))
+            return
+        step = at // FAR
+        far = self._far.get(step)
+        if far is None:
+            far = self._far[step] = []
+            heappush(self._heap, (step * FAR, NEARER, None, None, step))
+        far.append((at, number, None, process, key))
+
+    def _bring_near(self, step: int) -> None:
+        """Put the far timers of a step of time into the heap, without those that are not set any more."""
+        for plan in self._far.pop(step):
+            _, number, _, process, key = plan
+            if process.timers.get(key) == number:
+                heappush(self._heap, plan)
 
     def _cancel_timer(self, process: Process, effect: CancelTimer) -> None:
         process.timers.pop(effect.key, None)
