@@ -63,7 +63,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    _Fetch(parts, inbound, request, session).start(now)
+    fetch = session.quiet
+    if isinstance(fetch, _Fetch) and fetch.request is request:
+        fetch.inbound, fetch.parked = inbound, 0
+    else:
+        fetch = _Fetch(parts, inbound, request, session)
+    session.quiet = None
+    fetch.start(now)
 
 
 class _Fetch:
@@ -307,6 +313,9 @@ class _Fetch:
     def _answer(self) -> None:
         session, rows = self.session, self.rows
         if not rows:
+            if not self.taken and not self.left_out:
+                self.topic_errors.clear()
+                session.quiet = self
             self.inbound.reply_encoded(_quiet_answer(session.session_id, self.inbound.version))
             return
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
