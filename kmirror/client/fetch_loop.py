@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.requester import OnFrame, OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk, TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -62,12 +62,13 @@ P = TypeVar("P", bound=FetchState)
 
 
 class Poll(NamedTuple):
-    """A fetch that names no partition, and what it depends on beside its session."""
+    """A fetch that named no partition, how it was sent, and what it depends on beside the session's epoch."""
 
-    repeated: RepeatedFetch
+    fetch: RepeatedFetch
+    sent: Sent
     session_id: int
     configs: Configs
-    asker: int
+    asker: Hashable
 
 
 class Quiet(NamedTuple):
@@ -127,12 +128,14 @@ class Owner(Protocol[P]):
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
-        """Send to the leader, as `Requester.send` does; FETCH and OFFSETS do not wait for each other."""
+    ) -> Sent | None:
+        """Send to the leader; FETCH and OFFSETS do not wait for each other.
 
-    def asker(self) -> int:
-        """Return a number that is another one when `prepare` fills in something else."""
+        `on_frame` and what is returned are those of `Requester.send`; without it a fetch is sent anew each time.
+        """
+
+    def asker(self) -> Hashable:
+        """Return what is another value when `prepare` fills in something else, or `send` takes another version."""
 
     def prepare(self, request: FetchRequest) -> None:
         """Fill in the replica id or the isolation level of a fetch."""
@@ -248,12 +251,12 @@ class FetchLoop(Generic[P]):
         ranks_before = self._look_at_changed(now, fetcher, configs)
         if session.is_idle:
             return
-        poll, asker = fetcher.poll, self._owner.asker()
-        if session.is_quiet and poll is not None and poll[1:] == (session.id, configs, asker):
-            poll.repeated.request.session_epoch = session.epoch
-            self._send(now, fetcher, poll.repeated.request, poll.repeated)
+        poll, is_poll, asker = fetcher.poll, session.is_quiet, self._owner.asker()
+        if is_poll and poll is not None and poll[2:] == (session.id, configs, asker):
+            fetcher.in_flight = True
+            poll.fetch.request.session_epoch = session.epoch
+            poll.sent.again(now, poll.fetch)
             return
-        is_poll = session.is_quiet
         request = FetchRequest(
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
@@ -263,13 +266,11 @@ class FetchLoop(Generic[P]):
         changed = session.changed()
         named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
         session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
-        if is_poll:
-            fetcher.poll = Poll(RepeatedFetch(request), session.id, configs, asker)
-        self._send(now, fetcher, request, None)
+        sent = self._send(now, fetcher, request)
+        if is_poll and sent is not None:
+            fetcher.poll = Poll(RepeatedFetch(request), sent, session.id, configs, asker)
 
-    def _send(
-        self, now: Instant, fetcher: Fetcher[P], request: FetchRequest, repeated: RepeatedFetch | None
-    ) -> None:
+    def _send(self, now: Instant, fetcher: Fetcher[P], request: FetchRequest) -> Sent | None:
         fetcher.in_flight = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -280,7 +281,7 @@ class FetchLoop(Generic[P]):
         def on_frame(later: Instant, frame: Chunk) -> bool:
             return self._is_quiet(later, fetcher, frame)
 
-        self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame, repeated=repeated)
+        return self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame)
 
     def _is_quiet(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
         """Return whether an answer is the one before it, which had no news; then the next fetch is on its way."""

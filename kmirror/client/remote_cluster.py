@@ -23,7 +23,6 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataRes
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
-from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
@@ -299,13 +298,12 @@ class RemoteCluster:
         version_max: int | None = None,
         timeout_ms: int | None = None,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
     ) -> None:
         """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
-        if the broker serves no such version: `supports` distinguishes the two. `on_frame` and
-        `repeated` are those of `Requester.send`.
+        if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
+        that of `Requester.send`.
         """
 
         def go(later: Instant) -> None:
@@ -316,7 +314,7 @@ class RemoteCluster:
                 on_reply(later, None)
                 return
             wait_ms = timeout_ms or self.timeout_ms
-            self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame, repeated)
+            self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
         if endpoint in self._versions:
             go(now)
@@ -339,7 +337,6 @@ class RemoteCluster:
         client_id: str | None,
         timeout_ms: int,
         on_frame: OnFrame | None,
-        repeated: RepeatedFetch | None,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
             if reply is None:
@@ -358,7 +355,6 @@ class RemoteCluster:
                 timeout_ms=timeout_ms,
                 client_id=client_id,
                 on_frame=on_frame,
-                repeated=repeated,
             )
         except LocalProtocolError as error:  # Nothing was sent.
             self._requester.outbox.note(f"cannot ask {endpoint}: {error}")

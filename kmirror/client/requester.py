@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.errors import ProtocolError
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
@@ -38,6 +38,23 @@ class Pending:
     on_frame: OnFrame | None
 
 
+@value
+class Sent:
+    """How a fetch was sent, to send it again in the same way."""
+
+    requester: Requester
+    pending: Pending
+    client_id: str
+    timeout_us: Duration
+
+    def again(self, now: Instant, fetch: RepeatedFetch) -> None:
+        """Send a fetch of which only the session epoch may have changed since; the same callbacks are called."""
+        requester, pending = self.requester, self.pending
+        correlation_id = requester.next_correlation_id()
+        frame = fetch.frame(pending.version, correlation_id=correlation_id, client_id=self.client_id)
+        requester.put(now, correlation_id, pending, (frame,), self.timeout_us)
+
+
 class Requester:
     """The client half of a node: sends requests and matches answers to them."""
 
@@ -60,28 +77,35 @@ class Requester:
         timeout_ms: int,
         client_id: str | None = None,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
+    ) -> Sent:
         """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode.
 
-        `on_frame` is called before an answer is read; if it returns True, that was all. `repeated` has the frame of
-        `body` from the last time that it was sent.
+        `on_frame` is called before an answer is read; if it returns True, that was all. What is returned sends a fetch
+        again.
         """
+        correlation_id = self.next_correlation_id()
+        client_id = client_id or self._client_id
+        chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id))
+        assert body.API_KEY is not None, "it was encoded as a request"
+        pending = Pending(OutboundLink(peer, channel), body.API_KEY, version, on_reply, on_frame)
+        timeout_us = timeout_ms * MILLISECOND
+        self.put(now, correlation_id, pending, chunks, timeout_us)
+        return Sent(self, pending, client_id, timeout_us)
+
+    def next_correlation_id(self) -> int:
+        """Return the number of the next request."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        client_id = client_id or self._client_id
-        chunks: tuple[Chunk, ...]
-        if repeated is None:
-            chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id))
-        else:
-            assert repeated.request is body
-            chunks = (repeated.frame(version, correlation_id=correlation_id, client_id=client_id),)
-        link = OutboundLink(peer, channel)
-        assert body.API_KEY is not None, "it was encoded as a request"
-        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, on_frame)
+        return correlation_id
+
+    def put(
+        self, now: Instant, correlation_id: int, pending: Pending, chunks: tuple[Chunk, ...], timeout_us: Duration
+    ) -> None:
+        """Have an encoded request sent, and wait for its answer."""
+        self._pending[correlation_id] = pending
         add = self.outbox.add
-        add(Send(link, chunks))
-        add(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
+        add(Send(pending.link, chunks))
+        add(SetTimer((TIMER, correlation_id), now + timeout_us))
 
     def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
         """Match an answer to its request; an answer without a request is dropped."""

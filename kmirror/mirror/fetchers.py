@@ -9,10 +9,12 @@ the source's is higher, the local one is bumped to it first (D14).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.requester import OnFrame, OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
@@ -29,7 +31,6 @@ from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
-from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
@@ -105,14 +106,13 @@ class MirrorFetchers:
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
+    ) -> Sent | None:
         """Send to the source; fetches under the client id that quotas at the source go by (D19)."""
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
         if purpose != FETCH:
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
-            return
+            return None
         mirror, broker_id, number = fetcher.key
         source.send(
             now,
@@ -123,10 +123,10 @@ class MirrorFetchers:
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
             version_min=FETCH_WITH_DIVERGENCE,
             on_frame=on_frame,
-            repeated=repeated,
         )
+        return None
 
-    def asker(self) -> int:
+    def asker(self) -> Hashable:
         """Return always the same: `prepare` fills in what never changes."""
         return CONSUMER
 

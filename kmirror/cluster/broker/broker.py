@@ -76,7 +76,7 @@ class Broker:
         replicas, server = parts.replicas, parts.server
         if replicas.grown or replicas.dropped:
             parts.logs.settle(now)
-        if replicas.moved and replicas.wake_waiters(now) or server.ready and server.run_ready(now):
+        if (replicas.moved and replicas.wake_waiters(now)) or (server.ready and server.run_ready(now)):
             return True
         return self.context.do_at_end(now)
 

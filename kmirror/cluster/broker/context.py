@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from kmirror.client.requester import OnFrame, OnReply, Requester
+from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
@@ -22,7 +22,6 @@ from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
-from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
@@ -102,13 +101,12 @@ class BrokerContext:
         *,
         channel: str = "controller",
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
+    ) -> Sent:
         """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer.
 
-        `on_frame` and `repeated` are those of `Requester.send`.
+        `on_frame` and what is returned are those of `Requester.send`.
         """
-        self.requester.send(
+        return self.requester.send(
             now,
             self.controller,
             channel,
@@ -117,7 +115,6 @@ class BrokerContext:
             on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
             on_frame=on_frame,
-            repeated=repeated,
         )
 
     def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:

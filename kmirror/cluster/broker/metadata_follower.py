@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
@@ -49,8 +50,8 @@ class MetadataFollower:
         self._publish = publish
         self._delta = Delta()
         self._epoch = -1
-        self._poll: RepeatedFetch | None = None
-        """The fetch from the end of the replayed log, once it was sent."""
+        self._poll: tuple[RepeatedFetch, Sent] | None = None
+        """The fetch from the end of the replayed log, and how it was sent."""
         self._small_answer = b""
         """The newest answer behind its correlation id, if it is so small that it may have no records."""
         self._quiet_answer: bytes | None = None
@@ -59,12 +60,12 @@ class MetadataFollower:
     def fetch(self, now: Instant) -> None:
         """Fetch from the end of the replayed log; the answer fetches again."""
         poll = self._poll
-        repeated = poll
-        if poll is None:
-            poll = self._poll = RepeatedFetch(self._request())
-        self._context.ask_controller(
-            now, poll.request, self._on_reply, channel=CHANNEL, on_frame=self._is_quiet, repeated=repeated
-        )
+        if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
+            poll[1].again(now, poll[0])
+            return
+        request = self._request()
+        sent = self._context.ask_controller(now, request, self._on_reply, channel=CHANNEL, on_frame=self._is_quiet)
+        self._poll = RepeatedFetch(request), sent
 
     def _request(self) -> FetchRequest:
         context = self._context

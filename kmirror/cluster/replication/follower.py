@@ -8,12 +8,12 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.requester import OnFrame, OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -26,7 +26,6 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
-from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.error_codes import ErrorCode
 
 TIMER = "follow"
@@ -157,11 +156,10 @@ class ReplicaFetchers:
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
+    ) -> Sent:
         """Send to the leader, on a link of its own for each purpose."""
         channel = f"follow-{fetcher.key[0]}"
-        self._context.requester.send(
+        return self._context.requester.send(
             now,
             fetcher.endpoint,
             channel if purpose == FETCH else f"{channel}-{purpose}",
@@ -170,12 +168,11 @@ class ReplicaFetchers:
             on_reply,
             timeout_ms=self._context.configs.integer("request.timeout.ms"),
             on_frame=on_frame,
-            repeated=repeated,
         )
 
-    def asker(self) -> int:
-        """Return the broker epoch that `prepare` fills in."""
-        return self._lifecycle.epoch
+    def asker(self) -> Hashable:
+        """Return the broker epoch that `prepare` fills in, and what the version of a fetch depends on."""
+        return self._lifecycle.epoch, self._context.mirror_enabled
 
     def prepare(self, request: FetchRequest) -> None:
         """Fetch as a replica, in the present incarnation of this broker."""

@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.requester import OnFrame, OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -28,7 +28,6 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.protocol.message import Message
-from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
@@ -82,9 +81,8 @@ class Log:
         on_reply: OnReply,
         *,
         on_frame: OnFrame | None = None,
-        repeated: RepeatedFetch | None = None,
-    ) -> None:
-        self.script.requester.send(
+    ) -> Sent:
+        return self.script.requester.send(
             now,
             fetcher.endpoint,
             purpose,
@@ -93,7 +91,6 @@ class Log:
             on_reply,
             timeout_ms=1_000,
             on_frame=on_frame,
-            repeated=repeated,
         )
 
     def asker(self) -> int:
