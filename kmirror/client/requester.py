@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
-from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send, SetTimer
+from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
@@ -115,9 +115,13 @@ class Requester:
             self.outbox.note(f"dropped an answer from {link.peer}: nobody waits for {correlation_id}")
             return
         del self._pending[correlation_id]
-        self.outbox.cancel_timer((TIMER, correlation_id))
-        if self._is_dealt_with(now, pending, frame):
-            return
+        self.outbox.add(CancelTimer((TIMER, correlation_id)))
+        if pending.on_frame is not None:
+            try:
+                if pending.on_frame(now, frame):
+                    return
+            except Exception as error:  # The answer is read, as if there were no `on_frame`.
+                self._failures.caught(f"an answer's frame from {link.peer}", error)
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
         except ProtocolError as error:
@@ -131,16 +135,6 @@ class Requester:
         except Exception as error:
             self._failures.caught(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
-
-    def _is_dealt_with(self, now: Instant, pending: Pending, frame: Chunk) -> bool:
-        """Return whether an answer need not be read; it need be if `on_frame` fails."""
-        if pending.on_frame is None:
-            return False
-        try:
-            return pending.on_frame(now, frame)
-        except Exception as error:
-            self._failures.caught(f"an answer's frame from {pending.link.peer}", error)
-            return False
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """End every request that was under way on the link, with None."""

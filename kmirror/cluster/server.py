@@ -309,12 +309,14 @@ class Server:
 
     def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
         link.busy = True
-        last, again = link.last_fetch, None
+        last = link.last_fetch
+        again = None if last is None else last.again(frame)
+        body: Message
         try:
-            if last is not None and (again := last.again(frame)) is not None:
-                head, body = again
-            else:
+            if again is None:
                 head = peek_request(frame)
+            else:
+                head, body = again
             key, version = head.api_key, head.api_version
             served, handler = self._versions().get(key), self._by_key.get(key)
             if served is None or handler is None or not served[0] <= version <= served[1]:

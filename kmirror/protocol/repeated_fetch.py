@@ -13,13 +13,15 @@ from typing import Any
 
 from kmirror.errors import LocalProtocolError
 from kmirror.protocol.gen.fetch_request import FetchRequest
-from kmirror.protocol.headers import DecodedRequest, RequestHead, encode_request, peek_request
+from kmirror.protocol.headers import RequestHead, encode_request, peek_request
+from kmirror.protocol.registry import key_of
 from kmirror.protocol.wire import Buffer
 
 KEPT_BYTES_MAX = 512
 """A longer frame names partitions, so that the next one hardly repeats it."""
 _AFTER_CORRELATION_ID = 8
-_new_head = RequestHead._make
+_FETCH = key_of(FetchRequest)
+_new = tuple.__new__
 
 
 @lru_cache(maxsize=1_000)
@@ -88,7 +90,7 @@ class LastFetch:
         _, self._unpack = _layout(head.body_position + offset, len(frame))
         self._before, _, self._between, _, self._after = self._unpack(frame)
 
-    def again(self, frame: Buffer) -> DecodedRequest | None:
+    def again(self, frame: Buffer) -> tuple[RequestHead, FetchRequest] | None:
         """Return what `frame` says if it differs in correlation id and session epoch at most, else None.
 
         The body is the object that was returned before: whoever has it needs it no longer.
@@ -100,8 +102,8 @@ class LastFetch:
             return None
         request = self.request
         request.session_epoch = epoch
-        head = _new_head((1, self.version, correlation_id, self._client_id, self._body_at))
-        return DecodedRequest(head, request)
+        head = _new(RequestHead, (_FETCH, self.version, correlation_id, self._client_id, self._body_at))
+        return head, request
 
 
 def last_fetch(frame: Buffer, head: RequestHead, request: FetchRequest) -> LastFetch | None:

@@ -232,9 +232,9 @@ class World:
         heappush(self._heap, (when, number, call, subject, detail))
         return number
 
-    def _advance(self, until: Instant) -> bool:
-        """Carry out the next plan, if one is due by `until`; return whether there was one."""
-        heap = self._heap
+    def _advance(self, until: Instant, *, once: bool = True) -> bool:
+        """Carry out the next plan, or all, that are due by `until`; return whether there was one when `once` is set."""
+        heap, watchers, checks = self._heap, self.watchers, self.after_event
         while heap and heap[0][0] <= until:
             when, number, call, subject, detail = heappop(heap)
             if call is None:
@@ -251,13 +251,14 @@ class World:
                     self._fire(subject, detail)
                 else:
                     call(subject, detail)
-                for check in self.after_event:
+                for check in checks:
                     check(when)
-                if self.watchers.is_needed:
-                    self.watchers.call()
+                if watchers.is_needed:
+                    watchers.call()
             finally:
                 self._is_busy = False
-            return True
+            if once:
+                return True
         return False
 
     def step(self) -> bool:
@@ -271,8 +272,7 @@ class World:
 
     def run_to(self, until: Instant) -> None:
         self._may_run()
-        while self._advance(until):
-            pass
+        self._advance(until, once=False)
         self.now = max(self.now, until)
 
     def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:

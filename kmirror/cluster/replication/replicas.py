@@ -18,7 +18,7 @@ from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.log_state import LogState
@@ -278,7 +278,7 @@ class ReplicaManager:
         """
         key = self._new_id()
         self._parked[key] = attempt
-        self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
+        self._context.outbox.add(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
         return key
 
     def touch(self, tp: TopicPartition) -> None:

@@ -39,8 +39,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     if error:
         inbound.reply(refused(request, inbound.version, error))
         return
-    asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
-    if asked != [(METADATA_TOPIC_ID, 0)]:
+    if not _is_of_metadata(request):
         if inbound.version < 7:  # There is no top-level error before v7.
             inbound.drop()
         else:
@@ -52,6 +51,14 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     if not fetch.attempt(now, wanted.fetch_offset == 0):
         fetch.timer = context.log.park(fetch.attempt)
         context.outbox.set_timer((TIMER, fetch.timer), now + request.max_wait_ms * MILLISECOND)
+
+
+def _is_of_metadata(request: FetchRequest) -> bool:
+    """Return whether the metadata log's one partition is asked for, once, and nothing else."""
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return False
+    (topic,) = request.topics
+    return topic.topic_id == METADATA_TOPIC_ID and topic.partitions[0].partition == 0
 
 
 @dataclass(slots=True)
