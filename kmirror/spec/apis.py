@@ -37,7 +37,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
     ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
     ApiRow("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
-    ApiRow("FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
+    ApiRow("FindCoordinator", 0, 7, _BROKER, 7, left_out="share coordinators"),
     ApiRow("ApiVersions", 0, 4, _BOTH),
     ApiRow("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
     ApiRow("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),

@@ -1,1 +1,1 @@
-"""The group coordinator: classic groups, the offsets that they commit, and its APIs."""
+"""The group coordinator: groups, their members, and where they are kept."""
