@@ -181,6 +181,11 @@ class CoordinatorRuntime(Generic[S]):
         """Return by partition the state of every shard of which this broker can tell what is committed."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
 
+    @property
+    def is_loading(self) -> bool:
+        """Return whether this broker leads a shard of which it cannot tell yet what is committed."""
+        return not all(shard.is_loaded for shard in self._shards.values())
+
     # -- operations ---------------------------------------------------------------------------
 
     def submit(
