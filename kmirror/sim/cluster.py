@@ -41,7 +41,7 @@ from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.target import unknown_partition
-from kmirror.sim.world import START
+from kmirror.sim.world import START, Interpose
 from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, MIRROR_VERSION
@@ -64,7 +64,9 @@ class Cluster:
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. UsageError for arguments of which no cluster can be made.
+    unless `replication_factor` says how many. `interpose` is called with the name of a process and its node whenever
+    one starts, and returns what is to stand there: `Hooks` is such a function. UsageError for arguments of which no
+    cluster can be made.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Cluster:
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
+        interpose: Interpose | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
@@ -88,6 +91,8 @@ class Cluster:
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
+        if interpose is not None:
+            arguments.callback("interpose", interpose)
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
         self.simulation = simulation
@@ -118,7 +123,7 @@ class Cluster:
         )
         world = simulation.world
         for node_id in nodes:
-            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id))
+            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id), interpose)
         self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
 
@@ -370,7 +375,7 @@ class Cluster:
     def controller(self) -> Controller:
         """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
         self._check_runs(CONTROLLER_ID)
-        node = self.simulation.world.processes[self.process(CONTROLLER_ID)].node
+        node = self.simulation.world.processes[self.process(CONTROLLER_ID)].inside
         assert isinstance(node, Controller), node
         return node
 
@@ -387,7 +392,7 @@ class Cluster:
         """Return a broker's node; UsageError while it is down."""
         self._check_is_broker(broker_id)
         self._check_runs(broker_id)
-        node = self.simulation.world.processes[self.process(broker_id)].node
+        node = self.simulation.world.processes[self.process(broker_id)].inside
         assert isinstance(node, Broker), node
         return node
 
