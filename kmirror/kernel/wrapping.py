@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node
+
+Interpose = Callable[[str, Node], Node]
+"""Puts something around a node that was just made, whose process has this name: hooks, or a journal."""
 
 
 class Wrapper:

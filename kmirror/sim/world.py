@@ -47,6 +47,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
+from kmirror.kernel.wrapping import Interpose
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
@@ -62,8 +63,6 @@ LOOPBACK = "127.0.0.1"
 """The simulated nodes live on one host, on which each link has a port of its own."""
 
 MakeNode = Callable[[], Node]
-Interpose = Callable[[str, Node], Node]
-"""Puts something around a node that was just made, whose process has this name: hooks, or a journal."""
 Plan = tuple[Instant, int, Callable[[Any, Any], None] | None, Any, Any]
 """When, the number of the plan, and what is called with which two arguments; of a timer None, its process and its key.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.hooks.answers import can_split
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.cluster.hooks.requests import ReceivedRequest, names_partitions, names_topics
@@ -34,7 +35,7 @@ from kmirror.protocol.registry import by_key, key_of
 from kmirror.protocol.structs import Struct
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
@@ -526,7 +527,7 @@ def rows_of(struct: Struct, topic: str | None = None) -> Iterator[tuple[str | No
         if not (field.is_array and field.type == "struct"):
             continue
         for element in getattr(struct, field.attribute) or ():
-            names = [getattr(element, attribute, None) for attribute in ("name", "topic", "topic_name")]
+            names: list[Any] = [getattr(element, attribute, None) for attribute in ("name", "topic", "topic_name")]
             by_id = TOPIC_NAMES.get(getattr(element, "topic_id", None))
             known: str | None = next((name for name in names if name), by_id or topic)
             index = next(
