@@ -47,6 +47,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
+from kmirror.kernel.wrapping import Interpose
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
@@ -83,7 +84,11 @@ class Process:
     is_server: bool
     """It listens: a broker or a controller, and no client."""
     make: MakeNode
+    interpose: Interpose | None = None
     node: Node | None = None
+    """What is given the events."""
+    inside: Node | None = None
+    """What `make` returned: the same, or what is in the midst of `node`."""
     incarnation: int = 0
     timers: dict[TimerKey, int] = field(default_factory=dict)
     """Those that are set, each with the number of its plan."""
@@ -145,16 +150,20 @@ class World:
 
     # -- processes ----------------------------------------------------------------------------
 
-    def add(self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode) -> None:
-        """Place a process; `start` brings it to life."""
+    def add(
+        self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode, interpose: Interpose | None = None
+    ) -> None:
+        """Place a process; `start` brings it to life, with what `interpose` puts around its node."""
         assert name not in self.processes, f"{name} is there already"
-        self.processes[name] = Process(name, site, endpoint is not None, make)
+        self.processes[name] = Process(name, site, endpoint is not None, make, interpose)
         self.network.add(name, site, endpoint)
 
     def start(self, name: str) -> None:
         process = self.processes[name]
         assert process.node is None, f"{name} runs already"
-        process.node = process.make()
+        process.node = process.inside = process.make()
+        if process.interpose is not None:
+            process.node = process.interpose(name, process.inside)
         process.incarnation += 1
         process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
         self.trace.add(self.now, name, "started")
@@ -181,7 +190,7 @@ class World:
     def _end(self, process: Process, how: str) -> None:
         name = process.name
         assert process.node is not None, f"{name} does not run"
-        process.node = None
+        process.node = process.inside = None
         process.timers.clear()
         self.trace.add(self.now, name, how)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:

@@ -248,6 +248,11 @@ class FetchSessions:
             return ErrorCode.NONE, _unkept(topic_ids)
         return ErrorCode.NONE, found
 
+    def partitions(self, session_id: int) -> list[Key]:
+        """Return the partitions of a session, in the order in which they were first named; none if there is no such."""
+        found = self._sessions.get(session_id)
+        return [] if found is None else list(found.partitions)
+
     def _open(self, topic_ids: bool) -> Session:
         while len(self._sessions) >= self._slots:
             self._sessions.pop(next(iter(self._sessions))).end()
