@@ -15,6 +15,7 @@ from kmirror.cluster.broker.clean_shutdown import CloseLogs
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.apis.routes import routes as group_routes
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, log_manager, replicas
@@ -52,7 +53,8 @@ class Broker:
         self._is_closing = False
         self._is_clean = False
         self.parts.server.serve(routes(self.parts))
-        self.parts.server.serve(transaction_routes(self.parts.transactions))
+        self.parts.server.serve(transaction_routes(self.parts))
+        self.parts.server.serve(group_routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""
