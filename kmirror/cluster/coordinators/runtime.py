@@ -185,6 +185,11 @@ class CoordinatorRuntime(Generic[S]):
         """Return by partition the state of every shard that this broker leads; of some only the newest is known."""
         return {partition: shard.state for partition, shard in self._shards.items()}
 
+    @property
+    def is_loading(self) -> bool:
+        """Return whether this broker leads a shard of which it cannot tell yet what is committed."""
+        return not all(shard.is_loaded for shard in self._shards.values())
+
     # -- operations ---------------------------------------------------------------------------
 
     def submit(

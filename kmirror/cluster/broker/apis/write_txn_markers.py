@@ -2,8 +2,8 @@
 
 One control batch is appended to each partition, and acknowledged by the whole ISR. In a partition of
 `__consumer_offsets` it makes the producer's offsets those of their groups, or drops them. A marker into a mirrored
-topic is refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as the mirror
-has not cut the log, the coordinator gets a retriable error instead (D41).
+topic is refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as
+the mirror has not cut the log, the coordinator gets a retriable error instead (D41).
 """
 
 from __future__ import annotations

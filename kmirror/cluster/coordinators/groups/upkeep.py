@@ -2,8 +2,8 @@
 
 Every `offsets.retention.check.interval.ms` the leader of a shard looks at all of its groups. An offset of a simple
 consumer expires `offsets.retention.minutes` after its commit; offsets of a group whose members are gone, after the
-group became empty; those of a stable consumer group only for topics that no member reads. A retention that the client named,
-up to version 4 of OffsetCommit, counts alone. A group without offsets and members is deleted.
+group became empty; those of a stable consumer group only for topics that no member reads. A retention that the client
+named, up to version 4 of OffsetCommit, counts alone. A group without offsets and members is deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
 from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Offsets, tombstone
-from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
+from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.images import Delta
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
@@ -65,7 +65,7 @@ class OffsetUpkeep(BrokerComponent):
             if group is not None:
                 for name in expired(shard.offsets, group, to_ms(now), retention_ms):
                     self._delete(partition, name, shard.offsets.newest(name))
-                self._delete_if_spent(partition, group_id)
+                self._delete_if_spent(now, partition, group_id)
 
     def _delete(self, partition: int, name: OffsetKey, seen: Committed | None) -> None:
         """Remove an offset, unless another one was committed meanwhile."""
@@ -77,14 +77,14 @@ class OffsetUpkeep(BrokerComponent):
         # One operation for each: they share batches as far as a batch goes.
         self._coordinator.runtime.submit(partition, decide, _ignore)
 
-    def _delete_if_spent(self, partition: int, group_id: str) -> None:
+    def _delete_if_spent(self, now: Instant, partition: int, group_id: str) -> None:
         """Remove a group that has neither offsets nor members."""
 
         def decide(shard: GroupShard) -> Records:
             group = self._coordinator.find(group_id)
             if group is None or group.state is not GroupState.EMPTY or shard.offsets.is_in_use(group_id):
                 return (), ErrorCode.NONE
-            return [metadata_record(group_id, None)], ErrorCode.NONE
+            return self._coordinator.deletion(now, shard, group_id), ErrorCode.NONE
 
         self._coordinator.runtime.submit(partition, decide, _ignore)
 

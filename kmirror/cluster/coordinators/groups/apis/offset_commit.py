@@ -49,7 +49,8 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     decided: list[TopicErrors] = []
 
     def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        error = commit_error(coordinator.find(request.group_id), request, inbound.version)
+        error = coordinator.error(request.group_id)
+        error = error or commit_error(coordinator.find(request.group_id), request, inbound.version)
         decided.clear()
         if error:
             return (), error

@@ -42,7 +42,7 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
 
     def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
         group = coordinator.find(request.group_id)
-        error = _group_error(group)
+        error = coordinator.error(request.group_id) or _group_error(group)
         if error or group is None:
             return (), error
         decided.clear()

@@ -2,8 +2,9 @@
 
 All topics from version 2 on (the list is null), RequireStable from 7, many groups from 8, topic ids from 10. An answer
 is what is committed below the high watermark. With RequireStable it goes by the log end, and waits until that is
-committed; a partition for which a transaction has something pending is UNSTABLE_OFFSET_COMMIT. A group that nobody knows has no
-offsets, which is no error. Left out: members of the consumer protocol (KIP-848), whose id and epoch are not looked at.
+committed; a partition for which a transaction has something pending is UNSTABLE_OFFSET_COMMIT. A group that nobody
+knows has no offsets, which is no error. Left out: members of the consumer protocol (KIP-848), whose id and epoch are
+not looked at.
 """
 
 from __future__ import annotations

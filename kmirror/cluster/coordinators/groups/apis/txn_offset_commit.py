@@ -1,8 +1,8 @@
 """TxnOffsetCommit, versions 0-5: a transactional producer commits the offsets of what it has consumed.
 
 They are pending until the marker of the transaction. The group's partition of `__consumer_offsets` has to be part of
-the transaction: the coordinator of transactions is asked about that (KIP-890), as with a produced batch. In version 5 it is
-asked to add the partition. Versions 0-2 name neither member nor generation.
+the transaction: the coordinator of transactions is asked about that (KIP-890), as with a produced batch. In version 5
+it is asked to add the partition. Versions 0-2 name neither member nor generation.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def _commit(
         decided.clear()
         if not verification.holds(partition):
             return (), ErrorCode.INVALID_TXN_STATE
-        error = txn_commit_error(coordinator.find(request.group_id), request)
+        error = coordinator.error(request.group_id)
+        error = error or txn_commit_error(coordinator.find(request.group_id), request)
         if error:
             return (), error
         records: list[KeyValue] = []

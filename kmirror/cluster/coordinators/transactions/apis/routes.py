@@ -13,7 +13,7 @@ from kmirror.cluster.coordinators.transactions.apis import (
     init_producer_id,
 )
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.cluster.server import Inbound, Routes
+from kmirror.cluster.server import Handler, Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest
@@ -30,7 +30,7 @@ ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inboun
 
 def routes(parts: BrokerParts) -> Routes:
     """Return the handlers of the requests that the transaction coordinator of a broker answers."""
-    found: dict[type[Message], Callable[[Instant, Inbound], None]] = {
+    found: dict[type[Message], Handler] = {
         request: partial(handler, parts.transactions) for request, handler in ROUTES.items()
     }
     found[AddOffsetsToTxnRequest] = partial(add_offsets_to_txn.handle, parts)
