@@ -5,15 +5,10 @@ Of a group with members only a consumer group's can be removed, and of topics th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kmirror.cluster.authorizer import Resource
-from kmirror.cluster.coordinators.groups.apis.topic_errors import AskedTopic, TopicErrors, merged, sort_out
-from kmirror.cluster.coordinators.groups.commits import partition_key
+from kmirror.cluster.coordinators.groups.commits import Deletion
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.coordinators.groups.group import Group
-from kmirror.cluster.coordinators.groups.state import GroupShard
-from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -38,38 +33,16 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
     topics_denied = inbound.rights.denied_topics(AclOperation.READ, [topic.name for topic in asked])
     refused, accepted = sort_out(coordinator.context.image, asked, topics_denied)
-    decided: list[TopicErrors] = []
-
-    def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        group = coordinator.find(request.group_id)
-        error = coordinator.error(request.group_id) or _group_error(group)
-        if error or group is None:
-            return (), error
-        decided.clear()
-        records: list[KeyValue] = []
-        for topic in accepted:
-            is_read = group.reads(topic.name)
-            decided.append(topic.errors(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE))
-            for partition in topic.partitions if not is_read else ():
-                records += shard.offsets.deletion(
-                    partition_key(request.group_id, topic.name, partition.partition_index)
-                )
-        return records, ErrorCode.NONE
+    deletion = Deletion(coordinator, request.group_id, accepted)
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
             _refuse(inbound, error)
         else:
-            _reply(inbound, merged(refused, decided))
+            _reply(inbound, merged(refused, deletion.decided))
 
-    coordinator.write(request.group_id, decide, on_done)
-
-
-def _group_error(group: Group | None) -> ErrorCode:
-    if group is None:
-        return ErrorCode.GROUP_ID_NOT_FOUND
-    return ErrorCode.NONE if group.is_consumer_group else group.delete_error()
+    coordinator.write(request.group_id, deletion.decide, on_done)
 
 
 def _refuse(inbound: Inbound, error: ErrorCode) -> None:

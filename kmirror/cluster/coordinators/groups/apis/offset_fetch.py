@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kmirror.cluster.authorizer import Resource, Rights
-from kmirror.cluster.coordinators.groups.commits import partition_key
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey, Offsets
 from kmirror.cluster.coordinators.groups.state import GroupShard
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.protocol.gen.offset_fetch_response import (
@@ -191,7 +191,8 @@ def _named(rights: Rights, question: Question, asked: Sequence[Asked], view: Vie
             refused.append(_same(topic, error))
             continue
         rows = [
-            view.row(partition_key(question.group_id, topic.name, index), topic.topic_id) for index in topic.partitions
+            view.row(OffsetKey(question.group_id, TopicPartition(topic.name, index)), topic.topic_id)
+            for index in topic.partitions
         ]
         found.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows))
     return found + refused

@@ -7,19 +7,15 @@ it is asked to add the partition. Versions 0-2 name neither member nor generatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import Verdicts, Verification
-from kmirror.cluster.coordinators.groups.apis.topic_errors import AskedTopic, TopicErrors, merged, sort_out
-from kmirror.cluster.coordinators.groups.commits import fits, partition_key, txn_commit_error
-from kmirror.cluster.coordinators.groups.offsets import Committed
-from kmirror.cluster.coordinators.groups.state import GroupShard
-from kmirror.cluster.coordinators.runtime import KeyValue, Producer
+from kmirror.cluster.coordinators.groups.commits import TransactionalCommit
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.runtime import Producer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
-from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
@@ -109,40 +105,16 @@ def _commit(
     accepted: Asked,
 ) -> None:
     """Append the records, unless a marker came since the coordinator of transactions was asked."""
-    request, coordinator = inbound.body, parts.groups
+    request = inbound.body
     assert isinstance(request, TxnOffsetCommitRequest)
-    decided: list[TopicErrors] = []
-
-    def decide(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-        decided.clear()
-        if not verification.holds(partition):
-            return (), ErrorCode.INVALID_TXN_STATE
-        error = coordinator.error(request.group_id)
-        error = error or txn_commit_error(coordinator.find(request.group_id), request)
-        if error:
-            return (), error
-        records: list[KeyValue] = []
-        for topic in accepted:
-            errors = TopicErrors(topic.name, topic.topic_id, [])
-            decided.append(errors)
-            for row in topic.partitions:
-                is_good = fits(row.committed_metadata, coordinator.context.configs)
-                error = ErrorCode.NONE if is_good else ErrorCode.OFFSET_METADATA_TOO_LARGE
-                errors.rows.append((row.partition_index, error))
-                if is_good:
-                    value = Committed(
-                        row.committed_offset, row.committed_leader_epoch, row.committed_metadata or "", to_ms(now)
-                    )
-                    records.append(value.record(partition_key(request.group_id, topic.name, row.partition_index)))
-        return records, ErrorCode.NONE
+    commit = TransactionalCommit(parts.groups, now, request, accepted, verification, partition)
 
     @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
-        rows = [topic.errors(error) for topic in accepted] if error else decided
-        _reply(inbound, merged(refused, rows))
+        _reply(inbound, merged(refused, commit.rows(error)))
 
     producer = Producer(request.producer_id, request.producer_epoch)
-    coordinator.runtime.submit(partition.tp.partition, decide, on_done, producer=producer)
+    parts.groups.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
 
 
 def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
