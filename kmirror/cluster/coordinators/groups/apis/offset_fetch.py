@@ -9,7 +9,7 @@ not looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -154,10 +154,12 @@ def _fetch(coordinator: GroupCoordinator, rights: Rights, question: Question, on
         on_row(question.error(denied))
         return
 
+    hidden = _hidden(rights, question)
+
     def answer(view: View) -> list[OffsetFetchResponseTopics]:
         if question.topics is None:
             return _all(coordinator, rights, question, view)
-        return _named(rights, question, question.topics, view)
+        return _named(question.group_id, question.topics, hidden, view)
 
     if not question.is_stable:
         shard = coordinator.runtime.state(coordinator.shard_of(question.group_id))
@@ -179,19 +181,28 @@ def _fetch(coordinator: GroupCoordinator, rights: Rights, question: Question, on
     coordinator.write(question.group_id, look, on_done)
 
 
-def _named(rights: Rights, question: Question, asked: Sequence[Asked], view: View) -> list[OffsetFetchResponseTopics]:
-    """Return the topics that were asked for; those that are refused are the last."""
-    denied = dict(rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in asked if topic.name]))
-    if question.version >= IDS_FROM:
-        denied[""] = ErrorCode.UNKNOWN_TOPIC_ID
+def _hidden(rights: Rights, question: Question) -> Mapping[str, ErrorCode]:
+    """Return by name the topics of the question that are not told about."""
+    by_id = question.version >= IDS_FROM
+    names = [topic.name for topic in question.topics or () if topic.name or not by_id]
+    hidden = dict(rights.denied_topics(AclOperation.DESCRIBE, names))
+    if by_id:
+        hidden[""] = ErrorCode.UNKNOWN_TOPIC_ID
+    return hidden
+
+
+def _named(
+    group_id: str, asked: Sequence[Asked], hidden: Mapping[str, ErrorCode], view: View
+) -> list[OffsetFetchResponseTopics]:
+    """Return the topics that were asked for; those that are hidden are the last, with their errors."""
     found, refused = [], []
     for topic in asked:
-        error = denied.get(topic.name)
+        error = hidden.get(topic.name)
         if error is not None:
             refused.append(_same(topic, error))
             continue
         rows = [
-            view.row(OffsetKey(question.group_id, TopicPartition(topic.name, index)), topic.topic_id)
+            view.row(OffsetKey(group_id, TopicPartition(topic.name, index)), topic.topic_id)
             for index in topic.partitions
         ]
         found.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows))
