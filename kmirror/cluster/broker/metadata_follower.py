@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
+from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -44,6 +45,7 @@ class MetadataFollower:
         self._recovery = recovery
         self._publish = publish
         self._delta = Delta()
+        self._transactions = MetadataTransactions()
         self._epoch = -1
 
     def fetch(self, now: Instant) -> None:
@@ -85,7 +87,8 @@ class MetadataFollower:
             if not batch.is_control:
                 for record in batch.records():
                     if record.offset > image.offset and record.value is not None:
-                        image.apply(decode_metadata_record(record.value)[0], self._delta)
+                        for counting in self._transactions.take(decode_metadata_record(record.value)[0]):
+                            image.apply(counting, self._delta)
             image.offset = batch.last_offset
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):

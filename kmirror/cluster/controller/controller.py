@@ -24,10 +24,12 @@ from kmirror.cluster.controller.metadata_log import (
     MetadataLog,
     OpenedMetadataLog,
     OpenMetadataLog,
+    ReplayedBatch,
     TooManyRecords,
 )
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import NO_LEADER, Delta
+from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
@@ -54,11 +56,13 @@ from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
+from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import METADATA_VERSION, is_supported, supported_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +182,32 @@ class Controller:
         self.context.opened_log = MetadataLog(opened.log)
         if self._is_ending:
             return
-        delta = Delta()
-        for batch in opened.batches:
-            for record in batch.records:
-                self.image.apply(record, delta)
-            self.image.offset = batch.last_offset
+        aborted = self._replay(opened.batches)
+        level = self.image.features.get(METADATA_VERSION)
+        if level is not None and not is_supported(METADATA_VERSION, level):
+            self._give_up(f"the metadata log is of metadata.version {level}, and {supported_text(METADATA_VERSION)}")
+            return
+        if self.image.not_enforced:
+            told = f"{self.image.not_enforced} records about ACLs, credentials or quotas"
+            self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()
         if self.image.offset < 0 and self.options.bootstrap:
             self.commit(now, self.options.bootstrap, atomic=True)
+        elif aborted:
+            self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
         self.sessions.start(now)
         self.server.accept()
+
+    def _replay(self, batches: Sequence[ReplayedBatch]) -> bool:
+        """Make the image from the log; return whether the log ends within a metadata transaction."""
+        delta = Delta()
+        transactions = MetadataTransactions()
+        for batch in batches:
+            for record in batch.records:
+                for counting in transactions.take(record):
+                    self.image.apply(counting, delta)
+            self.image.offset = batch.last_offset
+        return transactions.is_open
 
     def _flush(self) -> None:
         log = self.context.opened_log

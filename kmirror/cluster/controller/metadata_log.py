@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.disk import Disk
@@ -72,8 +73,11 @@ class OpenMetadataLog:
 
 def _messages(batch: AnyBatch) -> Iterator[Message]:
     for record in () if batch.is_control else batch.records():
-        assert record.value is not None, f"metadata record {record.offset} has no value"
-        yield decode_metadata_record(record.value)[0]
+        try:
+            yield decode_metadata_record(record.value or b"")[0]
+        except ProtocolError as error:
+            reason = f"metadata record {record.offset} cannot be read, a later Kafka may have written it: {error}"
+            raise CorruptBatch(reason) from None
 
 
 def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
