@@ -1,7 +1,7 @@
 """The answer to ApiVersions: the versions that a node serves now, and the features of the cluster.
 
-The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1). A level in the metadata log
-of a real cluster that is not supported here is not told: a client would rely on it.
+The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1). A level in the metadata
+log of a real cluster that is not supported here is not told: a client would rely on it.
 """
 
 from __future__ import annotations

@@ -37,6 +37,10 @@ class Disk(Protocol):
         """Remove what is left of a partition that was set aside; may run beside other calls."""
         ...
 
+    def leftovers(self) -> list[str]:
+        """Return the names by which `purge` removes what was set aside and is still there, in a stable order."""
+        ...
+
     def batch(self) -> AbstractContextManager[None]:
         """Write what partitions share (their checkpointed offsets) once, at the end, and not at each change."""
         ...
@@ -84,6 +88,9 @@ class MemoryDisk:
 
     def purge(self, name: str) -> None:
         pass
+
+    def leftovers(self) -> list[str]:
+        return []
 
     def batch(self) -> AbstractContextManager[None]:
         return nullcontext()

@@ -21,6 +21,17 @@ FEATURES: tuple[Feature, ...] = (
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
 )
 
+FORMATTED: dict[str, int] = {
+    METADATA_VERSION: 30,
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+"""The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not among
+FEATURES are for the brokers of Kafka that open the folder later."""
+
 
 def is_supported(name: str, level: int) -> bool:
     """Return whether a node here can run at this level of a feature."""
