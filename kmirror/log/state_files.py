@@ -4,6 +4,7 @@
     NNNNNNNNNNNNNNNNNNNN.txnindex   rows of 34 bytes: int16 version 0 and the four numbers of `AbortedTxn`
     partition.metadata              two lines of text: version, topic id
     *-offset-checkpoint             text: version, count, lines of topic, partition, offset
+    bootstrap.checkpoint            a snapshot: what an empty metadata log begins with
     quorum-state                    JSON: the leader epoch that a controller has heard of, and its vote
 
 N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
@@ -34,6 +35,9 @@ TIME_INDEX_SUFFIX = ".timeindex"
 TXN_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
 QUORUM_STATE = "quorum-state"
+BOOTSTRAP = "bootstrap.checkpoint"
+SNAPSHOT_OF_LOG = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+"""The name of a snapshot of a metadata log: where it ends, exclusive, and the epoch of the last record in it."""
 OFFSET_MAX = 2**63 - 1
 _OFFSET_DIGITS = 20
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.state_files import BOOTSTRAP
 from kmirror.logdir.checkpoints import META_PROPERTIES, parse_properties, read_if_present
 from kmirror.logdir.faults import FileFault
 from kmirror.logdir.files import replace_file
@@ -31,7 +32,6 @@ from kmirror.records.control import ControlType, control_key
 from kmirror.records.record import RecordData
 from kmirror.spec.topics import METADATA_TOPIC
 
-BOOTSTRAP = "bootstrap.checkpoint"
 VOTERS_SNAPSHOT = f"{METADATA_TOPIC}-0/00000000000000000000-0000000000.checkpoint"
 CONTROLLER_LISTENER = "CONTROLLER"
 _VERSION = "1"  # Of meta.properties since clusters have no ZooKeeper.

@@ -27,7 +27,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names, few
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.disk import MemoryDisk
+from kmirror.log.disk import Disk, MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -64,7 +64,8 @@ class Cluster:
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. UsageError for arguments of which no cluster can be made.
+    unless `replication_factor` says how many. `disks` opens the disk of a node, by its id, each time that it starts,
+    such as a `LogFolder`; without it disks are in memory. UsageError for arguments of which no cluster can be made.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Cluster:
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
+        disks: Callable[[int], Disk] | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
@@ -90,6 +92,8 @@ class Cluster:
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
+        if logs is not None and disks is not None:
+            raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
         self.name = checked_name(name)
         self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
@@ -102,11 +106,13 @@ class Cluster:
         self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
-        self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
+        nodes = (CONTROLLER_ID, *self.broker_ids)
+        self.disks = {node_id: MemoryDisk() for node_id in nodes} if disks is None else {}
+        """Those in memory."""
+        self._open_disk = self.disks.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
         self._newest_controller: Controller | None = None
         self._image = MetadataImage()
-        nodes = (CONTROLLER_ID, *self.broker_ids)
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
             controller_id=CONTROLLER_ID,
@@ -177,7 +183,7 @@ class Cluster:
 
     def _maker(self, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
-            node = self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
+            node = self._assembly.node(node_id, self._open_disk(node_id), self._node_rng(node_id))
             if isinstance(node, Controller):
                 self._image = self.image  # The new one knows nothing until it has read its log.
                 self._newest_controller = node
@@ -247,6 +253,8 @@ class Cluster:
         UsageError if it does not run.
         """
         self._check_runs(node_id)
+        if power_cut and not self.disks:
+            raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
         world, name = self.simulation.world, self.process(node_id)
         with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
             world.kill(name)

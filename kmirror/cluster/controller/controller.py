@@ -16,6 +16,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
 from kmirror.cluster.controller import sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
+from kmirror.cluster.controller.bootstrap import bootstrap_records
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.facts import LeaderElected
@@ -74,7 +75,7 @@ class ControllerOptions:
     endpoint: Endpoint
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
-    """Records that a formatted but empty metadata log begins with."""
+    """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
 
@@ -179,7 +180,7 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        self.context.opened_log = MetadataLog(opened.log)
+        self.context.opened_log = MetadataLog(opened.log, opened.epoch)
         if self._is_ending:
             return
         aborted = self._replay(opened.batches)
@@ -191,8 +192,10 @@ class Controller:
             told = f"{self.image.not_enforced} records about ACLs, credentials or quotas"
             self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()
-        if self.image.offset < 0 and self.options.bootstrap:
-            self.commit(now, self.options.bootstrap, atomic=True)
+        if self.image.offset < 0:
+            min_insync = self.context.configs.integer("min.insync.replicas")
+            records = bootstrap_records(opened.bootstrap, self.options.bootstrap, min_insync)
+            self.commit(now, records, atomic=True)
         elif aborted:
             self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
         self.sessions.start(now)
