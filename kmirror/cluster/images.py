@@ -47,7 +47,7 @@ LEADER_UNCHANGED = -2
 
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
-SAYS_NOTHING = (NoOpRecord, RegisterControllerRecord, ZkMigrationStateRecord, ClearElrRecord, AbortTransactionRecord)
+SAYS_NOTHING = (NoOpRecord, RegisterControllerRecord, ZkMigrationStateRecord, AbortTransactionRecord)
 """Records of a real controller that change nothing that is kept here; a transaction was dropped before its abort."""
 NOT_ENFORCED = (
     AccessControlEntryRecord,
@@ -83,6 +83,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    eligible: tuple[int, ...] = ()
+    """Replicas out of the ISR that have all that is committed, which a controller of Kafka told of (KIP-966)."""
 
 
 @dataclass(slots=True)
@@ -196,6 +198,8 @@ class MetadataImage:
             case FenceBrokerRecord() | UnfenceBrokerRecord():
                 self.brokers[record.id] = replace(self.brokers[record.id], fenced=isinstance(record, FenceBrokerRecord))
                 delta.brokers[record.id] = None
+            case ClearElrRecord():
+                self._clear_eligible(record.topic_name, delta)
             case _ if isinstance(record, SAYS_NOTHING):
                 pass
             case _ if isinstance(record, NOT_ENFORCED):
@@ -224,6 +228,7 @@ class MetadataImage:
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
+            self._shared(record.eligible_leader_replicas or ()),
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -237,8 +242,18 @@ class MetadataImage:
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
             before.partition_epoch + 1,
+            before.eligible
+            if record.eligible_leader_replicas is None
+            else self._shared(record.eligible_leader_replicas),
         )
         self._put(topic, record.partition_id, partition, delta)
+
+    def _clear_eligible(self, name: str, delta: Delta) -> None:
+        """Forget the eligible replicas of a topic, or without a name of all topics."""
+        for topic in [self.topics[name]] if name else self.topics.values():
+            for index, partition in topic.partitions.items():
+                if partition.eligible:
+                    self._put(topic, index, replace(partition, eligible=()), delta)
 
     def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)

@@ -20,6 +20,7 @@ from kmirror.log.state_files import (
     encode_quorum_state,
 )
 from kmirror.log.store import PARTITION_METADATA
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.records.batch import iter_batches
@@ -40,10 +41,10 @@ CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX)
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
     "BrokerRegistrationChangeRecord": 2,
-    "PartitionRecord": 0,
-    "PartitionChangeRecord": 0,
 }
-"""Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
+"""Versions at metadata.version 30; the rest is 0."""
+ELIGIBLE_FROM = 2
+"""The version from which on a PartitionChangeRecord says something about eligible leader replicas."""
 
 
 class TooManyRecords(Exception):
@@ -101,6 +102,12 @@ def _messages(batch: AnyBatch) -> Iterator[Message]:
             raise CorruptBatch(reason) from None
 
 
+def _version_of(record: Message) -> int:
+    if isinstance(record, PartitionChangeRecord) and record.eligible_leader_replicas is not None:
+        return ELIGIBLE_FROM
+    return RECORD_VERSIONS.get(record.NAME, 0)
+
+
 def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Yield `values` in order, as many at a time as one batch may hold, and at least one."""
     first, size = 0, 0
@@ -145,7 +152,7 @@ class MetadataLog:
         With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
         hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
         """
-        batches = list(_batches([encode_metadata_record(r, RECORD_VERSIONS.get(r.NAME, 0)) for r in records]))
+        batches = list(_batches([encode_metadata_record(record, _version_of(record)) for record in records]))
         if atomic and len(batches) > 1:
             raise TooManyRecords(f"{len(records)} records do not fit into one batch of the metadata log")
         last_offset = -1
