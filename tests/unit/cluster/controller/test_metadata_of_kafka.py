@@ -19,10 +19,12 @@ from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.begin_transaction_record import BeginTransactionRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
 from kmirror.protocol.gen.end_transaction_record import EndTransactionRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.fence_broker_record import FenceBrokerRecord
 from kmirror.protocol.gen.no_op_record import NoOpRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kmirror.protocol.gen.register_controller_record import RegisterControllerRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
@@ -108,6 +110,59 @@ def test_registrations_may_be_changed_by_records_of_every_age() -> None:
     cordoned = BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1, cordoned_log_dirs=[])
     node, _ = of(LEVEL, registered, UnfenceBrokerRecord(id=1, epoch=1), cordoned, versions=[0, 0, 0, 3])
     assert node.image.is_alive(1)
+
+
+def partition_with(isr: list[int], eligible: list[int]) -> list[Message]:
+    """Return the records of a topic whose one partition has these members, and of its two brokers, which are fenced."""
+    members = [
+        RegisterBrokerRecord(
+            broker_id=id_,
+            broker_epoch=id_,
+            end_points=[BrokerEndpoint(name="PLAINTEXT", host="b", port=id_)],
+            fenced=True,
+        )
+        for id_ in (1, 2)
+    ]
+    partition = PartitionRecord(
+        partition_id=0,
+        topic_id=KEPT.topic_id,
+        replicas=[1, 2],
+        isr=isr,
+        leader=-1,
+        leader_epoch=5,
+        partition_epoch=7,
+        eligible_leader_replicas=eligible,
+    )
+    return [LEVEL, *members, KEPT, partition]
+
+
+def test_eligible_leaders_lead_where_a_shutdown_has_emptied_the_isr_and_are_forgotten_then() -> None:
+    node, _ = of(*partition_with([], [1, 2]), versions=[0, 0, 0, 0, 2])
+    node.sessions.unfence(1, 2)
+    found = node.image.topics["kept"].partitions[0]
+    assert (found.leader, found.isr, found.eligible, found.leader_epoch) == (2, (2,), (), 6)
+    later, _ = opened(disk_with(_values(node)))
+    assert later.image.topics["kept"].partitions[0].eligible == (), "the log says so"
+
+
+def test_whoever_is_neither_in_the_isr_nor_eligible_does_not_lead() -> None:
+    node, _ = of(*partition_with([], [1]), versions=[0, 0, 0, 0, 2])
+    node.sessions.unfence(1, 2)
+    assert node.image.topics["kept"].partitions[0].leader == -1
+    node, _ = of(*partition_with([], [2]), ClearElrRecord(topic_name="kept"), versions=[0, 0, 0, 0, 2, 0])
+    node.sessions.unfence(1, 2)
+    assert node.image.topics["kept"].partitions[0].leader == -1, "cleared for the topic"
+    node, _ = of(*partition_with([], [2]), ClearElrRecord(), versions=[0, 0, 0, 0, 2, 0])
+    node.sessions.unfence(1, 2)
+    assert node.image.topics["kept"].partitions[0].leader == -1, "cleared for all topics"
+
+
+def test_a_member_of_the_isr_comes_before_those_that_are_eligible() -> None:
+    node, _ = of(*partition_with([1], [2]), versions=[0, 0, 0, 0, 2])
+    node.sessions.unfence(1, 2)
+    assert node.image.topics["kept"].partitions[0].leader == -1
+    node.sessions.unfence(1, 1)
+    assert node.image.topics["kept"].partitions[0].leader == 1
 
 
 def test_a_record_type_that_is_not_known_ends_the_controller_with_its_offset() -> None:
