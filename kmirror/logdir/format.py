@@ -9,7 +9,6 @@ __cluster_metadata-0/     where the node is a controller
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,14 +88,18 @@ def read_meta_properties(folder: Path) -> MetaProperties | None:
 
 
 def format_folder(
-    folder: Path, ids: MetaProperties, bootstrap: Sequence[Message], controller: Endpoint | None = None
+    folder: Path,
+    ids: MetaProperties,
+    bootstrap: Sequence[Message],
+    *,
+    now_ms: int,
+    controller: Endpoint | None = None,
 ) -> None:
-    """Make `folder` the log folder of a node; one with a controller, if it is said where that listens.
+    """Make `folder` the log folder of a node, that of a controller too if it is said where that listens.
 
     `meta.properties` is written last: a folder that has it is whole. Raises OSError where the system refuses.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    now_ms = time.time_ns() // 1_000_000
     values = [encode_metadata_record(record, 0) for record in bootstrap]
     records = build_batch(
         [RecordData(value=value, timestamp=now_ms) for value in values], base_offset=1, partition_leader_epoch=0

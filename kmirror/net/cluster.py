@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
@@ -25,6 +27,7 @@ from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loop_thread import LoopThread
@@ -32,10 +35,12 @@ from kmirror.net.options import LinkOptions
 from kmirror.net.scripting import ScriptClient
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
@@ -47,6 +52,8 @@ STOP_WITHIN_S = 310.0
 """A broker waits five minutes for a controller that does not answer."""
 WITHIN_S = 60.0
 PORT_MAX = 65_535
+CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
+"""What a formatted folder says of the controller's listener; a controller of Kafka that opens it says where its own is."""
 FAILURES_KEPT = 100
 Interpose = Callable[[str, Node], Node]
 DiskOf = Callable[[int], Disk]
@@ -56,8 +63,11 @@ class TcpCluster(ClusterInside):
     """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
 
     `port` is the first broker's, the others have those after it; with 0 each has a free one. `topics` are created at
-    the start: names, or names and numbers of partitions. `disk_of` gives the disk of a node; without it logs are in
-    memory, and outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    the start: names, or names and numbers of partitions. `data` is a folder for their logs, which is made and formatted
+    if there is none; `disk_of` gives the disk of a node instead. Without both, logs are in memory, and outlive `kill`
+    and `stop`, but not the object. `interpose` wraps each node as it is made.
+
+    A controller of Kafka refuses a folder whose log knows `mirror.version`: with `mirror_version=0` it opens `data`.
     """
 
     def __init__(
@@ -72,6 +82,7 @@ class TcpCluster(ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int = 1,
+        data: str | os.PathLike[str] | None = None,
         disk_of: DiskOf | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
@@ -81,6 +92,8 @@ class TcpCluster(ClusterInside):
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
+        """Under `data` known once the cluster was started."""
+        self._wanted_id = cluster_id
         self.failures: list[HandlingFailed] = []
         """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
         self._topics = _counted(topics)
@@ -89,7 +102,11 @@ class TcpCluster(ClusterInside):
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
-        self._is_on_disk = disk_of is not None
+        if data is not None and disk_of is not None:
+            raise UsageError("data names the folder of every node's logs: give either data or disk_of")
+        self._data = None if data is None else Path(data)
+        self._folders: ClusterFolders | None = None
+        self._is_on_disk = data is not None or disk_of is not None
         memory: dict[int, MemoryDisk] = {}
         self._disk_of: DiskOf = disk_of or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
         self._ports: dict[int, Port] = {}
@@ -129,6 +146,7 @@ class TcpCluster(ClusterInside):
         """
         self._check_may_start()
         if self._host is None:
+            self._open_folders()
             self._bind()
             self._thread.start()
             self._thread.call(self._place)
@@ -140,6 +158,21 @@ class TcpCluster(ClusterInside):
         except BaseException:
             self.close()
             raise
+
+    def _open_folders(self) -> None:
+        """Lock the folders under `data`, and format those that are not."""
+        if self._data is None:
+            return
+        self._folders = open_cluster_folders(
+            self._data,
+            brokers=len(self.broker_ids),
+            controller_id=CONTROLLER_ID,
+            bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
+            endpoint=CONTROLLER_ENDPOINT,
+            now_ms=time.time_ns() // 1_000_000,
+            cluster_id=self._wanted_id,
+        )
+        self._disk_of, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
 
     def _bind(self) -> None:
         host, port = self._listen_at
@@ -154,6 +187,9 @@ class TcpCluster(ClusterInside):
         for port in self._ports.values():
             port.close()
         self._ports.clear()
+        if self._folders is not None:
+            self._folders.close()
+            self._folders = None
 
     def _place(self) -> None:
         """Place every node on a new host."""
@@ -203,6 +239,8 @@ class TcpCluster(ClusterInside):
         """Kill every node that runs and give the ports back; `stop` first is a clean end."""
         if self._host is not None:
             self._thread.call(self._host.close)
+            for name in self._processes.values():
+                self._thread.wait(self._host.disk_idle(name))
             self._thread.stop()
             self._host = self._client = None
         self._release()

@@ -113,7 +113,7 @@ def formatted(folder: Path) -> Cluster:
     cluster = Cluster(simulation, "a", brokers=1, disk_of=Folders(folder, combined=True), mirror_version=0)
     records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
     ids = MetaProperties(cluster.cluster_id, 1, Uuid.from_ints(5, 6))
-    format_folder(folder, ids, records, Endpoint("127.0.0.1", 9093))
+    format_folder(folder, ids, records, now_ms=1, controller=Endpoint("127.0.0.1", 9093))
     return cluster
 
 

@@ -55,7 +55,7 @@ def served(folder: Path) -> Cluster:
 def format_here(folder: Path) -> MetaProperties:
     records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
     ids = MetaProperties(CLUSTER_ID, 1, random_uuid())
-    format_folder(folder, ids, records, Endpoint("127.0.0.1", 9093))
+    format_folder(folder, ids, records, now_ms=time.time_ns() // 1_000_000, controller=Endpoint("127.0.0.1", 9093))
     return ids
 
 
