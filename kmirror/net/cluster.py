@@ -53,21 +53,24 @@ STOP_WITHIN_S = 310.0
 WITHIN_S = 60.0
 PORT_MAX = 65_535
 CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
-"""What a formatted folder says of the controller's listener; a controller of Kafka that opens it says where its own is."""
+"""The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
 FAILURES_KEPT = 100
+ANY_ADDRESS = ("", "0.0.0.0", "::")
 Interpose = Callable[[str, Node], Node]
-DiskOf = Callable[[int], Disk]
+Disks = Callable[[int], Disk]
 
 
 class TcpCluster(ClusterInside):
     """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
 
-    `port` is the first broker's, the others have those after it; with 0 each has a free one. `topics` are created at
-    the start: names, or names and numbers of partitions. `data` is a folder for their logs, which is made and formatted
-    if there is none; `disk_of` gives the disk of a node instead. Without both, logs are in memory, and outlive `kill`
-    and `stop`, but not the object. `interpose` wraps each node as it is made.
+    They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
+    broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
+    names and numbers of partitions. `data` is a folder for their logs, which is made and formatted if there is none.
+    `disks` opens the disk of a node instead, by its id, each time that it starts. Without both, logs are in memory, and
+    outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
 
-    A controller of Kafka refuses a folder whose log knows `mirror.version`: with `mirror_version=0` it opens `data`.
+    `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
+    for: a controller of Kafka refuses a log that speaks of it.
     """
 
     def __init__(
@@ -76,14 +79,15 @@ class TcpCluster(ClusterInside):
         brokers: int = 3,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertised_host: str | None = None,
         configs: Mapping[str, str] | None = None,
         topics: Mapping[str, int] | Iterable[str] = (),
         replication_factor: int | None = None,
         name: str = "kafka",
         cluster_id: str | None = None,
-        mirror_version: int = 1,
+        mirror_version: int | None = None,
         data: str | os.PathLike[str] | None = None,
-        disk_of: DiskOf | None = None,
+        disks: Disks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
@@ -96,19 +100,25 @@ class TcpCluster(ClusterInside):
         self._wanted_id = cluster_id
         self.failures: list[HandlingFailed] = []
         """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._count_failure]
+        """Called on the cluster's thread with the name of a process and each `Note` of its node."""
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
-        self._mirror_version = mirror_version
+        self._advertised_host = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
+        if self._advertised_host in ANY_ADDRESS:
+            name = "by which name they reach this machine: advertised_host, or --advertised-host"
+            raise UsageError(f"no client can connect to {self._advertised_host or 'an empty host'}: say {name}")
+        self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
-        if data is not None and disk_of is not None:
-            raise UsageError("data names the folder of every node's logs: give either data or disk_of")
+        if data is not None and disks is not None:
+            raise UsageError("data names the folder of every node's logs: give either data or disks")
         self._data = None if data is None else Path(data)
         self._folders: ClusterFolders | None = None
-        self._is_on_disk = data is not None or disk_of is not None
+        self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
-        self._disk_of: DiskOf = disk_of or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
+        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
         self._ports: dict[int, Port] = {}
         self._thread = LoopThread(f"kmirror {name}")
         self._host: Host | None = None
@@ -132,7 +142,7 @@ class TcpCluster(ClusterInside):
             return Endpoint(name, 0)
         if node_id not in self._ports:
             raise UsageError(f"cluster {self.name} has no ports yet: use it in a `with` block, or call start()")
-        return self._ports[node_id].endpoint
+        return Endpoint(self._advertised_host, self._ports[node_id].endpoint.port)
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
@@ -172,7 +182,7 @@ class TcpCluster(ClusterInside):
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )
-        self._disk_of, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
+        self._open_disk, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
 
     def _bind(self) -> None:
         host, port = self._listen_at
@@ -195,7 +205,7 @@ class TcpCluster(ClusterInside):
         """Place every node on a new host."""
         loop = asyncio.get_running_loop()
         host = self._host = Host(loop)
-        host.on_note.append(self._on_note)
+        host.on_note = self.on_note
         node_ids = (CONTROLLER_ID, *self.broker_ids)
         assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -222,7 +232,7 @@ class TcpCluster(ClusterInside):
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             rng = Rng(int.from_bytes(os.urandom(8), "big"))
-            node = assembly.node(node_id, self._disk_of(node_id), rng)
+            node = assembly.node(node_id, self._open_disk(node_id), rng)
             self._is_new(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 
@@ -233,7 +243,8 @@ class TcpCluster(ClusterInside):
         for node_id in (CONTROLLER_ID, *self.broker_ids):
             await host.disk_idle(self.process(node_id))
             host.start(self.process(node_id))
-        await self._until(super().is_settled, START_WITHIN_S, "to come up")
+        # Nobody knows how long the recovery of large logs takes.
+        await self._until(super().is_settled, None if self._is_on_disk else START_WITHIN_S, "to come up")
 
     def close(self) -> None:
         """Kill every node that runs and give the ports back; `stop` first is a clean end."""
@@ -298,7 +309,7 @@ class TcpCluster(ClusterInside):
         """Return what `call` returns on the cluster's thread, between two events: nothing moves while it looks."""
         return self._on_loop(call)
 
-    async def _until(self, condition: Callable[[], bool], within_s: float, what: str) -> None:
+    async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
         host = self._running_host()
         try:
             await asyncio.wait_for(host.until(lambda: bool(host.crashes) or condition()), within_s)
@@ -329,7 +340,7 @@ class TcpCluster(ClusterInside):
         if self._thread.is_current:
             raise UsageError("what the cluster's thread calls cannot wait for the cluster")
 
-    def _on_note(self, process: str, note: Note) -> None:
+    def _count_failure(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
 

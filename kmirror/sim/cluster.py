@@ -54,7 +54,7 @@ class Cluster(ClusterInside):
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. `disk_of` opens the disk of a node, by its id, each time that it starts,
+    unless `replication_factor` says how many. `disks` opens the disk of a node, by its id, each time that it starts,
     such as a `LogFolder`; without it disks are in memory. UsageError for arguments of which no cluster can be made.
     """
 
@@ -70,7 +70,7 @@ class Cluster(ClusterInside):
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
-        disk_of: Callable[[int], Disk] | None = None,
+        disks: Callable[[int], Disk] | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         super().__init__(checked_name(name), brokers, replication_factor)
@@ -80,8 +80,8 @@ class Cluster(ClusterInside):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
-        if logs is not None and disk_of is not None:
-            raise UsageError("logs are laid down on disks in memory: give either logs or disk_of")
+        if logs is not None and disks is not None:
+            raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
         self._check_free(f"{name}-client")
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
@@ -91,9 +91,9 @@ class Cluster(ClusterInside):
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         nodes = (CONTROLLER_ID, *self.broker_ids)
-        self.disks = {node_id: MemoryDisk() for node_id in nodes} if disk_of is None else {}
+        self.disks = {node_id: MemoryDisk() for node_id in nodes} if disks is None else {}
         """Those in memory."""
-        self._open_disk = self.disks.__getitem__ if disk_of is None else disk_of
+        self._open_disk = self.disks.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -215,7 +215,7 @@ class Cluster(ClusterInside):
         """
         self._check_runs(node_id)
         if power_cut and not self.disks:
-            raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disk_of out")
+            raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
         world, name = self.simulation.world, self.process(node_id)
         with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
             world.kill(name)

@@ -62,7 +62,7 @@ def transact(cluster: Cluster, producer: Producer, value: bytes, *, commit: bool
 def test_a_cluster_whose_nodes_are_killed_in_turn_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     sent: list[bytes] = []
-    with Simulation(seed=11) as simulation, Cluster(simulation, "a", disk_of=folders) as a:
+    with Simulation(seed=11) as simulation, Cluster(simulation, "a", disks=folders) as a:
         a.create_topic("orders")
         producer = Producer(a, transactional_id="till")
         for turn in range(9):
@@ -90,7 +90,7 @@ def test_a_cluster_whose_nodes_are_killed_in_turn_keeps_what_it_acknowledged(tmp
 def test_all_nodes_die_at_once_and_nothing_acknowledged_is_gone(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
     simulation = Simulation(seed=12)
-    a = Cluster(simulation, "a", disk_of=folders, configs={"log.segment.bytes": str(1 << 20)})
+    a = Cluster(simulation, "a", disks=folders, configs={"log.segment.bytes": str(1 << 20)})
     a.start()
     a.create_topic("orders", configs={"segment.bytes": str(1 << 20)})
     sent = [b"%d" % number + bytes(200_000) for number in range(12)]
@@ -110,7 +110,7 @@ def test_all_nodes_die_at_once_and_nothing_acknowledged_is_gone(tmp_path: Path) 
 def formatted(folder: Path) -> Cluster:
     """Return a cluster of one broker, with its controller in the same folder."""
     simulation = Simulation(seed=13)
-    cluster = Cluster(simulation, "a", brokers=1, disk_of=Folders(folder, combined=True), mirror_version=0)
+    cluster = Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0)
     records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
     ids = MetaProperties(cluster.cluster_id, 1, Uuid.from_ints(5, 6))
     format_folder(folder, ids, records, now_ms=1, controller=Endpoint("127.0.0.1", 9093))
@@ -143,7 +143,7 @@ def test_a_formatted_folder_begins_with_its_own_feature_levels(tmp_path: Path) -
 
 def test_a_topic_that_was_deleted_before_a_crash_leaves_no_folder(tmp_path: Path) -> None:
     folders = Folders(tmp_path)
-    with Simulation(seed=14) as simulation, Cluster(simulation, "a", brokers=1, disk_of=folders) as a:
+    with Simulation(seed=14) as simulation, Cluster(simulation, "a", brokers=1, disks=folders) as a:
         aside = tmp_path / "node-1" / f"gone-0.{'0' * 32}-delete"
         aside.mkdir()
         (aside / "00000000000000000000.log").write_bytes(b"")
@@ -166,7 +166,7 @@ def test_a_topic_with_a_name_of_249_letters_can_be_set_aside(tmp_path: Path) -> 
 
 
 def test_what_needs_disks_in_memory_says_so(tmp_path: Path) -> None:
-    with Simulation(seed=15) as simulation, Cluster(simulation, "a", brokers=1, disk_of=Folders(tmp_path)) as a:
+    with Simulation(seed=15) as simulation, Cluster(simulation, "a", brokers=1, disks=Folders(tmp_path)) as a:
         with pytest.raises(UsageError, match="a power cut takes"):
             a.kill(1, power_cut=True)
         with pytest.raises(UsageError, match="are folders already"):

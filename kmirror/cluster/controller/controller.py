@@ -16,7 +16,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
 from kmirror.cluster.controller import sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
-from kmirror.cluster.controller.bootstrap import bootstrap_records
+from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_records
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.facts import LeaderElected
@@ -75,7 +75,8 @@ class ControllerOptions:
     endpoint: Endpoint
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
-    """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first."""
+    """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first. A
+    level of mirror.version in them raises that of a log that is not empty."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
 
@@ -196,8 +197,10 @@ class Controller:
             min_insync = self.context.configs.integer("min.insync.replicas")
             records = bootstrap_records(opened.bootstrap, self.options.bootstrap, min_insync)
             self.commit(now, records, atomic=True)
-        elif aborted:
-            self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
+        else:
+            if aborted:
+                self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
+            self.commit(now, raised_records(self.image.features, self.options.bootstrap))
         self.sessions.start(now)
         self.server.accept()
 

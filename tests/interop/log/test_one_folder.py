@@ -47,9 +47,7 @@ def served(folder: Path) -> Cluster:
     simulation = Simulation(seed=3)
     simulation.world.now = time.time_ns() // 1000
     configs = {"transaction.state.log.num.partitions": "2"}
-    return Cluster(
-        simulation, "a", brokers=1, disk_of=Folders(folder, combined=True), mirror_version=0, configs=configs
-    )
+    return Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0, configs=configs)
 
 
 def format_here(folder: Path) -> MetaProperties:
