@@ -21,7 +21,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
-from kmirror.kernel.failures import HandlingFailed, OnFailure
+from kmirror.kernel.failures import GaveUp, HandlingFailed, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
@@ -100,7 +100,9 @@ class TcpCluster(ClusterInside):
         self._wanted_id = cluster_id
         self.failures: list[HandlingFailed] = []
         """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
-        self.on_note: list[Callable[[str, Note], None]] = [self._count_failure]
+        self.given_up: dict[str, str] = {}
+        """Processes whose node ended by itself, and why; one that is started anew is no longer among them."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
         """Called on the cluster's thread with the name of a process and each `Note` of its node."""
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
@@ -239,10 +241,8 @@ class TcpCluster(ClusterInside):
         return make
 
     async def _start(self) -> None:
-        host = self._running_host()
         for node_id in (CONTROLLER_ID, *self.broker_ids):
-            await host.disk_idle(self.process(node_id))
-            host.start(self.process(node_id))
+            await self._restart(node_id)
         # Nobody knows how long the recovery of large logs takes.
         await self._until(super().is_settled, None if self._is_on_disk else START_WITHIN_S, "to come up")
 
@@ -287,6 +287,7 @@ class TcpCluster(ClusterInside):
     async def _restart(self, node_id: int) -> None:
         host, name = self._running_host(), self.process(node_id)
         await host.disk_idle(name)
+        self.given_up.pop(name, None)
         host.start(name)
 
     def _running_host(self) -> Host:
@@ -312,7 +313,8 @@ class TcpCluster(ClusterInside):
     async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
         host = self._running_host()
         try:
-            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or condition()), within_s)
+            ended = self.given_up
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes or ended) or condition()), within_s)
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
             raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
@@ -321,6 +323,8 @@ class TcpCluster(ClusterInside):
     def _raise_crash(self, host: Host) -> None:
         if host.crashes:
             raise host.crashes[0][1]
+        for process, why in self.given_up.items():
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{process} ended: {why}")
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
         try:
@@ -340,9 +344,11 @@ class TcpCluster(ClusterInside):
         if self._thread.is_current:
             raise UsageError("what the cluster's thread calls cannot wait for the cluster")
 
-    def _count_failure(self, process: str, note: Note) -> None:
+    def _on_failure_told(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
+        elif isinstance(note.fact, GaveUp):
+            self.given_up[process] = note.fact.why
 
     # -- what scripts do ----------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.failures import Failures, OnFailure
+from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
@@ -247,7 +247,7 @@ class Controller:
 
     def _give_up(self, why: str) -> None:
         """End at once, as Kafka's controller does at a fault of its log; what was not committed was never said."""
-        self.outbox.note(why)
+        self.outbox.note(why, GaveUp(why))
         self._is_ending = self._is_closing = True
         self._held.clear()
         self.outbox.add(Stopped())
