@@ -23,13 +23,12 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
-from kmirror.errors import KafkaError, UsageError
+from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.names import counted, few
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import served_configs
-from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
@@ -62,15 +61,15 @@ class Signals:
 def serve(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
     """Start a cluster, say where it is, and stop it when a signal comes."""
     cluster.on_note.append(tell)
-    cluster.on_note.append(lambda process, note: signals.ending.set() if isinstance(note.fact, GaveUp) else None)
+    cluster.on_note.append(lambda process, note: signals.ending.set() if cluster.is_lost else None)
     with recovery_progress(cluster):
         cluster.start()
     try:
         if not signals.ending.is_set():
             click.echo(as_json(cluster) if output == "json" else f"bootstrap.servers={cluster.bootstrap_servers}")
         signals.ending.wait()
-        for process, why in cluster.given_up.items():
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{process} ended: {why}")
+        if cluster.is_lost:
+            raise cluster.loss()
         complain("kmirror: stopping; a second signal ends at once\n")
         cluster.stop()
     finally:
@@ -93,6 +92,8 @@ def tell(process: str, note: Note) -> None:
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
+    elif isinstance(note.fact, GaveUp):
+        complain(f"kmirror: {process} ends: {note.fact.why}\n")
 
 
 def one_folder(log_dirs: str) -> Path:

@@ -11,7 +11,11 @@ from kmirror.log.store import Chunk
 def replace_file(path: Path, data: Chunk) -> None:
     """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
     temporary = path.with_name(path.name + ".tmp")
-    write_new(temporary, data)
+    try:
+        write_new(temporary, data)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # On a full disk what is half there takes room from others.
+        raise
     temporary.rename(path)
     sync_folder(path.parent)
 

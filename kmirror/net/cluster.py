@@ -244,7 +244,10 @@ class TcpCluster(ClusterInside):
         for node_id in (CONTROLLER_ID, *self.broker_ids):
             await self._restart(node_id)
         # Nobody knows how long the recovery of large logs takes.
-        await self._until(super().is_settled, None if self._is_on_disk else START_WITHIN_S, "to come up")
+        within_s = None if self._is_on_disk else START_WITHIN_S
+        await self._until(lambda: bool(self.given_up) or super(TcpCluster, self).is_settled(), within_s, "to come up")
+        if self.given_up:
+            raise self.loss()
 
     def close(self) -> None:
         """Kill every node that runs and give the ports back; `stop` first is a clean end."""
@@ -313,8 +316,7 @@ class TcpCluster(ClusterInside):
     async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
         host = self._running_host()
         try:
-            ended = self.given_up
-            await asyncio.wait_for(host.until(lambda: bool(host.crashes or ended) or condition()), within_s)
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
             raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
@@ -323,8 +325,19 @@ class TcpCluster(ClusterInside):
     def _raise_crash(self, host: Host) -> None:
         if host.crashes:
             raise host.crashes[0][1]
-        for process, why in self.given_up.items():
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{process} ended: {why}")
+        if self.is_lost:
+            raise self.loss()
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the controller has given up, or every broker: then nothing is served any more."""
+        lost = self.given_up
+        return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
+
+    def loss(self) -> KafkaError:
+        """Return the error about the nodes that gave up."""
+        told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
         try:

@@ -117,6 +117,7 @@ class Controller:
         """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
         self._is_ending = False
         self._is_closing = False
+        self._has_given_up = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
@@ -135,6 +136,8 @@ class Controller:
     def _when_committed(self, effects: list[Effect]) -> list[Effect]:
         """Return `effects` without the answers that speak of records which a crash could still take."""
         log = self.context.opened_log
+        if self._has_given_up:
+            return [effect for effect in effects if not isinstance(effect, Reply)]
         if log is None:
             return effects
         committed, end_offset = log.log.high_watermark, log.log.log_end_offset
@@ -248,7 +251,7 @@ class Controller:
     def _give_up(self, why: str) -> None:
         """End at once, as Kafka's controller does at a fault of its log; what was not committed was never said."""
         self.outbox.note(why, GaveUp(why))
-        self._is_ending = self._is_closing = True
+        self._is_ending = self._is_closing = self._has_given_up = True
         self._held.clear()
         self.outbox.add(Stopped())
 
@@ -293,10 +296,14 @@ class Controller:
 
         What follows from them is said once they are flushed.
         """
-        if not records:
+        if not records or self._has_given_up:
             return
         delta = Delta()
-        last = self.context.log.append(now, records, atomic=atomic)
+        try:
+            last = self.context.log.append(now, records, atomic=atomic)
+        except OSError as error:
+            self._give_up(f"the metadata log cannot be written: {error}")
+            return
         for record in records:
             if isinstance(record, PartitionRecord | PartitionChangeRecord):
                 self._apply_partition(record, delta)

@@ -21,6 +21,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.errors import LogAppendError
 from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
@@ -107,7 +108,12 @@ class ReplicaManager:
                     changed[tp] = False
                 continue
             led_before = tp in self.partitions and self.partitions[tp].is_leader
-            if self._apply_partition(now, tp, image) or led_before != self.partitions[tp].is_leader:
+            try:
+                has_changed = self._apply_partition(now, tp, image)
+            except OSError as error:  # Others are followed all the same.
+                self._context.fail_disk(f"cannot open {tp}", error)
+                continue
+            if has_changed or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
             self.touch(tp)
         for kind, topic in delta.configs:
@@ -148,9 +154,15 @@ class ReplicaManager:
         changed = partition.apply(now, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
-                partition.log.assign_epoch_start(image.leader_epoch)
+                self._begin_epoch(partition, image.leader_epoch)
             partition.advance_high_watermark()  # A member that held it back may have left.
         return changed
+
+    def _begin_epoch(self, partition: Partition, epoch: int) -> None:
+        try:
+            partition.log.assign_epoch_start(epoch)
+        except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
+            self._context.fail_disk(f"cannot write down epoch {epoch} of {partition.tp}", error)
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
         opened = self.recovery.take(tp, topic_id)
@@ -173,7 +185,10 @@ class ReplicaManager:
     def _drop(self, tp: TopicPartition) -> None:
         partition = self.partitions.pop(tp)
         partition.log.enter_when_unsaved(None)
-        self.dropped.append(self._context.disk.set_aside(tp))
+        try:
+            self.dropped.append(self._context.disk.set_aside(tp))
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            self._context.fail_disk(f"cannot set {tp} aside", error)
         partition.mark()
         for watcher in partition.watchers:
             self._orphaned.update(dict.fromkeys(watcher.parked))
@@ -199,10 +214,17 @@ class ReplicaManager:
     def append(
         self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
-        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it."""
-        info = partition.log.append_as_leader(
-            data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
-        )
+        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
+
+        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended.
+        """
+        try:
+            info = partition.log.append_as_leader(
+                data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
+            )
+        except OSError as error:
+            self._context.fail_disk(f"cannot write to {partition.tp}", error)
+            raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}") from None
         self.appended(now, partition)
         return info
 
