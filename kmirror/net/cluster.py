@@ -26,6 +26,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
+from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
 from kmirror.net.host import Host
@@ -56,7 +57,6 @@ CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
 """The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
 FAILURES_KEPT = 100
 ANY_ADDRESS = ("", "0.0.0.0", "::")
-Interpose = Callable[[str, Node], Node]
 Disks = Callable[[int], Disk]
 
 
