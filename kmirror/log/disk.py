@@ -42,7 +42,11 @@ class Disk(Protocol):
         ...
 
     def batch(self) -> AbstractContextManager[None]:
-        """Write what partitions share (their checkpointed offsets) once, at the end, and not at each change."""
+        """Put off writing what partitions share, their checkpointed offsets, until `write_shared`."""
+        ...
+
+    def write_shared(self) -> None:
+        """Write, once, what was put off, as it is by now; may run beside other calls."""
         ...
 
     def read_file(self, name: str) -> bytes | None:
@@ -94,6 +98,9 @@ class MemoryDisk:
 
     def batch(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def write_shared(self) -> None:
+        pass
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

@@ -69,7 +69,9 @@ class LogFolder:
         self._writing = threading.Lock()
         """Held by who changes or writes the common checkpoints: a broker does so beside the jobs for its disk."""
         self._stores: dict[TopicPartition, FileStore] = {}
-        self._dirty: set[str] | None = None  # The names of the checkpoints to write at the end of a batch of changes.
+        self._is_batch = False
+        self._dirty: dict[str, None] = {}
+        """The names of the checkpoints that `write_shared` is to write."""
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
@@ -151,27 +153,31 @@ class LogFolder:
                 del offsets[tp]
             else:
                 offsets[tp] = offset
-            if self._dirty is None:
-                self._write_shared(name)
+            if self._is_batch:
+                self._dirty[name] = None
             else:
-                self._dirty.add(name)
+                self._write(name)
 
-    def _write_shared(self, name: str) -> None:
+    def _write(self, name: str) -> None:
         if self._shares_checkpoints:
             replace_file(self.path / SHARED_FILES[name], encode_offsets(self._offsets[name]))
+        self._dirty.pop(name, None)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Write the common checkpoints once, at the end; for a broker that checkpoints all its logs."""
-        assert self._dirty is None, "batches do not nest"
-        self._dirty = set()
+        """Put off writing the common checkpoints until `write_shared`; for a broker that checkpoints all its logs."""
+        assert not self._is_batch, "batches do not nest"
+        self._is_batch = True
         try:
             yield
         finally:
-            with self._writing:
-                dirty, self._dirty = self._dirty, None
-                for name in sorted(dirty):
-                    self._write_shared(name)
+            self._is_batch = False
+
+    def write_shared(self) -> None:
+        """Write, once, the common checkpoints that were put off, as they are by now; may run beside other calls."""
+        with self._writing:
+            while self._dirty:
+                self._write(next(iter(self._dirty)))
 
 
 class FileStore:

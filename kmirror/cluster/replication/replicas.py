@@ -8,19 +8,21 @@ looks at the waiters of those partitions once, after the event has been handled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
+from kmirror.cluster.replication.log_recovery import LOG_DIR, LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import Chunk, SetTimer
+from kmirror.kernel.events import Chunk, DiskDone, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk
 from kmirror.log.errors import LogAppendError
 from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
@@ -48,6 +50,17 @@ class AckWait:
     required: int
     on_acked: OnAcked
     timer: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCheckpoints:
+    """A job for the disk: write the offsets of all logs into the files that they share."""
+
+    disk: Disk
+
+    def run(self) -> None:
+        """Write; raises OSError where the disk fails."""
+        self.disk.write_shared()
 
 
 class ReplicaManager:
@@ -83,15 +96,23 @@ class ReplicaManager:
 
     def checkpoint(self, now: Instant) -> None:
         """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
-        logs = list(self._unsaved)
-        try:
-            with self._context.disk.batch():
-                for log in logs:
-                    log.checkpoint()
-        except OSError:
-            self._unsaved.update(dict.fromkeys(logs))  # Of none is it known that the disk has it.
-            raise
         self.start(now)
+        logs = list(self._unsaved)
+        if not logs:
+            return
+        disk = self._context.disk
+        with disk.batch():
+            for log in logs:
+                log.checkpoint()
+        self._context.disk_jobs.order(LOG_DIR, WriteCheckpoints(disk), partial(self._on_checkpointed, logs))
+
+    def _on_checkpointed(self, logs: Sequence[LogState], now: Instant, done: DiskDone) -> None:
+        if done.error is None:
+            return
+        self._context.outbox.note(f"checkpoints could not be written: {done.error}")
+        for log in logs:  # Of none is it known that the disk has it.
+            if log.unsaved is self._unsaved:
+                self._unsaved[log] = None
 
     # -- leadership ---------------------------------------------------------------------------
 
