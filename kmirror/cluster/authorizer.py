@@ -15,8 +15,9 @@ from kmirror.cluster.refusal import refusal
 from kmirror.kernel.ids import Principal
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED
+from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED, SUPPORTED
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.error_messages import message_of
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
@@ -103,6 +104,10 @@ class Rights:
         """Return NONE if `operation` on `resource` is allowed, else the error for that type of resource."""
         return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
 
+    def operations(self, resource: Resource) -> int:
+        """Return what is allowed on `resource`, operation n as bit n."""
+        return sum(1 << one for one in SUPPORTED[resource.type] if self.allow(one, resource))
+
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
         """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""
         if self.are_unlimited:
@@ -121,4 +126,4 @@ def cluster_refusal(rights: Rights, request: Message, version: int) -> Message |
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
     """Return the answer that has `error`, with Kafka's message, for all of a request."""
-    return refusal(request, version, error, error.text)
+    return refusal(request, version, error, message_of(error))
