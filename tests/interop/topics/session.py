@@ -1,7 +1,7 @@
 """One client's conversation with a cluster, and what it came to: the same words from a real cluster and from ours.
 
-What is each cluster's own (ids, addresses, which broker is told as the controller) is replaced by what it stands for, and
-rows whose order Kafka leaves to chance are sorted. All else is compared as it came.
+What is each cluster's own (ids, addresses, which broker is told as the controller) is replaced by what it stands for,
+and rows whose order Kafka leaves to chance are sorted. All else is compared as it came.
 """
 
 from __future__ import annotations
