@@ -36,6 +36,11 @@ class Resource(NamedTuple):
         return cls(AclResourceType.TOPIC, name)
 
     @classmethod
+    def group(cls, name: str) -> Resource:
+        """Return the consumer group of this name."""
+        return cls(AclResourceType.GROUP, name)
+
+    @classmethod
     def transactional_id(cls, name: str) -> Resource:
         """Return the transactional id of this name."""
         return cls(AclResourceType.TRANSACTIONAL_ID, name)

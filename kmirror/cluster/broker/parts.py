@@ -14,6 +14,7 @@ from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.component import Components
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
@@ -42,6 +43,7 @@ class BrokerParts:
     internal_topics: InternalTopics
     auto_creation: AutoCreation
     transactions: TransactionCoordinator
+    groups: GroupCoordinator
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
@@ -57,8 +59,10 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     lifecycle = Lifecycle(context)
     replicas = ReplicaManager(context, components)
     transactions = TransactionCoordinator(context, lifecycle, replicas)
+    groups = GroupCoordinator(context, replicas)
     isr = IsrManager(context, lifecycle, replicas)
     components.add(transactions)
+    components.add(groups)
     components.add(isr)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
@@ -77,4 +81,5 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         internal_topics=InternalTopics(context),
         auto_creation=AutoCreation(context),
         transactions=transactions,
+        groups=groups,
     )
