@@ -76,17 +76,22 @@ class LogFolder:
         """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
         self.purge(self.set_aside(tp))
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Rename the partition's folder to what Kafka names one that is being deleted, and return that name."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Rename the partition's folder to what Kafka names one that is deleted, or a stray one; return that name.
+
+        Work on the store that is still under way goes on there.
+        """
         store = self._stores.pop(tp, None)
         if store is not None:
             store.close()
         for name, offsets in self._offsets.items():
             if offsets.pop(tp, None) is not None:
                 self._write_shared(name)
-        path, name = self.path / str(tp), f"{tp}.{os.urandom(16).hex()}-delete"
+        path, name = self.path / str(tp), f"{tp}.{os.urandom(16).hex()}-{'stray' if is_stray else 'delete'}"
         if path.exists():
             path.rename(self.path / name)
+            if store is not None:
+                store.path = self.path / name
             _sync_folder(self.path)
         return name
 
