@@ -29,8 +29,11 @@ class Disk(Protocol):
         """Remove the partition's store."""
         ...
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Have the partition no store any more, at once; return the name by which `purge` removes what is left."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Have the partition no store any more, at once; return the name by which `purge` removes what is left.
+
+        What is a stray one is left to the user: it bears another name, and nobody purges it.
+        """
         ...
 
     def purge(self, name: str) -> None:
@@ -86,7 +89,7 @@ class MemoryDisk:
     def delete(self, tp: TopicPartition) -> None:
         self._stores.pop(tp, None)
 
-    def set_aside(self, tp: TopicPartition) -> str:
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
         self.delete(tp)
         return str(tp)
 

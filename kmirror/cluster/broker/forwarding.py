@@ -6,10 +6,20 @@ from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import LinkOpened
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+
+
+def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
+    """Return what has the controller decide a request as if `client` had sent it."""
+    return EnvelopeRequest(
+        request_data=frame,
+        request_principal=principal_bytes(client.principal),
+        client_host_address=host_bytes(client.address.host),
+    )
 
 
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
@@ -19,11 +29,7 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     that it tries again. If the controller refuses the envelope itself, the client cannot know why: that is an
     UNKNOWN_SERVER_ERROR, as in Kafka's ForwardingManager.
     """
-    request = EnvelopeRequest(
-        request_data=bytes(inbound.frame),
-        request_principal=principal_bytes(inbound.client.principal),
-        client_host_address=host_bytes(inbound.client.address.host),
-    )
+    request = envelope(bytes(inbound.frame), inbound.client)
 
     @inbound.guard
     def on_reply(_: Instant, reply: Message | None) -> None:

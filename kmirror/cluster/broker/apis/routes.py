@@ -10,6 +10,8 @@ from functools import partial
 
 from kmirror.cluster.broker.apis import (
     api_versions,
+    describe_cluster,
+    describe_topic_partitions,
     fetch,
     find_coordinator,
     list_offsets,
@@ -23,7 +25,11 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
+from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -44,9 +50,13 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] 
     FetchRequest: fetch.handle,
     ListOffsetsRequest: list_offsets.handle,
     MetadataRequest: metadata.handle,
+    DescribeTopicPartitionsRequest: describe_topic_partitions.handle,
+    DescribeClusterRequest: describe_cluster.handle,
     FindCoordinatorRequest: find_coordinator.handle,
     ApiVersionsRequest: api_versions.handle,
     CreateTopicsRequest: _forward,
+    DeleteTopicsRequest: _forward,
+    CreatePartitionsRequest: _forward,
     OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
     WriteTxnMarkersRequest: write_txn_markers.handle,
     IncrementalAlterConfigsRequest: _forward,
