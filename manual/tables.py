@@ -92,6 +92,14 @@ def _figures() -> str:
     return _table(("column", "what it is"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
 
 
+def _idle_config_keys() -> str:
+    rows = (
+        (_code(row.name), row.scope.value, row.kind.value, "" if row.default is None else _code(row.default), row.idle)
+        for row in configs.IDLE_ROWS
+    )
+    return _table(("key", "of a", "type", "default", "why it changes nothing"), rows)
+
+
 def _config_keys() -> str:
     rows = []
     for row in configs.ROWS:
@@ -168,6 +176,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "experiment options": _experiment_options,
     "figures": _figures,
     "config keys": _config_keys,
+    "idle config keys": _idle_config_keys,
     "error codes": _error_codes,
     "messages": _messages,
     "apis served": _apis_served,

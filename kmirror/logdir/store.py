@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.disk import LogDir
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
@@ -59,6 +61,15 @@ class LogFolder:
         self._offsets = {name: read_offsets(self.path / file) for name, file in SHARED_FILES.items()}
         self._stores: dict[TopicPartition, FileStore] = {}
         self._dirty: set[str] | None = None  # The names of the checkpoints to write at the end of a batch of changes.
+
+    def log_dirs(self) -> list[LogDir]:
+        """Return this folder, with the room that its file system has now."""
+        room = shutil.disk_usage(self.path)
+        return [LogDir(str(self.path.absolute()), room.total, room.free)]
+
+    def log_dir_of(self, tp: TopicPartition) -> str:
+        """Return the path of this folder."""
+        return str(self.path.absolute())
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""

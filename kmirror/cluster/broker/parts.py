@@ -14,6 +14,7 @@ from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.isr import IsrManager
@@ -34,6 +35,7 @@ class BrokerParts:
     metadata_answers: MetadataAnswers
     replicas: ReplicaManager
     isr: IsrManager
+    deletions: Deletions
     fetchers: ReplicaFetchers
     logs: LogManager
     sessions: FetchSessions
@@ -58,6 +60,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     isr = IsrManager(context, lifecycle, replicas)
     components.add(transactions)
     components.add(isr)
+    deletions = Deletions(context, replicas)
+    components.add(deletions)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
     return BrokerParts(
@@ -69,6 +73,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
         isr=isr,
+        deletions=deletions,
         fetchers=fetchers,
         logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),
