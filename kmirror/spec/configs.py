@@ -95,6 +95,22 @@ ROWS: tuple[ConfigKey, ...] = (
         "How often high watermarks and log starts are written down.", 1,
     ),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
+    ConfigKey(
+        "socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1,
+    ),
+    ConfigKey(
+        "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
+    ),
+    ConfigKey(
+        "max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0,
+    ),
+    ConfigKey(
+        "max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0,
+    ),
+    ConfigKey(
+        "max.connections.per.ip.overrides", _B, Kind.STRING, "", "address:count pairs that replace that bound.",
+        rule=config_rules.address_counts,
+    ),
     ConfigKey("min.insync.replicas", _B, Kind.INT, "1", "ISR size that acks=all needs.", 1, dynamic=True),
     ConfigKey("log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment rolls.", MIB, dynamic=True),
     ConfigKey(
@@ -219,6 +235,20 @@ ROWS: tuple[ConfigKey, ...] = (
         "transaction.partition.verification.enable", _B, Kind.BOOLEAN, "true",
         "Does a leader ask the coordinator whether a transaction is open before it begins there?", dynamic=True,
     ),
+    ConfigKey("offsets.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.segment.bytes", _B, Kind.INT, "104857600", "segment.bytes of __consumer_offsets.", 1),
+    ConfigKey(
+        "group.min.session.timeout.ms", _B, Kind.INT, "6000", "Shortest session timeout that a member may ask for.",
+    ),
+    ConfigKey(
+        "group.max.session.timeout.ms", _B, Kind.INT, "1800000", "Longest session timeout that a member may ask for.",
+    ),
+    ConfigKey(
+        "group.initial.rebalance.delay.ms", _B, Kind.INT, "3000",
+        "How long the first rebalance of a group waits for more members.",
+    ),
+    ConfigKey("group.max.size", _B, Kind.INT, "2147483647", "Members that a group may have.", 1),
     ConfigKey("mirror.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __mirror_state.", 1),
     ConfigKey("mirror.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __mirror_state.", 1),
     ConfigKey(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.assembly import Logs
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.nodes import Logs
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -37,7 +38,7 @@ from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
@@ -47,6 +48,7 @@ from kmirror.spec.wire_values import ResourceType
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
     "log.retention.ms": "-1",  # Logs written by hand are of 2023, and the simulated clock begins in 2027.
+    "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "2",
     "min.insync.replicas": "2",
@@ -58,6 +60,7 @@ ONE_BROKER: Mapping[str, str] = {
     **SMALL,
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
+    "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "mirror.topic.replication.factor": "1",
