@@ -22,6 +22,8 @@ class ApiRow:
     mirror_from: int | None = None
     """First version that exists only with mirror.version 1."""
     left_out: str = ""
+    told_from: int | None = None
+    """The first version that ApiVersions tells, where that is not served."""
 
     @property
     def key(self) -> int:
@@ -33,7 +35,8 @@ _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
 ROWS: tuple[ApiRow, ...] = (
-    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas"),
+    # librdkafka gives up compression where it is not told of version 0 (KAFKA-18659); whoever sends it is disconnected.
+    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas", told_from=0),
     ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
     ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
     ApiRow("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),

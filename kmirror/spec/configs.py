@@ -236,7 +236,7 @@ ROWS: tuple[ConfigKey, ...] = (
         "Does a leader ask the coordinator whether a transaction is open before it begins there?", dynamic=True,
     ),
     ConfigKey("offsets.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __consumer_offsets.", 1),
-    ConfigKey("offsets.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.replication.factor", _B, Kind.SHORT, "3", "Replicas of __consumer_offsets.", 1),
     ConfigKey("offsets.topic.segment.bytes", _B, Kind.INT, "104857600", "segment.bytes of __consumer_offsets.", 1),
     ConfigKey(
         "group.min.session.timeout.ms", _B, Kind.INT, "6000", "Shortest session timeout that a member may ask for.",

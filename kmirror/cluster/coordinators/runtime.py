@@ -177,11 +177,6 @@ class CoordinatorRuntime(Generic[S]):
         shard = self._shards.get(partition)
         return shard.state if shard is not None and shard.is_loaded else None
 
-    @property
-    def is_loading(self) -> bool:
-        """Return whether there is a shard of which this broker leads the log and cannot tell yet what is committed."""
-        return any(not shard.is_loaded for shard in self._shards.values())
-
     def states(self) -> dict[int, S]:
         """Return by partition the state of every shard of which this broker can tell what is committed."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
