@@ -26,6 +26,7 @@ from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.message import Message
+from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
 NO_LEADER = -1
@@ -118,6 +119,8 @@ class MetadataImage:
         """Broker to the number of partitions that it leads."""
         self._configured: dict[int, dict[str, None]] = {}
         """Resource type to the names that have configs."""
+        self._alike: dict[str, dict[str, None]] = {}
+        """Collision key to the topics that have it."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Every list of replicas or ISR members, once: there are few different ones."""
 
@@ -125,9 +128,7 @@ class MetadataImage:
         """Replay one record, and add what it changed to `delta`."""
         match record:
             case TopicRecord():
-                self.topics[record.name] = TopicImage(record.name, record.topic_id)
-                self.topic_names[record.topic_id] = record.name
-                delta.topics_created[record.name] = None
+                self._add_topic(record, delta)
             case RemoveTopicRecord():
                 self._remove_topic(record.topic_id, delta)
             case PartitionRecord():
@@ -167,6 +168,14 @@ class MetadataImage:
             case _:
                 raise AssertionError(f"no replay for {type(record).__name__}")
 
+    def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
+        self.topics[record.name] = TopicImage(record.name, record.topic_id)
+        self.topic_names[record.topic_id] = record.name
+        key = collision_key(record.name)
+        if key is not None:
+            self._alike.setdefault(key, {})[record.name] = None
+        delta.topics_created[record.name] = None
+
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
         for index, partition in self.topics.pop(name).partitions.items():
@@ -178,6 +187,11 @@ class MetadataImage:
         if self.configs.pop((ResourceType.TOPIC, name), None) is not None:
             del self._configured[ResourceType.TOPIC][name]
             delta.configs[(ResourceType.TOPIC, name)] = None
+        key = collision_key(name)
+        if key is not None:
+            del self._alike[key][name]
+            if not self._alike[key]:
+                del self._alike[key]
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 
@@ -269,6 +283,11 @@ class MetadataImage:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def topic_like(self, name: str) -> str | None:
+        """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""
+        key = collision_key(name)
+        return None if key is None else next(iter(self._alike.get(key, ())), None)
+
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return the configs set on `topic` itself; do not change the result."""
         return self.configs.get((ResourceType.TOPIC, topic), {})
@@ -286,6 +305,14 @@ class MetadataImage:
     def is_active(self, broker_id: int) -> bool:
         """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
+
+    def any_alive(self) -> int:
+        """Return the id of a broker that is alive; -1 if none is."""
+        return next((number for number, broker in self.brokers.items() if not broker.fenced), -1)
+
+    def offline(self, partition: PartitionImage) -> list[int]:
+        """Return the replicas whose brokers are not alive."""
+        return [broker_id for broker_id in partition.replicas if not self.is_alive(broker_id)]
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
         """Return where an unfenced broker listens, or None."""

@@ -218,6 +218,12 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("default.replication.factor", _B, Kind.INT, "1", "Replicas of a topic that names no number.", 1),
     ConfigKey("num.partitions", _B, Kind.INT, "1", "Partitions of a topic that names no number.", 1),
+    ConfigKey("auto.create.topics.enable", _B, Kind.BOOLEAN, "true", "May asking for a topic create it?"),
+    ConfigKey("delete.topic.enable", _B, Kind.BOOLEAN, "true", "May topics be deleted?"),
+    ConfigKey(
+        "max.request.partition.size.limit", _B, Kind.INT, "2000",
+        "Partitions in one answer of DescribeTopicPartitions.", 1,
+    ),
     ConfigKey("max.incremental.fetch.session.cache.slots", _B, Kind.INT, "1000", "Fetch sessions kept.", 0),
     ConfigKey(
         "unclean.leader.election.enable", _B, Kind.BOOLEAN, "false", "May a replica outside the ISR lead?",
@@ -471,6 +477,10 @@ class Configs:
             other, units = row.or_else
             return str(self.integer(other) * units)
         return default_of(row) if value is None else value.strip(BLANKS)
+
+    def sets(self, name: str) -> bool:
+        """Return whether a value is set for the key, be it the default's own."""
+        return name in self._values
 
     def integer(self, name: str) -> int:
         number = self._numbers.get(name)

@@ -358,13 +358,10 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
     "brokers and controllers do not read it": (
         Idle("add.partitions.to.txn.retry.backoff.max.ms", "int", "100", 0),
         Idle("add.partitions.to.txn.retry.backoff.ms", "int", "20", 1),
-        Idle("auto.create.topics.enable", "boolean", "true"),
         Idle("auto.leader.rebalance.enable", "boolean", "true"),
         Idle("controlled.shutdown.enable", "boolean", "true"),
-        Idle("delete.topic.enable", "boolean", "true"),
         Idle("fetch.max.bytes", "int", "57671680", 1024),
         Idle("leader.imbalance.check.interval.seconds", "long", "300", 1),
-        Idle("max.request.partition.size.limit", "int", "2000", 1),
         Idle("num.replica.fetchers", "int", "1", 1, dynamic=True),
     ),
 }

@@ -117,3 +117,10 @@ class CoordinatorType(IntEnum):
     TRANSACTION = 1
     SHARE = 2
     MIRROR = 3
+
+
+class EndpointType(IntEnum):
+    """Whom a DescribeCluster asks about."""
+
+    BROKER = 1
+    CONTROLLER = 2

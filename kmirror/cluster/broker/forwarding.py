@@ -8,12 +8,22 @@ from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import LinkOpened
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+
+
+def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
+    """Return what has the controller decide a request as if `client` had sent it."""
+    return EnvelopeRequest(
+        request_data=frame,
+        request_principal=principal_bytes(client.principal),
+        client_host_address=host_bytes(client.address.host),
+    )
 
 
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
@@ -43,11 +53,7 @@ def forward_in_place(
 def _ask(
     context: BrokerContext, now: Instant, inbound: Inbound, frame: bytes, on_data: Callable[[bytes], None]
 ) -> None:
-    request = EnvelopeRequest(
-        request_data=frame,
-        request_principal=principal_bytes(inbound.client.principal),
-        client_host_address=host_bytes(inbound.client.address.host),
-    )
+    request = envelope(frame, inbound.client)
 
     @inbound.guard
     def on_reply(_: Instant, reply: Message | None) -> None:

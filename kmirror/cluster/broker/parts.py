@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kmirror.cluster.broker.auto_creation import AutoCreation
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -42,6 +43,7 @@ class BrokerParts:
     sessions: FetchSessions
     """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
+    auto_creation: AutoCreation
     transactions: TransactionCoordinator
     groups: GroupCoordinator
 
@@ -82,6 +84,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
+        auto_creation=AutoCreation(context),
         transactions=transactions,
         groups=groups,
     )

@@ -31,6 +31,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_between, problem_with
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.error_messages import message_of
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
@@ -91,7 +92,7 @@ def _check_rights(rights: Rights, kind: int, name: str) -> None:
     owner = CONFIGURED[kind]
     error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
     if error:
-        raise ApiError(error, error.text)
+        raise ApiError(error, message_of(error))
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:

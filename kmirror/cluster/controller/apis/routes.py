@@ -12,7 +12,9 @@ from kmirror.cluster.controller.apis import (
     api_versions,
     broker_heartbeat,
     broker_registration,
+    create_partitions,
     create_topics,
+    delete_topics,
     envelope,
     fetch,
     incremental_alter_configs,
@@ -27,7 +29,9 @@ from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -47,6 +51,8 @@ def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit,
 
 DECISIONS: Mapping[type[Message], Decide] = {
     CreateTopicsRequest: create_topics.decide,
+    DeleteTopicsRequest: delete_topics.decide,
+    CreatePartitionsRequest: create_partitions.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
     AlterConfigsRequest: alter_configs.decide,
     AlterPartitionRequest: alter_partition.decide,
