@@ -1,6 +1,7 @@
 """The answer to ApiVersions: the versions that a node serves now, and the features of the cluster.
 
-The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1).
+The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1). A level in the metadata
+log of a real cluster that is not supported here is not told: a client would rely on it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kmirror.protocol.gen.api_versions_response import (
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FEATURES
+from kmirror.spec.features import FEATURES, is_supported
 
 _TOLD_FROM = {row.key: row.told_from for row in ROWS if row.told_from is not None}
 ZERO_FROM = 4
@@ -54,6 +55,6 @@ def answer(
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in image.features.items()
-            if level > 0
+            if level > 0 and is_supported(name, level)
         ],
     )

@@ -212,11 +212,8 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("group.coordinator.background.threads", "int", "2", 1),
         Idle("group.coordinator.cached.buffer.max.bytes", "int", "1048588", 524288, dynamic=True),
         Idle("group.coordinator.threads", "int", "4", 1),
-        Idle("offset.metadata.max.bytes", "int", "4096"),
         Idle("offsets.commit.timeout.ms", "int", "5000", 1),
         Idle("offsets.load.buffer.size", "int", "5242880", 1),
-        Idle("offsets.retention.check.interval.ms", "long", "600000", 1),
-        Idle("offsets.retention.minutes", "int", "10080", 1),
         Idle("offsets.topic.compression.codec", "int", "0"),
     ),
     "consumer groups of KIP-848 are not there": (
