@@ -107,6 +107,7 @@ from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
 from tests.links import handled, opened, wrapped
+from tests.sim.admin_rights import OF_ADMINS
 from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, mirrored, pair, plain, transactional, values
 
 MALLORY = Principal("User", "mallory")
@@ -195,6 +196,11 @@ ADD_TO_MIRROR = AddTopicsToMirrorRequest(
 REMOVE_FROM_MIRROR = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[RemovedTopic(topic_name="t")])
 DESCRIBE_MIRRORS = DescribeMirrorsRequest(mirror_names=["m"], lineages=[LineageTopic(topic_name="t", partitions=[0])])
 CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="n", num_partitions=1, replication_factor=1)])
+NOWHERE = Resource.topic("nowhere")
+DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="nowhere")])
+ADD_PARTITIONS_TO_TOPIC = CreatePartitionsRequest(
+    topics=[CreatePartitionsTopic(name="t", count=2, assignments=None)], validate_only=True
+)
 COMMIT = OffsetCommitRequest(
     group_id="g",
     topics=[
@@ -234,6 +240,7 @@ WRITE_T_AND_U = [(Op.WRITE, T), (Op.WRITE, U)]
 DESCRIBE_T_AND_U = [(Op.DESCRIBE, T), (Op.DESCRIBE, U)]
 
 CASES = [
+    *(Case(*row) for row in OF_ADMINS),
     Case(produce(PLAIN), 9, WRITE_T_AND_U, E.TOPIC_AUTHORIZATION_FAILED),
     Case(produce(IN_TRANSACTION, "tx"), 9, [(Op.WRITE, TX), *WRITE_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(fetch(), 12, [(Op.READ, T), (Op.READ, U)], E.TOPIC_AUTHORIZATION_FAILED),
