@@ -15,23 +15,52 @@ from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
+from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
+from kmirror.protocol.gen.client_quota_record import ClientQuotaRecord
 from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.delegation_token_record import DelegationTokenRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.fence_broker_record import FenceBrokerRecord
+from kmirror.protocol.gen.no_op_record import NoOpRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.register_broker_record import RegisterBrokerRecord
+from kmirror.protocol.gen.register_controller_record import RegisterControllerRecord
+from kmirror.protocol.gen.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from kmirror.protocol.gen.remove_delegation_token_record import RemoveDelegationTokenRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.gen.unfence_broker_record import UnfenceBrokerRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
+from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
+from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
+from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
+
+SAYS_NOTHING = (NoOpRecord, RegisterControllerRecord, ZkMigrationStateRecord, AbortTransactionRecord)
+"""Records of a real controller that change nothing that is kept here; a transaction was dropped before its abort."""
+NOT_ENFORCED = (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    ClientQuotaRecord,
+    UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord,
+    DelegationTokenRecord,
+    RemoveDelegationTokenRecord,
+)
+"""Records about who may do what, and how fast. They stay in the log; the authorizer of the nodes does not read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +85,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    eligible: tuple[int, ...] = ()
+    """Replicas out of the ISR that have all that is committed, which a controller of Kafka told of (KIP-966)."""
 
 
 @dataclass(slots=True)
@@ -106,6 +137,8 @@ class MetadataImage:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.next_producer_id = 0
+        self.not_enforced = 0
+        """Number of records about rights, credentials and quotas that were replayed (NOT_ENFORCED)."""
         self.offset = -1
         """Offset of the last record applied. It rises with every batch, so it names the version of the image: what was
         derived from the image holds as long as this is the same."""
@@ -118,6 +151,10 @@ class MetadataImage:
         """Broker to the number of partitions that it leads."""
         self._configured: dict[int, dict[str, None]] = {}
         """Resource type to the names that have configs."""
+        self._former_epochs: dict[Uuid, int] = {}
+        """Id of a topic that was deleted to the greatest leader epoch it had: a mirror may bring the id back (D49)."""
+        self._alike: dict[str, dict[str, None]] = {}
+        """Collision key to the topics that have it."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Every list of replicas or ISR members, once: there are few different ones."""
 
@@ -125,9 +162,7 @@ class MetadataImage:
         """Replay one record, and add what it changed to `delta`."""
         match record:
             case TopicRecord():
-                self.topics[record.name] = TopicImage(record.name, record.topic_id)
-                self.topic_names[record.topic_id] = record.name
-                delta.topics_created[record.name] = None
+                self._add_topic(record, delta)
             case RemoveTopicRecord():
                 self._remove_topic(record.topic_id, delta)
             case PartitionRecord():
@@ -164,12 +199,32 @@ class MetadataImage:
                 delta.features[record.name] = None
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
+            case FenceBrokerRecord() | UnfenceBrokerRecord():
+                self.brokers[record.id] = replace(self.brokers[record.id], fenced=isinstance(record, FenceBrokerRecord))
+                delta.brokers[record.id] = None
+            case ClearElrRecord():
+                self._clear_eligible(record.topic_name, delta)
+            case _ if isinstance(record, SAYS_NOTHING):
+                pass
+            case _ if isinstance(record, NOT_ENFORCED):
+                self.not_enforced += 1
             case _:
                 raise AssertionError(f"no replay for {type(record).__name__}")
 
+    def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
+        self.topics[record.name] = TopicImage(record.name, record.topic_id)
+        self.topic_names[record.topic_id] = record.name
+        key = collision_key(record.name)
+        if key is not None:
+            self._alike.setdefault(key, {})[record.name] = None
+        delta.topics_created[record.name] = None
+
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
-        for index, partition in self.topics.pop(name).partitions.items():
+        partitions = self.topics.pop(name).partitions
+        if self.features.get(MIRROR_VERSION, 0) >= 1:
+            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=-1)
+        for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None
             self._forget_leader(tp, partition)
@@ -178,6 +233,11 @@ class MetadataImage:
         if self.configs.pop((ResourceType.TOPIC, name), None) is not None:
             del self._configured[ResourceType.TOPIC][name]
             delta.configs[(ResourceType.TOPIC, name)] = None
+        key = collision_key(name)
+        if key is not None:
+            del self._alike[key][name]
+            if not self._alike[key]:
+                del self._alike[key]
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 
@@ -188,6 +248,7 @@ class MetadataImage:
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
+            self._shared(record.eligible_leader_replicas or ()),
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -201,8 +262,18 @@ class MetadataImage:
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
             before.partition_epoch + 1,
+            before.eligible
+            if record.eligible_leader_replicas is None
+            else self._shared(record.eligible_leader_replicas),
         )
         self._put(topic, record.partition_id, partition, delta)
+
+    def _clear_eligible(self, name: str, delta: Delta) -> None:
+        """Forget the eligible replicas of a topic, or without a name of all topics."""
+        for topic in [self.topics[name]] if name else self.topics.values():
+            for index, partition in topic.partitions.items():
+                if partition.eligible:
+                    self._put(topic, index, replace(partition, eligible=()), delta)
 
     def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)
@@ -269,6 +340,15 @@ class MetadataImage:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def first_leader_epoch(self, topic_id: Uuid) -> int:
+        """Return the leader epoch in which a topic that is created with this id begins (D49)."""
+        return self._former_epochs.get(topic_id, -1) + 1
+
+    def topic_like(self, name: str) -> str | None:
+        """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""
+        key = collision_key(name)
+        return None if key is None else next(iter(self._alike.get(key, ())), None)
+
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return the configs set on `topic` itself; do not change the result."""
         return self.configs.get((ResourceType.TOPIC, topic), {})
@@ -286,6 +366,14 @@ class MetadataImage:
     def is_active(self, broker_id: int) -> bool:
         """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
+
+    def any_alive(self) -> int:
+        """Return the id of a broker that is alive; -1 if none is."""
+        return next((number for number, broker in self.brokers.items() if not broker.fenced), -1)
+
+    def offline(self, partition: PartitionImage) -> list[int]:
+        """Return the replicas whose brokers are not alive."""
+        return [broker_id for broker_id in partition.replicas if not self.is_alive(broker_id)]
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
         """Return where an unfenced broker listens, or None."""

@@ -22,6 +22,8 @@ SET_ASIDE: Final = {
     "stray": "the broker found no such partition in its metadata",
     "future": "a move between disks was not finished",
 }
+NAME_MAX: Final = 255
+"""Of a file's name on the file systems that Kafka runs on."""
 _PARTITION_MAX: Final = 2**31 - 1
 _NAME: Final = re.compile(rf"(.+)-(0|[1-9][0-9]{{0,9}})(?:\.[^\s.]+-({'|'.join(SET_ASIDE)}))?")
 
@@ -51,3 +53,12 @@ def partition_of(name: str) -> TopicPartition | None:
     """Return the partition whose log a broker keeps under this name now, None for other folders."""
     found = parse_folder_name(name)
     return None if found is None or found.set_aside is not None else found.tp
+
+
+def set_aside_name(tp: TopicPartition, unique: str, kind: str) -> str:
+    """Return the name of a partition's folder that is set aside, to `delete` or as `stray`; a long topic name is cut.
+
+    Kafka's logDeleteDirName and logStrayDirName.
+    """
+    end = f"-{tp.partition}.{unique}-{kind}"
+    return tp.topic[: NAME_MAX - len(end)] + end

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import KafkaError
 from kmirror.kernel.java import partition_for
@@ -34,7 +35,7 @@ from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, by_key, key_of
 from kmirror.protocol.structs import Struct
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, versions_disabled
@@ -48,7 +49,7 @@ FOR_BROKERS = FOR_BOTH | {"ListMirrors", "DescribeMirrors", "ReadMirrorStates", 
 FOR_CONTROLLERS = FOR_BOTH | {"BumpLeaderEpochs"}
 NEW = FOR_BROKERS | FOR_CONTROLLERS
 NOT_YET = {"PauseMirrorTopics", "ResumeMirrorTopics", "DeleteMirror"}
-BUMPED = {"Fetch": 19, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
+BUMPED = {"Fetch": 19, "DescribeConfigs": 5, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
 
 
 def make(mirror_version: int) -> Cluster:

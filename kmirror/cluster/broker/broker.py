@@ -53,8 +53,8 @@ class Broker:
         self._is_closing = False
         self._is_clean = False
         self.parts.server.serve(routes(self.parts))
-        self.parts.server.serve(transaction_routes(self.parts.transactions))
-        self.parts.server.serve(group_routes(self.parts.groups))
+        self.parts.server.serve(transaction_routes(self.parts))
+        self.parts.server.serve(group_routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""
@@ -65,17 +65,24 @@ class Broker:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
-        self.context.failures.shield(now, event, self._dispatch, self._follow_up)
-        return self.context.outbox.drain()
+        context = self.context
+        context.failures.shield(now, event, self._dispatch, self._follow_up)
+        return context.outbox.drain()
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
-        if self._is_ending or self.parts.lifecycle.may_stop:
+        parts = self.parts
+        if self.context.disk_error is not None:
+            parts.lifecycle.stop(now)
+        if self._is_ending or parts.lifecycle.may_stop:
             self._end()
             return False
-        parts = self.parts
-        parts.logs.settle(now)
-        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or self.context.do_at_end(now)
+        replicas, server = parts.replicas, parts.server
+        if replicas.grown or replicas.dropped:
+            parts.logs.settle(now)
+        if (replicas.moved and replicas.wake_waiters(now)) or (server.ready and server.run_ready(now)):
+            return True
+        return self.context.do_at_end(now)
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
@@ -126,12 +133,12 @@ class Broker:
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         parts = self.parts
         match key:
-            case (requester.TIMER, int(correlation_id)):
-                self.context.requester.on_timeout(now, correlation_id)
-            case (replicas.CHECKPOINT_TIMER,):
-                parts.replicas.checkpoint(now)
             case (replicas.TIMER, int(parked)):
                 parts.replicas.on_timer(now, parked)
+            case (replicas.CHECKPOINT_TIMER,):
+                parts.replicas.checkpoint(now)
+            case (requester.TIMER, int(correlation_id)):
+                self.context.requester.on_timeout(now, correlation_id)
             case (follower.TIMER, int(leader)):
                 parts.fetchers.on_timer(now, leader)
             case (lifecycle.TIMER,):

@@ -10,21 +10,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from kmirror.client.requester import OnReply, Requester
+from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
+from kmirror.cluster.config_entries import BrokerLayers
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
-from kmirror.kernel.failures import Failures, OnFailure
+from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import broker_configs
+from kmirror.spec.configs import Scope, broker_configs, known
 from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.wire_values import ResourceType
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
@@ -67,8 +69,16 @@ class BrokerContext:
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
+        self.disk_error: OSError | None = None
+        """Why nothing more can be written; the broker hands its leaderships over, and ends."""
         self._at_end: dict[AtEnd, None] = {}
         self._static_configs = options.configs
+
+    def fail_disk(self, what: str, error: OSError) -> None:
+        """Take in that the disk refused `what`: as Kafka's, a broker whose only log folder fails shuts down."""
+        why = f"{what}: {error}"
+        self.outbox.note(why, None if self.disk_error else GaveUp(why))
+        self.disk_error = self.disk_error or error
 
     def at_end(self, work: AtEnd) -> None:
         """Have `work` done once nothing else follows from the present event; several orders for the same are one.
@@ -93,9 +103,39 @@ class BrokerContext:
         """Put the dynamic configs of this broker in the image into effect."""
         self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
 
-    def ask_controller(self, now: Instant, request: Message, on_reply: OnReply, *, channel: str = "controller") -> None:
-        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer."""
-        self.requester.send(
+    def config_layers(self) -> BrokerLayers:
+        """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
+        rows, listener = known(Scope.BROKER), f"PLAINTEXT://{self.endpoint}"
+        altered, altered_for_all = (
+            {
+                key: value
+                for key, value in self.image.configs.get((ResourceType.BROKER, name), {}).items()
+                if key in rows and rows[key].dynamic
+            }
+            for name in (str(self.node_id), "")
+        )
+        known_by_itself = {
+            "node.id": str(self.node_id),
+            "broker.id": str(self.node_id),
+            "listeners": listener,
+            "advertised.listeners": listener,
+        }
+        return BrokerLayers(altered, altered_for_all, {**known_by_itself, **self._static_configs})
+
+    def ask_controller(
+        self,
+        now: Instant,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        channel: str = "controller",
+        on_frame: OnFrame | None = None,
+    ) -> Sent:
+        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer.
+
+        `on_frame` and what is returned are those of `Requester.send`.
+        """
+        return self.requester.send(
             now,
             self.controller,
             channel,
@@ -103,6 +143,7 @@ class BrokerContext:
             self.version_of(request),
             on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
+            on_frame=on_frame,
         )
 
     def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:

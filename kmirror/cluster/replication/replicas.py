@@ -8,19 +8,22 @@ looks at the waiters of those partitions once, after the event has been handled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
+from kmirror.cluster.replication.log_recovery import LOG_DIR, LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, DiskDone, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk
+from kmirror.log.errors import LogAppendError
 from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
@@ -49,6 +52,17 @@ class AckWait:
     timer: int
 
 
+@dataclass(frozen=True, slots=True)
+class WriteCheckpoints:
+    """A job for the disk: write the offsets of all logs into the files that they share."""
+
+    disk: Disk
+
+    def run(self) -> None:
+        """Write; raises OSError where the disk fails."""
+        self.disk.write_shared()
+
+
 class ReplicaManager:
     """Owns the partitions of one broker; the only place where their logs are opened and appended to."""
 
@@ -61,7 +75,8 @@ class ReplicaManager:
         self._parked: dict[int, Attempt] = {}
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
-        self._dirty: dict[TopicPartition, Partition | None] = {}
+        self.moved: dict[TopicPartition, Partition | None] = {}
+        """What moved since `wake_waiters`; None for one of which nothing but `on_progress` has to hear."""
         """What moved, and the partition whose watchers are to be woken, if any."""
         self._orphaned: dict[int, None] = {}
         """The keys of parked requests that watched a partition which was dropped."""
@@ -81,15 +96,23 @@ class ReplicaManager:
 
     def checkpoint(self, now: Instant) -> None:
         """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
-        logs = list(self._unsaved)
-        try:
-            with self._context.disk.batch():
-                for log in logs:
-                    log.checkpoint()
-        except OSError:
-            self._unsaved.update(dict.fromkeys(logs))  # Of none is it known that the disk has it.
-            raise
         self.start(now)
+        logs = list(self._unsaved)
+        if not logs:
+            return
+        disk = self._context.disk
+        with disk.batch():
+            for log in logs:
+                log.checkpoint()
+        self._context.disk_jobs.order(LOG_DIR, WriteCheckpoints(disk), partial(self._on_checkpointed, logs))
+
+    def _on_checkpointed(self, logs: Sequence[LogState], now: Instant, done: DiskDone) -> None:
+        if done.error is None:
+            return
+        self._context.outbox.note(f"checkpoints could not be written: {done.error}")
+        for log in logs:  # Of none is it known that the disk has it.
+            if log.unsaved is self._unsaved:
+                self._unsaved[log] = None
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -100,14 +123,22 @@ class ReplicaManager:
         """
         changed: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
-            image = self._context.image.partition(tp)
+            image, held = self._context.image.partition(tp), self.partitions.get(tp)
+            if held is not None and held.topic_id == delta.topics_deleted.get(tp.topic):
+                self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
+                changed[tp] = False
             if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
                     changed[tp] = False
                 continue
             led_before = tp in self.partitions and self.partitions[tp].is_leader
-            if self._apply_partition(now, tp, image) or led_before != self.partitions[tp].is_leader:
+            try:
+                has_changed = self._apply_partition(now, tp, image)
+            except OSError as error:  # Others are followed all the same.
+                self._context.fail_disk(f"cannot open {tp}", error)
+                continue
+            if has_changed or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
             self.touch(tp)
         for kind, topic in delta.configs:
@@ -148,9 +179,15 @@ class ReplicaManager:
         changed = partition.apply(now, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
-                partition.log.assign_epoch_start(image.leader_epoch)
+                self._begin_epoch(partition, image.leader_epoch)
             partition.advance_high_watermark()  # A member that held it back may have left.
         return changed
+
+    def _begin_epoch(self, partition: Partition, epoch: int) -> None:
+        try:
+            partition.log.assign_epoch_start(epoch)
+        except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
+            self._context.fail_disk(f"cannot write down epoch {epoch} of {partition.tp}", error)
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
         opened = self.recovery.take(tp, topic_id)
@@ -161,7 +198,7 @@ class ReplicaManager:
         store = disk.open(tp)
         known = is_of_topic(store, topic_id)
         if known is False:
-            disk.delete(tp)  # The folder belongs to an earlier topic of this name.
+            self.dropped.append(disk.set_aside(tp))  # The folder belongs to an earlier topic of this name.
             store = disk.open(tp)
         if not known:
             store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
@@ -173,7 +210,11 @@ class ReplicaManager:
     def _drop(self, tp: TopicPartition) -> None:
         partition = self.partitions.pop(tp)
         partition.log.enter_when_unsaved(None)
-        self.dropped.append(self._context.disk.set_aside(tp))
+        try:
+            self.dropped.append(self._context.disk.set_aside(tp))
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            self._context.fail_disk(f"cannot set {tp} aside", error)
+        self._lose_acks(tp, -1)  # There may be another topic of this name in the same change of the image.
         partition.mark()
         for watcher in partition.watchers:
             self._orphaned.update(dict.fromkeys(watcher.parked))
@@ -199,17 +240,24 @@ class ReplicaManager:
     def append(
         self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
-        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it."""
-        info = partition.log.append_as_leader(
-            data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
-        )
+        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
+
+        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended.
+        """
+        try:
+            info = partition.log.append_as_leader(
+                data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
+            )
+        except OSError as error:
+            self._context.fail_disk(f"cannot write to {partition.tp}", error)
+            raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}") from None
         self.appended(now, partition)
         return info
 
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
         self.grown[partition.tp] = None
-        self._dirty[partition.tp] = partition
+        self.moved[partition.tp] = partition
         if not partition.advance_high_watermark():  # Which marks the partition, as `touch` does.
             partition.mark()
 
@@ -225,8 +273,8 @@ class ReplicaManager:
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
         """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
 
-        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, REQUEST_TIMED_OUT, or
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
+        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, UNKNOWN_TOPIC_OR_PARTITION if the
+        topic is deleted, REQUEST_TIMED_OUT, or NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
         """
         timer = self._new_id()
         self._timed[timer] = partition.tp
@@ -255,6 +303,14 @@ class ReplicaManager:
             partition.log_was_cut(now)
             self.touch(partition.tp)
 
+    def raise_log_start(self, partition: Partition, offset: int) -> None:
+        """Let a led partition's log begin at `offset`, if it begins below; its followers learn that by fetching.
+
+        Raises OffsetOutOfRange above the high watermark.
+        """
+        if partition.log.advance_log_start(offset):
+            self.touch(partition.tp)
+
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
         """Remove everything from a led partition's log, which then begins at `offset`."""
         partition.log.truncate_fully_and_start_at(offset)
@@ -277,24 +333,24 @@ class ReplicaManager:
         """
         key = self._new_id()
         self._parked[key] = attempt
-        self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
+        self._context.outbox.add(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
         return key
 
     def touch(self, tp: TopicPartition) -> None:
         """Mark a partition as moved, for the next fetch and for the next `wake_waiters`."""
-        partition = self._dirty[tp] = self.partitions.get(tp)
+        partition = self.moved[tp] = self.partitions.get(tp)
         if partition is not None:
             partition.mark()
 
     def progressed(self, tp: TopicPartition) -> None:
         """Have the next `wake_waiters` call `on_progress`: a follower fetched, which no other fetch has to wait for."""
-        self._dirty.setdefault(tp, None)
+        self.moved.setdefault(tp, None)
 
     def wake_waiters(self, now: Instant) -> bool:
         """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
-        if not self._dirty:
+        if not self.moved:
             return False
-        dirty, self._dirty = self._dirty, {}
+        dirty, self.moved = self.moved, {}
         woken, self._orphaned = self._orphaned, {}
         for tp, partition in dirty.items():
             if self._acks.get(tp):
@@ -317,10 +373,12 @@ class ReplicaManager:
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         partition, waits = self.led(tp), self._acks[tp]
+        is_known = self._context.image.partition(tp) is not None
+        not_led = ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
-            error: ErrorCode | None = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            error: ErrorCode | None = not_led
             if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
                 error = self.acked(partition, wait.required)
             if error is None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmirror.assembly import Assembly, feature_records
+from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.broker import metadata_answers
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
@@ -158,7 +158,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = asked.broker.parts.metadata_answers
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
-        asked.answer(MetadataRequest(topics=names), 12)
+        asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)
         held = sum(len(question) + len(answer) for (_, question), answer in kept._answers.items())
         assert held == kept._answers_bytes <= 2000
     assert len(kept._answers) > 3

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 
@@ -473,15 +475,42 @@ def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
     assert list(read_folder_facts(tmp_path).high_watermarks) == [("b", 0)]
 
 
-def test_a_batch_of_checkpoints_writes_each_file_once(tmp_path: Path) -> None:
+def test_checkpoints_that_were_put_off_are_written_once_as_they_are_by_then(
+    tmp_path: Path,
+) -> None:
     folder = LogFolder(tmp_path)
     stores = [folder.open(TopicPartition("t", number)) for number in range(5)]
     path = tmp_path / "replication-offset-checkpoint"
     with folder.batch():
         for number, store in enumerate(stores):
             store.write_file(HIGH_WATERMARK, b"%d" % number)
-        assert not path.exists()
+    assert not path.exists()
+    folder.write_shared()
     assert path.read_text() == "0\n5\n" + "".join(f"t {number} {number}\n" for number in range(5))
+    with folder.batch():
+        stores[0].write_file(HIGH_WATERMARK, b"7")
+    stores[1].write_file(HIGH_WATERMARK, b"8")  # Outside, and so written at once, with all that was put off.
+    expected = path.read_text()
+    assert expected.startswith("0\n5\nt 0 7\nt 1 8\n")
+    path.unlink()
+    folder.write_shared()
+    assert not path.exists(), "nothing is left to be written"
+
+
+def test_checkpoints_that_could_not_be_written_are_written_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = LogFolder(tmp_path)
+    store = folder.open(TP)
+    with folder.batch():
+        store.write_file(HIGH_WATERMARK, b"7")
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            folder.write_shared()
+    assert not (tmp_path / "replication-offset-checkpoint.tmp").exists()
+    folder.write_shared()
+    assert read_folder_facts(tmp_path).high_watermarks == {TP: 7}
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -510,3 +539,21 @@ def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> 
         folder.delete_file("note")
         folder.delete_file("note")
         assert folder.read_file("note") is None and folder.partitions() == []
+
+
+def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
+    """A job that began before must not read or write the next topic's files, which have the same names."""
+    tp = TopicPartition("t", 0)
+    with LogFolder(tmp_path) as folder:
+        old = folder.open(tp)
+        old.create(0)
+        old.append(0, b"old")
+        name = folder.set_aside(tp, is_stray=True)
+        assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", name)
+        new = folder.open(tp)
+        new.create(0)
+        new.append(0, b"new")
+        old.stage(0, b"compacted")
+        assert (bytes(old.view(0)), bytes(new.view(0))) == (b"old", b"new")
+        assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == ["00000000000000000000.log"]
+        assert folder.partitions() == [tp]

@@ -15,6 +15,8 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
@@ -33,7 +35,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
@@ -52,15 +54,22 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
     assert isinstance(request, FetchRequest)
-    plain = plain_fetch.answer(parts, inbound, request)
-    if plain is not None:
-        inbound.reply(plain)
-        return
+    if request.session_epoch <= INITIAL_EPOCH:
+        plain = plain_fetch.answer(parts, inbound, request)
+        if plain is not None:
+            inbound.reply(plain)
+            return
     error, session = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    _Fetch(parts, inbound, request, session).start(now)
+    fetch = session.quiet
+    if isinstance(fetch, _Fetch) and fetch.request is request:
+        fetch.inbound, fetch.parked = inbound, 0
+    else:
+        fetch = _Fetch(parts, inbound, request, session)
+    session.quiet = None
+    fetch.start(now)
 
 
 class _Fetch:
@@ -173,7 +182,7 @@ class _Fetch:
             foreign, withheld = components.foreign_epochs(found), components.withholds(found)
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
-            self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
+            self._learn(now, found, follower, wanted, withheld=withheld)
         if withheld:  # The fetch waits until the records may be served (D30): then the partition moves.
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
             if is_first and (follower is None or refused is not None):
@@ -241,12 +250,20 @@ class _Fetch:
             cached.watch(partition)
         return partition
 
-    def _learn(self, now: Instant, partition: Partition, follower: Follower, offset: int, *, withheld: bool) -> None:
+    def _learn(
+        self, now: Instant, partition: Partition, follower: Follower, wanted: FetchPartition, *, withheld: bool
+    ) -> None:
         """Take over a follower's fetch offset as its log end; a fetch that gets an error or a divergence tells none."""
         parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
         if follower.clock is not None:
             partition.mark()  # The follower has another session too, which has to look before its clock counts again.
-        partition.on_follower_fetch(now, replica, offset, broker_epoch=self.broker_epoch)
+        partition.on_follower_fetch(
+            now,
+            replica,
+            wanted.fetch_offset,
+            broker_epoch=self.broker_epoch,
+            log_start=wanted.log_start_offset,
+        )
         if partition.confirm_cut(replica):
             parts.components.on_cut_confirmed(now, tp)
         if not withheld:
@@ -303,6 +320,12 @@ class _Fetch:
 
     def _answer(self) -> None:
         session, rows = self.session, self.rows
+        if not rows:
+            if not self.taken and not self.left_out:
+                self.topic_errors.clear()
+                session.quiet = self
+            self.inbound.reply_encoded(_quiet_answer(session.session_id, self.inbound.version))
+            return
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
         for cached in sorted(rows, key=TURN):
             data = rows[cached]
@@ -326,3 +349,9 @@ class _Fetch:
                 ],
             )
         )
+
+
+@lru_cache(maxsize=1_000)
+def _quiet_answer(session_id: int, version: int) -> bytes:
+    """Return an answer without news; a session gives many of them, one after the other."""
+    return FetchResponse(session_id=session_id).encode(version)
