@@ -34,14 +34,20 @@ from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequ
 from kmirror.protocol.gen.bump_leader_epochs_request import TopicState as BumpedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -69,6 +75,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -103,8 +110,7 @@ CLUSTER_ACTION = (Op.CLUSTER_ACTION, CLUSTER)
 BY_TYPE = "any"
 """Stands for the name of a resource where only its type was asked about."""
 T, U = Resource.topic("t"), Resource.topic("u")
-G = Resource.group("g")
-TX, M = Resource.transactional_id("tx"), Resource.mirror("m")
+TX, M, G = Resource.transactional_id("tx"), Resource.mirror("m"), Resource.group("g")
 PLAIN, IN_TRANSACTION = plain(0, 0, "a"), transactional(0, 0, 1, "b")
 Ask = tuple[Op, Resource]
 
@@ -247,6 +253,18 @@ CASES = [
         [CLUSTER_ACTION],
         E.CLUSTER_AUTHORIZATION_FAILED,
     ),
+    Case(JoinGroupRequest(group_id="g", session_timeout_ms=10_000), 9, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(
+        SyncGroupRequest(group_id="g", protocol_type="consumer", protocol_name="range"),
+        5,
+        [(Op.READ, G)],
+        E.GROUP_AUTHORIZATION_FAILED,
+    ),
+    Case(HeartbeatRequest(group_id="g"), 4, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(LeaveGroupRequest(group_id="g"), 5, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(DescribeGroupsRequest(groups=["g"]), 5, [(Op.DESCRIBE, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(ListGroupsRequest(), 5, [(Op.DESCRIBE, CLUSTER)]),
+    Case(DeleteGroupsRequest(groups_names=["g"]), 2, [(Op.DELETE, G)], E.GROUP_AUTHORIZATION_FAILED),
     Case(ApiVersionsRequest(), 3, []),
     Case(InitProducerIdRequest(transactional_id="tx"), 4, [(Op.WRITE, TX)], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(

@@ -1,4 +1,4 @@
-"""What consumers, producers and administrators say to a broker about committed offsets: one conversation after the other.
+"""What consumers, producers and administrators say to a broker about committed offsets, one after the other.
 
 The broker has the configs of the other conversation, and those here.
 """
@@ -113,9 +113,7 @@ class Consumer:
             fields["retention_time_ms"] = retention_ms
         return self.talk.ask("commits", label, OffsetCommitRequest(**{**fields, **wrong}), version)
 
-    def fetch(
-        self, label: str, asked: dict[str, list[int]] | None, version: int = 9, *, stable: bool = False
-    ) -> Any:
+    def fetch(self, label: str, asked: dict[str, list[int]] | None, version: int = 9, *, stable: bool = False) -> Any:
         if version < 8:
             old = None if asked is None else [OffsetFetchRequestTopic(name, rows) for name, rows in asked.items()]
             request = OffsetFetchRequest(group_id=self.group, topics=old, require_stable=stable)
@@ -231,7 +229,9 @@ def every_version(admin: Administrator) -> None:
     for version in range(2, 11):
         consumer.fetch("many", None, version)
     for version in (2, 3, 4):
-        Consumer(admin, f"retention-{version}").commit("retention", {("orders", 0): PLAIN}, version, retention_ms=60_000)
+        Consumer(admin, f"retention-{version}").commit(
+            "retention", {("orders", 0): PLAIN}, version, retention_ms=60_000
+        )
 
 
 def many_groups(admin: Administrator) -> None:
@@ -257,7 +257,9 @@ def refusals(admin: Administrator) -> None:
         consumer.commit("generation, no member", row, version, generation_id_or_member_epoch=0)
         if version >= 7:
             consumer.commit("instance", row, version, group_instance_id="i")
-            consumer.commit("instance and generation", row, version, group_instance_id="i", generation_id_or_member_epoch=1)
+            consumer.commit(
+                "instance and generation", row, version, group_instance_id="i", generation_id_or_member_epoch=1
+            )
         one = Somebody(talk, "one", f"members-{version}", instance="i" if version >= 7 else None)
         group = Consumer(admin, one.group)
         one.join("joins")
