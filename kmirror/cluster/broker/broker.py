@@ -72,6 +72,8 @@ class Broker:
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
         parts = self.parts
+        if self.context.disk_error is not None:
+            parts.lifecycle.stop(now)
         if self._is_ending or parts.lifecycle.may_stop:
             self._end()
             return False
