@@ -16,21 +16,10 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
-from tests.sim.offset_requests import NOTHING, Found, OffsetRequests
-from tests.sim.stage import ONE_BROKER, SMALL, TOPIC, TP, StagedCluster
+from tests.sim.offset_requests import NOTHING, SECOND, Found, OffsetRequests, running
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
 
-SECOND = TopicPartition(TOPIC, 1)
 UNSTABLE = Found(-1, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-
-
-def running(brokers: int = 3, **configs: str) -> OffsetRequests:
-    base = ONE_BROKER if brokers == 1 else SMALL
-    cluster = StagedCluster(Simulation(5), "a", brokers=brokers, configs={**base, **configs})
-    cluster.start()
-    cluster.place_topic(replicas=[tuple(range(1, brokers + 1))] * 2)
-    requests = OffsetRequests(cluster)
-    requests.create()
-    return requests
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -116,8 +105,7 @@ def test_a_plain_commit_while_a_transaction_is_open_stays() -> None:
     requests.end(producer, commit=True)
     requests.settled()
     assert requests.get(stable=True) == Found(4)
-    requests.cluster.elect(requests.shard)
-    requests.cluster.simulation.run_until(lambda: requests.get().error is ErrorCode.NONE, what="a loaded shard")
+    requests.move()
     assert requests.get(stable=True) == Found(4)
 
 
@@ -168,8 +156,7 @@ def test_markers_that_are_sent_again_change_nothing(commit: bool) -> None:
     reply = requests.call(WriteTxnMarkersRequest([marker]), 1)
     assert isinstance(reply, WriteTxnMarkersResponse)
     assert requests.get(stable=True) == Found(3)
-    cluster.elect(requests.shard)
-    cluster.simulation.run_until(lambda: requests.get().error is ErrorCode.NONE, what="a loaded shard")
+    requests.move()
     assert requests.get(stable=True) == Found(3)
 
 
