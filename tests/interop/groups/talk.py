@@ -24,7 +24,7 @@ from kmirror.sim.cluster import Cluster
 
 PATIENCE_SECONDS = 20
 OWN = {"host": "its host", "port": "its port", "clientHost": "an address", "currentStateTimestamp": "a time"}
-NAMES = ("memberId", "groupId", "key", "name")
+NAMES = ("memberId", "groupId", "key", "name", "topicId")
 """By which fields rows are sorted whose order hangs on member ids, which are random."""
 
 
@@ -177,6 +177,14 @@ class Talk:
     def waits(self, link: str, label: str) -> None:
         """Keep whether the request on a link still has no answer."""
         self._outcomes.append((f"{label}: {link} waits", not self.peer.has_answer(link)))
+
+    def forget_last(self) -> None:
+        """Drop the last outcome: what it says hangs on when it was asked."""
+        self._outcomes.pop()
+
+    def know(self, value: str, name: str) -> None:
+        """Let `value`, which is random, be known by a name."""
+        self._members.setdefault(value, name)
 
     def note(self, label: str, value: object) -> None:
         """Keep something else that is to be equal."""
