@@ -38,6 +38,7 @@ from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -247,6 +248,7 @@ CASES = [
     Case(
         AllocateProducerIdsRequest(broker_id=9), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"
     ),
+    Case(FetchSnapshotRequest(), 1, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(
         CreateMirrorRequest(mirror_name="n"),
         0,

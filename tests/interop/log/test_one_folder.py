@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import BOOTSTRAP
 from kmirror.logdir.format import (
     VOTERS_SNAPSHOT,
@@ -23,6 +25,7 @@ from kmirror.logdir.format import (
     random_uuid,
     read_meta_properties,
 )
+from kmirror.logdir.store import LogFolder
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
@@ -183,3 +186,31 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
     transact(Producer(cluster, transactional_id="till"), b"5", commit=True)
     assert values(cluster) == [b"0", b"2", b"4", b"5"]
     cluster.stop()
+
+
+def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot(judge: Judge, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    often = {"metadata.log.max.record.bytes.between.snapshots": "1"}
+    judge.start_formatted(folder, CLUSTER_ID, **SMALL, **often)
+    judge.ask("create", topic="orders", count=2, configs={"segment.bytes": str(2 << 20)})
+    judge.ask("produce", values=["one"], end="none", partitions=[ORDERS], config={})
+    judge.stop()
+    metadata = folder / "__cluster_metadata-0"
+    newest = max(path.name for path in metadata.glob("*.checkpoint"))
+    end_offset = int(newest[:20])
+    assert end_offset > 0
+    with LogFolder(folder, shares_checkpoints=False) as opened:
+        log = PartitionLog.open(METADATA_PARTITION, opened.open(METADATA_PARTITION), CONFIG, now_ms=0, repair=True)
+        rest = [bytes(batch.view) for batch in log.batches() if batch.base_offset >= end_offset]
+        log.truncate_fully_and_start_at(end_offset)
+        for data in rest:
+            log.append_as_follower(data, max_epoch=2**31 - 1)
+        log.close()
+    cluster = served(folder)
+    cluster.start()
+    assert values(cluster) == [b"one"] and cluster.image.topic_config("orders") == {"segment.bytes": str(2 << 20)}
+    cluster.create_topic("new")
+    cluster.stop()
+    judge.start_formatted(folder, **SMALL)
+    assert told(judge) == [b"one"] and judge.ask("topic", topic="new")["count"] == 1
+    stop(judge)
