@@ -53,8 +53,8 @@ class Broker:
         self._is_closing = False
         self._is_clean = False
         self.parts.server.serve(routes(self.parts))
-        self.parts.server.serve(transaction_routes(self.parts.transactions))
-        self.parts.server.serve(group_routes(self.parts.groups))
+        self.parts.server.serve(transaction_routes(self.parts))
+        self.parts.server.serve(group_routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""
