@@ -59,7 +59,10 @@ class LogRecovery:
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self._opened: dict[TopicPartition, PartitionLog] = {}
-        self._left = 0
+        self.total = 0
+        """How many logs were found."""
+        self.left = 0
+        """How many of them are not open yet."""
 
     def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
         """Open the logs of this broker's partitions; then call `on_done`, at once if there are none.
@@ -80,13 +83,21 @@ class LogRecovery:
                 if is_ours:
                     jobs.append(self.job(now, tp, store))
             if is_ours is False:
-                name = context.disk.set_aside(tp, is_stray=True)
-                context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
-        self._left = len(jobs)
+                self._set_stray_aside(tp)
+        self.total = self.left = len(jobs)
         if not jobs:
             on_done(now)
         for job in jobs:
             context.disk_jobs.order(LOG_DIR, job, partial(self._on_opened, job.tp, on_done))
+
+    def _set_stray_aside(self, tp: TopicPartition) -> None:
+        context = self._context
+        try:
+            name = context.disk.set_aside(tp, is_stray=True)
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            context.fail_disk(f"cannot set {tp} aside", error)
+        else:
+            context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
 
     def job(self, now: Instant, tp: TopicPartition, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log of which nothing else is left to be asked."""
@@ -98,8 +109,8 @@ class LogRecovery:
             self._opened[tp] = done.result
         else:
             self._context.outbox.note(f"{tp} could not be opened: {done.error}")
-        self._left -= 1
-        if not self._left:
+        self.left -= 1
+        if not self.left:
             on_done(now)
 
     def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
