@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.disk import LogDir
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
@@ -72,6 +74,15 @@ class LogFolder:
         self._is_batch = False
         self._dirty: dict[str, None] = {}
         """The names of the checkpoints that `write_shared` is to write."""
+
+    def log_dirs(self) -> list[LogDir]:
+        """Return this folder, with the room that its file system has now."""
+        room = shutil.disk_usage(self.path)
+        return [LogDir(str(self.path.absolute()), room.total, room.free)]
+
+    def log_dir_of(self, tp: TopicPartition) -> str:
+        """Return the path of this folder."""
+        return str(self.path.absolute())
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""

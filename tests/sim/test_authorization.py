@@ -107,6 +107,7 @@ from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
 from tests.links import handled, opened, wrapped
+from tests.sim.admin_rights import OF_ADMINS
 from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, mirrored, pair, plain, transactional, values
 
 MALLORY = Principal("User", "mallory")
@@ -234,6 +235,7 @@ WRITE_T_AND_U = [(Op.WRITE, T), (Op.WRITE, U)]
 DESCRIBE_T_AND_U = [(Op.DESCRIBE, T), (Op.DESCRIBE, U)]
 
 CASES = [
+    *(Case(*row) for row in OF_ADMINS),
     Case(produce(PLAIN), 9, WRITE_T_AND_U, E.TOPIC_AUTHORIZATION_FAILED),
     Case(produce(IN_TRANSACTION, "tx"), 9, [(Op.WRITE, TX), *WRITE_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(fetch(), 12, [(Op.READ, T), (Op.READ, U)], E.TOPIC_AUTHORIZATION_FAILED),

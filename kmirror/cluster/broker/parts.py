@@ -17,6 +17,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.isr import IsrManager
@@ -37,6 +38,7 @@ class BrokerParts:
     metadata_answers: MetadataAnswers
     replicas: ReplicaManager
     isr: IsrManager
+    deletions: Deletions
     fetchers: ReplicaFetchers
     logs: LogManager
     sessions: FetchSessions
@@ -66,6 +68,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     components.add(groups)
     components.add(OffsetUpkeep(groups))
     components.add(isr)
+    deletions = Deletions(context, replicas)
+    components.add(deletions)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
     return BrokerParts(
@@ -77,6 +81,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
         isr=isr,
+        deletions=deletions,
         fetchers=fetchers,
         logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),

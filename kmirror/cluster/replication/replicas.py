@@ -303,6 +303,14 @@ class ReplicaManager:
             partition.log_was_cut(now)
             self.touch(partition.tp)
 
+    def raise_log_start(self, partition: Partition, offset: int) -> None:
+        """Let a led partition's log begin at `offset`, if it begins below; its followers learn that by fetching.
+
+        Raises OffsetOutOfRange above the high watermark.
+        """
+        if partition.log.advance_log_start(offset):
+            self.touch(partition.tp)
+
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
         """Remove everything from a led partition's log, which then begins at `offset`."""
         partition.log.truncate_fully_and_start_at(offset)

@@ -7,6 +7,7 @@ from functools import partial
 
 from kmirror.cluster.controller.apis import (
     allocate_producer_ids,
+    alter_configs,
     alter_partition,
     api_versions,
     broker_heartbeat,
@@ -23,6 +24,7 @@ from kmirror.cluster.controller.decisions import Decide, DecideAndCommit
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Routes
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -52,6 +54,7 @@ DECISIONS: Mapping[type[Message], Decide] = {
     DeleteTopicsRequest: delete_topics.decide,
     CreatePartitionsRequest: create_partitions.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    AlterConfigsRequest: alter_configs.decide,
     AlterPartitionRequest: alter_partition.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
 }
