@@ -43,8 +43,8 @@ from tests.sound import assert_sound
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
 ORDERS = TopicPartition("orders", 0)
 SMALL = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
-# Every start has the first; the second is of a client that is closed twice, the third of a controller that is asked before
-# it is active.
+# Every start has the first; the second is of a client that is closed twice, the third of a controller that is asked too
+# early.
 ALWAYS = (
     "QuorumController id=1] Performing controller activation",
     "NetworkClient that has already been closed",
