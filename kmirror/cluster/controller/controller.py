@@ -184,7 +184,7 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        self.context.opened_log = MetadataLog(opened.log, opened.epoch)
+        self.context.opened_log = MetadataLog(opened.log, opened.epoch, opened.snapshot)
         if self._is_ending:
             return
         aborted = self._replay(opened.batches)
