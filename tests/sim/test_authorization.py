@@ -231,6 +231,11 @@ DELETE_OFFSETS = OffsetDeleteRequest(
     ],
 )
 READ_T_AND_U = [(Op.READ, T), (Op.READ, U)]
+NOWHERE = Resource.topic("nowhere")
+DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="nowhere")])
+ADD_PARTITIONS_TO_TOPIC = CreatePartitionsRequest(
+    topics=[CreatePartitionsTopic(name="t", count=2, assignments=None)], validate_only=True
+)
 WRITE_T_AND_U = [(Op.WRITE, T), (Op.WRITE, U)]
 DESCRIBE_T_AND_U = [(Op.DESCRIBE, T), (Op.DESCRIBE, U)]
 
