@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.assembly import Assembly, feature_records
+from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition

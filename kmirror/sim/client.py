@@ -9,25 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kmirror.client import requester
 from kmirror.client.admin import Admin
+from kmirror.client.node import ClientNode, OnTimer
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.errors import KafkaError
 from kmirror.kernel.arguments import instance
-from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import (
-    Effect,
-    Event,
-    LinkClosed,
-    OutboundLink,
-    ResponseReceived,
-    TimerFired,
-    TimerKey,
-)
 from kmirror.kernel.ids import Endpoint
-from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
@@ -36,32 +25,6 @@ from kmirror.sim.pending import Pending, Script
 from kmirror.sim.world import World
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
-
-OnTimer = Callable[[Instant, TimerKey], None]
-
-
-class ClientNode:
-    """The node of a client: a table of requests under way, and the machines that send them."""
-
-    def __init__(self, client_id: str) -> None:
-        self.outbox = Outbox()
-        self.requester = Requester(client_id, self.outbox)
-        self.timers: dict[str, OnTimer] = {}
-        """Whose timers begin with which name."""
-
-    def handle(self, now: Instant, event: Event) -> list[Effect]:
-        match event:
-            case ResponseReceived(link, frame):
-                self.requester.on_response(now, link, frame)
-            case LinkClosed(OutboundLink() as link):
-                self.requester.on_link_closed(now, link)
-            case TimerFired((requester.TIMER, int(correlation_id))):
-                self.requester.on_timeout(now, correlation_id)
-            case TimerFired(key):
-                self.timers[str(key[0])](now, key)
-            case _:
-                pass
-        return self.outbox.drain()
 
 
 class Client:

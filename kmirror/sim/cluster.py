@@ -8,23 +8,19 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
+from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
+from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
-from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.controller.controller import Controller
-from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.replication.partition import Partition
-from kmirror.errors import UsageError, did_you_mean
+from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
-from kmirror.kernel.names import as_names, few
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -40,26 +36,20 @@ from kmirror.sim.files import ClusterFiles, files_of
 from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
-from kmirror.sim.target import unknown_partition
 from kmirror.sim.world import START
-from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, MIRROR_VERSION
-from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-CONTROLLER_ID = 100
-REPLICATION_FACTOR = 3
-"""The default; a cluster with fewer brokers has as many replicas as brokers."""
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 MIRROR_VERSIONS = next((row.minimum, row.maximum) for row in FEATURES if row.name == MIRROR_VERSION)
 STOP_WITHIN_S = 310
 
 
-class Cluster:
+class Cluster(ClusterInside):
     """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
@@ -81,9 +71,7 @@ class Cluster:
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
-        arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
-        if replication_factor is None:
-            replication_factor = min(REPLICATION_FACTOR, brokers)
+        super().__init__(checked_name(name), brokers, replication_factor)
         arguments.whole_number("mirror_version", mirror_version, *MIRROR_VERSIONS)
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
@@ -91,10 +79,6 @@ class Cluster:
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
         self.simulation = simulation
-        self.name = checked_name(name)
-        self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
-        self.broker_ids = tuple(range(1, brokers + 1))
-        self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {CONTROLLER_ID: f"{name}-controller"}
         self._check_free(f"{name}-client")
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
         kept = {} if logs is None else {"log.retention.ms": "-1"}
@@ -104,8 +88,6 @@ class Cluster:
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
         self._starts: dict[int, int] = {}
-        self._newest_controller: Controller | None = None
-        self._image = MetadataImage()
         nodes = (CONTROLLER_ID, *self.broker_ids)
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -122,9 +104,6 @@ class Cluster:
         self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
 
-    def __repr__(self) -> str:
-        return f"<Cluster {self.name}: of brokers {_listed(self.broker_ids)} run {_listed(self.living()) or 'none'}>"
-
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -137,14 +116,6 @@ class Cluster:
                 self.kill(node_id)
 
     # -- nodes --------------------------------------------------------------------------------
-
-    def process(self, node_id: int) -> str:
-        """Return the name of a node's process; UsageError if the cluster has no such node."""
-        try:
-            return self._processes[node_id]
-        except (KeyError, TypeError):
-            brokers = f"brokers {_listed(self.broker_ids)} and controller {CONTROLLER_ID}"
-            raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
 
     def _check_free(self, client: str) -> None:
         """Raise UsageError if another cluster or process of this simulation has one of this cluster's names."""
@@ -165,11 +136,6 @@ class Cluster:
         """Return where a node listens: brokers on port 9092, the controller on 9093."""
         return Endpoint(self.process(node_id), 9093 if node_id == CONTROLLER_ID else 9092)
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """Return the brokers as host:port pairs joined by commas, whether they run or not."""
-        return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
-
     def _node_rng(self, node_id: int) -> Rng:
         # A restarted process must not draw the numbers of the one before it.
         start = self._starts[node_id] = self._starts.get(node_id, 0) + 1
@@ -178,9 +144,7 @@ class Cluster:
     def _maker(self, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             node = self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
-            if isinstance(node, Controller):
-                self._image = self.image  # The new one knows nothing until it has read its log.
-                self._newest_controller = node
+            self._is_new(node_id, node)
             return node
 
         return make
@@ -205,10 +169,7 @@ class Cluster:
         UsageError if one runs already: `stop` and the end of a `with` block end all, `restart` starts one.
         """
         world = self.simulation.world
-        running = [node_id for node_id in self._processes if self.runs(node_id)]
-        if running:
-            text = f"cluster {self.name} was started already, and of its nodes run {_listed(running)}"
-            raise UsageError(f"{text}: restart(node_id) starts one that ended, stop() ends them all")
+        self._check_may_start()
         world.start(self.process(CONTROLLER_ID))
         for broker_id in self.broker_ids:
             world.start(self.process(broker_id))
@@ -258,21 +219,8 @@ class Cluster:
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
-        if self.runs(node_id):
-            raise UsageError(f"{self.process(node_id)} runs already: kill({node_id}) or stop({node_id}) comes first")
-        if node_id not in self._starts:
-            raise UsageError(f"cluster {self.name} was not started: start() starts all of its nodes")
+        self._check_may_restart(node_id)
         self.simulation.world.start(self.process(node_id))
-
-    def _check_runs(self, node_id: int) -> None:
-        if not self.runs(node_id):
-            what = f"restart({node_id}) starts it" if node_id in self._starts else "start() starts the cluster"
-            raise UsageError(f"{self.process(node_id)} does not run: {what}")
-
-    def _check_is_broker(self, broker_id: int) -> None:
-        self.process(broker_id)
-        if broker_id == CONTROLLER_ID:
-            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
@@ -329,7 +277,7 @@ class Cluster:
         code = ErrorCode(reply.topics[0].error_code)
         if code:
             reason = reply.topics[0].error_message or code.text
-            raise self.simulation.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
+            raise self.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
         yield until(
             self.simulation.world,
             lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
@@ -366,31 +314,6 @@ class Cluster:
         """
         return files_of(self, brokers, partitions)
 
-    @property
-    def controller(self) -> Controller:
-        """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
-        self._check_runs(CONTROLLER_ID)
-        node = self.simulation.world.processes[self.process(CONTROLLER_ID)].node
-        assert isinstance(node, Controller), node
-        return node
-
-    @property
-    def image(self) -> MetadataImage:
-        """Return the controller's image: what is decided, though brokers may not know it yet.
-
-        While no controller runs, or it still reads its log, it is the image that the last one had.
-        """
-        newest = self._newest_controller
-        return self._image if newest is None or not newest.is_open else newest.image
-
-    def broker(self, broker_id: int) -> Broker:
-        """Return a broker's node; UsageError while it is down."""
-        self._check_is_broker(broker_id)
-        self._check_runs(broker_id)
-        node = self.simulation.world.processes[self.process(broker_id)].node
-        assert isinstance(node, Broker), node
-        return node
-
     def session_ends_s(self, broker_id: int) -> float | None:
         """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
 
@@ -422,62 +345,9 @@ class Cluster:
                 found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
         return found
 
-    def living(self) -> list[int]:
-        """Return the ids of brokers whose process runs."""
-        return [b for b in self.broker_ids if self.runs(b)]
-
-    def endpoints(self) -> list[Endpoint]:
-        """Return where living brokers listen."""
-        return [self.endpoint(b) for b in self.living()]
-
-    def leader(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition at its leader, or None while it has none that knows of it.
-
-        None too while there is no such topic, so that a script can wait for one that a mirror makes.
-        """
-        image = self.image.partition(arguments.partition(tp))
-        if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
-            return None
-        partition = self.broker(image.leader).parts.replicas.led(tp)
-        return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
-
-    def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
-        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
-        found = {}
-        image = self.image.partition(arguments.partition(tp))
-        if image is None:
-            raise unknown_partition(self, tp)
-        for broker_id in image.replicas:
-            if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
-                found[broker_id] = p
-        return found
-
-    def topics(self) -> list[str]:
-        """Return the names of all topics that are not internal, sorted."""
-        return sorted(name for name in self.image.topics if not is_internal(name))
-
-    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
-        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
-        names = self.topics() if topics is None else as_names(topics)
-        known = self.image.topics
-        for name in names:
-            if name not in known:
-                raise UsageError(f"cluster {self.name} has no topic {name!r}: it has {few(self.topics(), 'topics')}")
-        return [TopicPartition(name, index) for name in names for index in known[name].partitions]
-
-    def is_settled(self) -> bool:
-        """Does every partition have a living leader that knows of it, and a full ISR?"""
-        image = self.image
-        if any(not image.is_alive(b) for b in self.broker_ids):
-            return False
-        for topic in image.topics.values():
-            for index, partition in topic.partitions.items():
-                if len(partition.isr) != len(partition.replicas):
-                    return False
-                leader = self.leader(TopicPartition(topic.name, index))
-                if leader is None or leader.log.high_watermark != leader.log.log_end_offset:
-                    return False
-        return True
+    def refusal(self, code: ErrorCode, text: str) -> KafkaError:
+        """Return the error about an answer with `code`; its text names the moment of the run."""
+        return self.simulation.refusal(code, text)
 
 
 def checked_name(name: object) -> str:
@@ -485,22 +355,3 @@ def checked_name(name: object) -> str:
     if not NAME.fullmatch(arguments.text("name", name)):
         raise UsageError(f"a cluster's name is part of its brokers' addresses: letters, digits, ., _, -; not {name!r}")
     return str(name)
-
-
-def checked_configs(configs: object) -> dict[str, str]:
-    """Return the static configs of every node; UsageError, in Kafka's words, for a key or a value it does not take."""
-    values = arguments.texts("configs", configs)
-    for name, value in values.items():
-        problem = problem_with(Scope.BROKER, name, value)
-        if problem is None:
-            continue
-        row = known(Scope.TOPIC).get(name)
-        hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
-        if row is not None and row.broker_key not in (None, name):
-            hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
-        raise UsageError(f"{problem}{hint and f': {hint}'}")
-    return values
-
-
-def _listed(ids: Sequence[int]) -> str:
-    return ", ".join(map(str, ids))

@@ -22,7 +22,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.target import Target, check_target, unknown_partition
+from kmirror.sim.target import Target, check_target
 from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -206,7 +206,7 @@ class Producer:
     def _check_there(self, partitions: Iterable[TopicPartition]) -> None:
         for tp in partitions:
             if self._cluster.image.partition(tp) is None:
-                raise unknown_partition(self._cluster, tp)
+                raise self._cluster.unknown_partition(tp)
 
     def _check_begun(self) -> None:
         self._check_usable()

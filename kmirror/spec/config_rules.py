@@ -56,6 +56,15 @@ def servers(name: str, entries: Sequence[str]) -> str | None:
     return None
 
 
+def address_counts(name: str, entries: Sequence[str]) -> str | None:
+    """Return what is wrong with `address:count` pairs between commas; no pair at all is fine."""
+    for pair in entries[0].split(",") if entries[0] else ():
+        address, _, count = pair.strip().rpartition(":")
+        if not address or not count.isdecimal() or not count.isascii():
+            return wrong(name, entries[0], "Each pair is address:count, such as 127.0.0.1:100")
+    return None
+
+
 def patterns(name: str, entries: Sequence[str]) -> str | None:
     """Return what is wrong with regular expressions; any comma separates two of them, as in all lists."""
     for entry in entries:

@@ -81,6 +81,22 @@ ROWS: tuple[ConfigKey, ...] = (
         "How often high watermarks and log starts are written down.", 1,
     ),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
+    ConfigKey(
+        "socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1,
+    ),
+    ConfigKey(
+        "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
+    ),
+    ConfigKey(
+        "max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0,
+    ),
+    ConfigKey(
+        "max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0,
+    ),
+    ConfigKey(
+        "max.connections.per.ip.overrides", _B, Kind.STRING, "", "address:count pairs that replace that bound.",
+        rule=config_rules.address_counts,
+    ),
     ConfigKey("min.insync.replicas", _B, Kind.INT, "1", "ISR size that acks=all needs.", 1, dynamic=True),
     ConfigKey("log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment rolls.", MIB, dynamic=True),
     ConfigKey(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
@@ -19,7 +20,7 @@ from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import decode_request, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
 from tests.links import opened, wrapped

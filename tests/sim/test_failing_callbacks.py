@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.events import Chunk
@@ -24,7 +25,7 @@ from kmirror.protocol.gen.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 from kmirror.protocol.message import Message
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode

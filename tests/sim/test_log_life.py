@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction
@@ -14,7 +15,6 @@ from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import PartitionLog
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.client.requester import Requester
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.mirror.state_records import StateKey
@@ -14,7 +15,6 @@ from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import write_mirror_states_request as write_request
 from kmirror.protocol.gen.read_mirror_states_response import ReadMirrorStatesResponse
 from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesResponse
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.sim.stage import TOPIC, TP, StagedCluster, WrittenLogs, pair, plain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import KafkaError
 from kmirror.kernel.rng import Rng
@@ -33,7 +34,7 @@ from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, by_key, key_of
 from kmirror.protocol.structs import Struct
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, versions_disabled

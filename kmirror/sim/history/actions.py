@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import NOBODY, ORDERS, Operator
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Story
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Step, Value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmirror.assembly import Assembly, feature_records
+from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.broker import metadata_answers
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta

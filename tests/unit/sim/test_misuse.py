@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kmirror import Cluster, Consumer, Mirror, Producer, Simulation
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol import CreateTopicsRequest, CreateTopicsResponse, FetchRequest, Message
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.network import NetworkOptions
 from tests.unit.sim.misuse import ANY, T0, Misuse, Stage, check_told

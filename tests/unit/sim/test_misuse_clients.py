@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kmirror import Compression, Consumer, KafkaError, Mirror, MirrorState, Producer, UsageError
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.ids import TopicPartition
 from kmirror.records import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 from tests.unit.sim.misuse import ANY, NOPE, ONE, T0, T9, UNKNOWN, Misuse, Stage, check_told

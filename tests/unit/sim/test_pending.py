@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.facts import BrokerFenced, OrderAnswered, OrderSent, StateEntered
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.pending import Pending

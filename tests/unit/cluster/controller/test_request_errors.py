@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.apis.create_topics import PARTITIONS_MAX
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.ids import TopicPartition
@@ -25,7 +26,7 @@ from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, TRANSACTION_TOPIC

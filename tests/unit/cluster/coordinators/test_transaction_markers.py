@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.kernel.ids import TopicPartition
@@ -16,7 +17,7 @@ from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.records.control import ControlType
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.lines import Line
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation

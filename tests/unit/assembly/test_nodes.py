@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.kernel.failures import HandlingFailed, OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import World
 

@@ -1,0 +1,220 @@
+"""What is there to see inside a cluster that runs? Its nodes, and what follows from them: leaders, replicas, topics.
+
+Both clusters, the simulator's and the one on TCP ports, are this and a way to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.errors import KafkaError, UsageError, did_you_mean
+from kmirror.kernel import arguments
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.names import as_names, few
+from kmirror.spec.configs import Scope, known, problem_with
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+
+CONTROLLER_ID = 100
+REPLICATION_FACTOR = 3
+"""The default; a cluster with fewer brokers has as many replicas as brokers."""
+
+
+class ClusterInside:
+    """Brokers 1 to `brokers`, controller 100, and what they know. A cluster says which of them run, and where."""
+
+    def __init__(self, name: str, brokers: int, replication_factor: int | None) -> None:
+        arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
+        if replication_factor is None:
+            replication_factor = min(REPLICATION_FACTOR, brokers)
+        self.name = name
+        self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
+        self.broker_ids = tuple(range(1, brokers + 1))
+        self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {CONTROLLER_ID: f"{name}-controller"}
+        self._nodes: dict[int, Broker | Controller] = {}
+        """The newest node of each id, whether it runs or not."""
+        self._image = MetadataImage()
+        """What the controller before the newest one knew."""
+
+    def __repr__(self) -> str:
+        return f"<Cluster {self.name}: of brokers {listed(self.broker_ids)} run {listed(self.living()) or 'none'}>"
+
+    # -- what a cluster says ------------------------------------------------------------------
+
+    def endpoint(self, node_id: int) -> Endpoint:
+        """Return where a node listens."""
+        raise NotImplementedError
+
+    def runs(self, node_id: int) -> bool:
+        """Return whether a node's process runs."""
+        raise NotImplementedError
+
+    def refusal(self, code: ErrorCode, text: str) -> KafkaError:
+        """Return the error about an answer with `code`."""
+        return KafkaError(code, text)
+
+    def _is_new(self, node_id: int, node: Broker | Controller) -> None:
+        """Look into this node from now on."""
+        if isinstance(node, Controller):
+            self._image = self.image  # The new one knows nothing until it has read its log.
+        self._nodes[node_id] = node
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def process(self, node_id: int) -> str:
+        """Return the name of a node's process; UsageError if the cluster has no such node."""
+        try:
+            return self._processes[node_id]
+        except (KeyError, TypeError):
+            brokers = f"brokers {listed(self.broker_ids)} and controller {CONTROLLER_ID}"
+            raise UsageError(f"cluster {self.name} has no node {node_id!r}: it has {brokers}") from None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Return the brokers as host:port pairs joined by commas, whether they run or not."""
+        return ",".join(str(self.endpoint(broker_id)) for broker_id in self.broker_ids)
+
+    def _check_runs(self, node_id: int) -> None:
+        if not self.runs(node_id):
+            what = f"restart({node_id}) starts it" if node_id in self._nodes else "start() starts the cluster"
+            raise UsageError(f"{self.process(node_id)} does not run: {what}")
+
+    def _check_may_start(self) -> None:
+        """Raise UsageError if a node runs."""
+        running = [node_id for node_id in self._processes if self.runs(node_id)]
+        if running:
+            text = f"cluster {self.name} was started already, and of its nodes run {listed(running)}"
+            raise UsageError(f"{text}: restart(node_id) starts one that ended, stop() ends them all")
+
+    def _check_may_restart(self, node_id: int) -> None:
+        """Raise UsageError if the node runs, or was never started."""
+        if self.runs(node_id):
+            raise UsageError(f"{self.process(node_id)} runs already: kill({node_id}) or stop({node_id}) comes first")
+        if node_id not in self._nodes:
+            raise UsageError(f"cluster {self.name} was not started: start() starts all of its nodes")
+
+    def _check_is_broker(self, broker_id: int) -> None:
+        self.process(broker_id)
+        if broker_id == CONTROLLER_ID:
+            raise UsageError(f"{CONTROLLER_ID} is the controller of cluster {self.name}: `controller` returns it")
+
+    def living(self) -> list[int]:
+        """Return the ids of brokers whose process runs."""
+        return [b for b in self.broker_ids if self.runs(b)]
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return where living brokers listen."""
+        return [self.endpoint(b) for b in self.living()]
+
+    @property
+    def controller(self) -> Controller:
+        """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
+        self._check_runs(CONTROLLER_ID)
+        node = self._nodes[CONTROLLER_ID]
+        assert isinstance(node, Controller), node
+        return node
+
+    def broker(self, broker_id: int) -> Broker:
+        """Return a broker's node; UsageError while it is down."""
+        self._check_is_broker(broker_id)
+        self._check_runs(broker_id)
+        node = self._nodes[broker_id]
+        assert isinstance(node, Broker), node
+        return node
+
+    # -- what they know -----------------------------------------------------------------------
+
+    @property
+    def image(self) -> MetadataImage:
+        """Return the controller's image: what is decided, though brokers may not know it yet.
+
+        While no controller runs, or it still reads its log, it is the image that the last one had.
+        """
+        newest = self._nodes.get(CONTROLLER_ID)
+        return newest.image if isinstance(newest, Controller) and newest.is_open else self._image
+
+    def leader(self, tp: TopicPartition) -> Partition | None:
+        """Return the partition at its leader, or None while it has none that knows of it.
+
+        None too while there is no such topic, so that a script can wait for one that a mirror makes.
+        """
+        image = self.image.partition(arguments.partition(tp))
+        if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
+            return None
+        partition = self.broker(image.leader).parts.replicas.led(tp)
+        return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
+
+    def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
+        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
+        found = {}
+        image = self.image.partition(arguments.partition(tp))
+        if image is None:
+            raise self.unknown_partition(tp)
+        for broker_id in image.replicas:
+            if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
+                found[broker_id] = p
+        return found
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics that are not internal, sorted."""
+        return sorted(name for name in self.image.topics if not is_internal(name))
+
+    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
+        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        names = self.topics() if topics is None else as_names(topics)
+        known_here = self.image.topics
+        for name in names:
+            if name not in known_here:
+                raise UsageError(f"cluster {self.name} has no topic {name!r}: it has {few(self.topics(), 'topics')}")
+        return [TopicPartition(name, index) for name in names for index in known_here[name].partitions]
+
+    def is_settled(self) -> bool:
+        """Does every partition have a living leader that knows of it, and a full ISR?"""
+        image = self.image
+        if any(not image.is_alive(b) for b in self.broker_ids):
+            return False
+        for topic in image.topics.values():
+            for index, partition in topic.partitions.items():
+                if len(partition.isr) != len(partition.replicas):
+                    return False
+                leader = self.leader(TopicPartition(topic.name, index))
+                if leader is None or leader.log.high_watermark != leader.log.log_end_offset:
+                    return False
+        return True
+
+    def unknown_partition(self, tp: TopicPartition) -> KafkaError:
+        """Return the error about a partition that the cluster does not have; it names those that are there."""
+        topic = self.image.topics.get(tp.topic)
+        if topic is not None:
+            there = (
+                f"topic {tp.topic} of cluster {self.name} has the partitions {', '.join(map(str, topic.partitions))}"
+            )
+        else:
+            hint = did_you_mean(tp.topic, self.image.topics)
+            there = f"cluster {self.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return self.refusal(code, f"{tp}: {code.name}: {there}")
+
+
+def checked_configs(configs: object) -> dict[str, str]:
+    """Return the static configs of every node; UsageError, in Kafka's words, for a key or a value it does not take."""
+    values = arguments.texts("configs", configs)
+    for name, value in values.items():
+        problem = problem_with(Scope.BROKER, name, value)
+        if problem is None:
+            continue
+        row = known(Scope.TOPIC).get(name)
+        hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""
+        if row is not None and row.broker_key not in (None, name):
+            hint = f"it is a topic's config, and what holds for all topics is {row.broker_key}"
+        raise UsageError(f"{problem}{hint and f': {hint}'}")
+    return values
+
+
+def listed(ids: Sequence[int]) -> str:
+    """Return ids for a message."""
+    return ", ".join(map(str, ids))

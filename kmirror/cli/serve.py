@@ -1,0 +1,133 @@
+"""`kmirror serve`: a cluster on TCP ports, for any Kafka client, until it is told to end.
+
+Rule 1: stdout has one line, written when clients can connect: the bootstrap servers, or a JSON object with `-o json`.
+All else goes to stderr.
+Rule 2: SIGTERM and SIGINT let every broker end in order, with exit code 0; a second one ends at once, with 128 and its
+number.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.output import complain
+from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.kernel.events import Note
+from kmirror.kernel.failures import HandlingFailed
+from kmirror.kernel.names import counted, few
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.profile import served_configs
+
+DEFAULT_PORT = 9092
+DEFAULT_HOST = "127.0.0.1"
+NOTHING = Properties({}, None, None, None, ())
+
+
+class Signals:
+    """The first signal asks for an end in order, a second one ends the process."""
+
+    def __init__(self) -> None:
+        self.ending = threading.Event()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.ending.is_set():
+            raise SystemExit(128 + number)
+        self.ending.set()
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Take SIGTERM and SIGINT; what took them before has them again afterwards."""
+        former = {number: signal.signal(number, self) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+
+def serve(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
+    """Start a cluster, say where it is, and stop it when a signal comes."""
+    cluster.on_note.append(tell)
+    cluster.start()
+    try:
+        if not signals.ending.is_set():
+            click.echo(as_json(cluster) if output == "json" else f"bootstrap.servers={cluster.bootstrap_servers}")
+        signals.ending.wait()
+        complain("kmirror: stopping; a second signal ends at once\n")
+        cluster.stop()
+    finally:
+        cluster.close()
+
+
+def as_json(cluster: TcpCluster) -> str:
+    """Return what a program wants to know of a cluster that serves."""
+    brokers = []
+    for broker_id in cluster.broker_ids:
+        host, port = cluster.endpoint(broker_id)
+        brokers.append({"node_id": broker_id, "host": host, "port": port})
+    return json.dumps(
+        {"bootstrap_servers": cluster.bootstrap_servers, "cluster_id": cluster.cluster_id, "brokers": brokers}
+    )
+
+
+def tell(process: str, note: Note) -> None:
+    """Tell of a failure within a node: it went on, and somebody has to learn of it."""
+    if isinstance(note.fact, HandlingFailed):
+        lines = "".join(traceback.format_exception(note.fact.error))
+        complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
+
+
+@click.command("serve", context_settings=CONTEXT)
+@click.option("--brokers", type=click.IntRange(1, 99), default=1, show_default=True, help="Number of brokers.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port of the first broker; others follow. 0: free ones.  [9092]"
+)
+@click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
+@click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
+@click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
+@click.option(
+    "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
+)
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object when clients can connect.")
+def command(
+    brokers: int,
+    port: int | None,
+    host: str | None,
+    advertised_host: str | None,
+    memory: bool,
+    properties: Path | None,
+    output: str | None,
+) -> int:
+    """Serve a cluster to Kafka clients, until SIGTERM or Ctrl-C.
+
+    One broker is what a freshly formatted Kafka 4.3.1 is; --config changes that. The line on stdout comes
+    when clients can connect. Records are kept in memory.
+    """
+    said = NOTHING if properties is None else read_properties(properties)
+    if said.passed_over:
+        complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
+        complain(f"know them: {few(said.passed_over, 'keys')}\n")
+    if said.log_dirs is not None and not memory:
+        complain(f"kmirror: records are kept in memory, not in {said.log_dirs}\n")
+    listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
+    cluster = TcpCluster(
+        brokers=brokers,
+        host=listener_host if host is None else host,
+        port=listener_port if port is None else port,
+        advertised_host=advertised_host or said.advertised_host,
+        configs={**served_configs(), **said.configs},
+    )
+    signals = Signals()
+    with signals.caught():
+        serve(cluster, output, signals)
+    return 0

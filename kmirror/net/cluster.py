@@ -1,0 +1,384 @@
+"""A cluster on TCP ports, as scripts and tests hold it: the words of the simulator's, and any Kafka client connects.
+
+with TcpCluster(brokers=3, topics={"orders": 6}) as cluster:
+    Producer({"bootstrap.servers": cluster.bootstrap_servers})       # confluent-kafka's, or any other
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
+from kmirror.assembly.nodes import Assembly, feature_records, replication_configs
+from kmirror.client.consumer import ConsumerRecord
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
+from kmirror.cluster.replication.partition import Partition
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.events import Node, Note
+from kmirror.kernel.failures import HandlingFailed, OnFailure
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.names import as_names
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.net.host import Host
+from kmirror.net.listener import Port
+from kmirror.net.loop_thread import LoopThread
+from kmirror.net.options import LinkOptions
+from kmirror.net.scripting import ScriptClient
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.message import Message
+from kmirror.records.record import RecordData
+from kmirror.spec.configs import broker_configs
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+T = TypeVar("T")
+START_WITHIN_S = 60.0
+STOP_WITHIN_S = 310.0
+"""A broker waits five minutes for a controller that does not answer."""
+WITHIN_S = 60.0
+PORT_MAX = 65_535
+FAILURES_KEPT = 100
+ANY_ADDRESS = ("", "0.0.0.0", "::")
+Interpose = Callable[[str, Node], Node]
+Disks = Callable[[int], Disk]
+
+
+class TcpCluster(ClusterInside):
+    """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
+
+    They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
+    broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
+    names and numbers of partitions. `disks` opens the disk of a node, by its id, each time that it starts; without it
+    logs are in memory, and outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        brokers: int = 3,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertised_host: str | None = None,
+        configs: Mapping[str, str] | None = None,
+        topics: Mapping[str, int] | Iterable[str] = (),
+        replication_factor: int | None = None,
+        name: str = "kafka",
+        cluster_id: str | None = None,
+        mirror_version: int = 1,
+        disks: Disks | None = None,
+        interpose: Interpose | None = None,
+        on_failure: OnFailure = OnFailure.GO_ON,
+        authorizer: Authorizer = ALLOW_ALL,
+    ) -> None:
+        super().__init__(arguments.text("name", name), brokers, replication_factor)
+        arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
+        self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
+        self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
+        self.failures: list[HandlingFailed] = []
+        """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._count_failure]
+        """Called on the cluster's thread with the name of a process and each `Note` of its node."""
+        self._topics = _counted(topics)
+        self._listen_at = (arguments.text("host", host), port)
+        self._advertised_host = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
+        if self._advertised_host in ANY_ADDRESS:
+            name = "by which name they reach this machine: advertised_host, or --advertised-host"
+            raise UsageError(f"no client can connect to {self._advertised_host or 'an empty host'}: say {name}")
+        self._mirror_version = mirror_version
+        self._on_failure = on_failure
+        self._authorizer = authorizer
+        self._interpose = interpose
+        self._is_on_disk = disks is not None
+        memory: dict[int, MemoryDisk] = {}
+        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
+        self._ports: dict[int, Port] = {}
+        self._thread = LoopThread(f"kmirror {name}")
+        self._host: Host | None = None
+        self._client: ScriptClient | None = None
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def endpoint(self, node_id: int) -> Endpoint:
+        """Return where a node listens; the controller has no port, and is spoken to by the brokers alone."""
+        name = self.process(node_id)
+        if node_id == CONTROLLER_ID:
+            return Endpoint(name, 0)
+        if node_id not in self._ports:
+            raise UsageError(f"cluster {self.name} has no ports yet: use it in a `with` block, or call start()")
+        return Endpoint(self._advertised_host, self._ports[node_id].endpoint.port)
+
+    def runs(self, node_id: int) -> bool:
+        """Return whether a node's process runs."""
+        name = self.process(node_id)
+        return self._host is not None and self._host.runs(name)
+
+    def start(self) -> None:
+        """Bind the ports, start every node, and wait until each partition has a leader and a full ISR.
+
+        UsageError if a port is taken, or if a node runs already.
+        """
+        self._check_may_start()
+        if self._host is None:
+            self._bind()
+            self._thread.start()
+            self._thread.call(self._place)
+        try:
+            self._thread.wait(self._start())
+            missing = {name: count for name, count in self._topics.items() if name not in self.image.topics}
+            for name, count in missing.items():
+                self.create_topic(name, count)
+        except BaseException:
+            self.close()
+            raise
+
+    def _bind(self) -> None:
+        host, port = self._listen_at
+        try:
+            for index, broker_id in enumerate(self.broker_ids):
+                self._ports[broker_id] = Port(host, port + index if port else 0)
+        except UsageError:
+            self._release()
+            raise
+
+    def _release(self) -> None:
+        for port in self._ports.values():
+            port.close()
+        self._ports.clear()
+
+    def _place(self) -> None:
+        """Place every node on a new host."""
+        loop = asyncio.get_running_loop()
+        host = self._host = Host(loop)
+        host.on_note = self.on_note
+        node_ids = (CONTROLLER_ID, *self.broker_ids)
+        assembly = Assembly(
+            cluster_id=self.cluster_id,
+            controller_id=CONTROLLER_ID,
+            endpoints={node_id: self.endpoint(node_id) for node_id in node_ids},
+            configs=self.configs,
+            bootstrap=feature_records(self._mirror_version),
+            on_failure=self._on_failure,
+            authorizer=self._authorizer,
+        )
+        options = LinkOptions.of(broker_configs(self.configs, {}))
+        for node_id in node_ids:
+            host.add(
+                self.process(node_id),
+                self._maker(assembly, node_id),
+                endpoint=self.endpoint(node_id),
+                port=self._ports.get(node_id),
+                options=options,
+                on_disk=self._is_on_disk,
+            )
+        servers = tuple(self.endpoint(broker_id) for broker_id in self.broker_ids)
+        self._client = ScriptClient(host, f"{self.name}-client", servers)
+
+    def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
+        def make() -> Node:
+            rng = Rng(int.from_bytes(os.urandom(8), "big"))
+            node = assembly.node(node_id, self._open_disk(node_id), rng)
+            self._is_new(node_id, node)
+            return node if self._interpose is None else self._interpose(self.process(node_id), node)
+
+        return make
+
+    async def _start(self) -> None:
+        host = self._running_host()
+        for node_id in (CONTROLLER_ID, *self.broker_ids):
+            await host.disk_idle(self.process(node_id))
+            host.start(self.process(node_id))
+        await self._until(super().is_settled, START_WITHIN_S, "to come up")
+
+    def close(self) -> None:
+        """Kill every node that runs and give the ports back; `stop` first is a clean end."""
+        if self._host is not None:
+            self._thread.call(self._host.close)
+            self._thread.stop()
+            self._host = self._client = None
+        self._release()
+
+    def kill(self, node_id: int) -> None:
+        """End a node at once, as kill -9 does; its disk stays. UsageError if it does not run."""
+        self._check_runs(node_id)
+        host = self._running_host()
+        self._on_loop(lambda: host.kill(self.process(node_id)))
+
+    def stop(self, node_id: int | None = None) -> None:
+        """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
+
+        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them.
+        """
+        if node_id is not None:
+            self._check_runs(node_id)
+        nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
+        for each in nodes:
+            self._thread.wait(self._stop(each))
+
+    async def _stop(self, node_id: int) -> None:
+        host, name = self._running_host(), self.process(node_id)
+        if host.runs(name):
+            host.stop(name)
+            await self._until(lambda: not host.runs(name), STOP_WITHIN_S, f"to let {name} end")
+
+    def restart(self, node_id: int) -> None:
+        """Start a node that was killed or stopped, over its disk and at its port; UsageError if it runs."""
+        self._check_may_restart(node_id)
+        self._thread.wait(self._restart(node_id))
+
+    async def _restart(self, node_id: int) -> None:
+        host, name = self._running_host(), self.process(node_id)
+        await host.disk_idle(name)
+        host.start(name)
+
+    def _running_host(self) -> Host:
+        if self._host is None:
+            raise UsageError(f"cluster {self.name} was not started: use it in a `with` block, or call start()")
+        return self._host
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def until(self, condition: Callable[[], bool], *, within_s: float = WITHIN_S, what: str = "a condition") -> None:
+        """Wait until `condition` holds, which is called on the cluster's thread whenever something has happened.
+
+        KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
+        """
+        arguments.callback("condition", condition)
+        self._check_may_wait()
+        self._thread.wait(self._until(condition, arguments.seconds("within_s", within_s), f"for {what}"))
+
+    def look(self, call: Callable[[], T]) -> T:
+        """Return what `call` returns on the cluster's thread, between two events: nothing moves while it looks."""
+        return self._on_loop(call)
+
+    async def _until(self, condition: Callable[[], bool], within_s: float, what: str) -> None:
+        host = self._running_host()
+        try:
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or condition()), within_s)
+        except TimeoutError:
+            code = ErrorCode.REQUEST_TIMED_OUT
+            raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
+        self._raise_crash(host)
+
+    def _raise_crash(self, host: Host) -> None:
+        if host.crashes:
+            raise host.crashes[0][1]
+
+    async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        try:
+            return await asyncio.wait_for(work, WITHIN_S)
+        except TimeoutError:
+            code = ErrorCode.REQUEST_TIMED_OUT
+            raise KafkaError(code, f"{what} took longer than {WITHIN_S:g} s: {self!r}") from None
+
+    def _on_loop(self, call: Callable[[], T]) -> T:
+        """Return what `call` returns on the loop's thread; before the start, and there, simply so."""
+        if self._thread.loop is None or self._thread.is_current:
+            return call()
+        return self._thread.call(call)
+
+    def _check_may_wait(self) -> None:
+        self._running_host()
+        if self._thread.is_current:
+            raise UsageError("what the cluster's thread calls cannot wait for the cluster")
+
+    def _count_failure(self, process: str, note: Note) -> None:
+        if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
+            self.failures.append(note.fact)
+
+    # -- what scripts do ----------------------------------------------------------------------
+
+    def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
+        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused."""
+        tp = TopicPartition(arguments.text("topic", topic), partition)
+        records = [RecordData(value=value) for value in arguments.items("values", values, "bytes")]
+        return self._do(lambda client: client.produce(tp, records), f"writing to {tp}")
+
+    def read(
+        self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> list[ConsumerRecord]:
+        """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
+        arguments.partition(tp)
+        arguments.member("isolation", isolation, IsolationLevel)
+        return self._do(lambda client: client.read(tp, isolation), f"reading {tp}")
+
+    def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
+        """Create a topic and wait until each partition has a leader that every broker knows; KafkaError if refused.
+
+        -1 partitions are as many as `num.partitions` says.
+        """
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        creatable = CreatableTopic(
+            name=arguments.text("topic", topic),
+            num_partitions=partitions,
+            replication_factor=self.replication_factor,
+            configs=[CreatableTopicConfig(name=n, value=v) for n, v in set_here.items()],
+        )
+        reply = self.order(CreateTopicsRequest(topics=[creatable]))
+        assert isinstance(reply, CreateTopicsResponse), reply
+        code = ErrorCode(reply.topics[0].error_code)
+        if code:
+            reason = reply.topics[0].error_message or code.text
+            raise KafkaError(code, f"cannot create topic {topic}: {code.name}: {reason}")
+        self.until(lambda: self._is_known(topic), what=f"leaders of topic {topic}")
+
+    def _is_known(self, topic: str) -> bool:
+        if any(topic not in self.broker(b).context.image.topics for b in self.living()):
+            return False
+        return all(super(TcpCluster, self).leader(tp) is not None for tp in super().partitions([topic]))
+
+    def order(self, request: Message) -> Message:
+        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
+        return self._do(lambda client: client.order(request), request.NAME)
+
+    def _do(self, work: Callable[[ScriptClient], Coroutine[Any, Any, T]], what: str) -> T:
+        self._check_may_wait()
+        assert self._client is not None, "placed with the host"
+        return self._thread.wait(self._within(work(self._client), what))
+
+    # -- looking inside -----------------------------------------------------------------------
+
+    def leader(self, tp: TopicPartition) -> Partition | None:
+        """Return the partition at its leader, or None while it has none that knows of it; it goes on meanwhile."""
+        return self._on_loop(lambda: super(TcpCluster, self).leader(tp))
+
+    def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
+        """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
+        return self._on_loop(lambda: super(TcpCluster, self).replicas(tp))
+
+    def topics(self) -> list[str]:
+        """Return the names of all topics that are not internal, sorted."""
+        return self._on_loop(super().topics)
+
+    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
+        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        return self._on_loop(lambda: super(TcpCluster, self).partitions(topics))
+
+    def is_settled(self) -> bool:
+        """Does every partition have a living leader that knows of it, and a full ISR?"""
+        return self._on_loop(super().is_settled)
+
+
+def _counted(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+    """Return topics with their numbers of partitions; a name alone has one."""
+    if isinstance(topics, Mapping):
+        return {arguments.text("a topic", name): count for name, count in topics.items()}
+    return dict.fromkeys(as_names(topics), 1)

@@ -1,0 +1,92 @@
+"""Who carries out a node's disk work? A thread for each log dir of a process, or for memory the loop itself."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from kmirror.errors import KmirrorError
+from kmirror.kernel.events import DiskDone, DiskWork
+
+OnDone = Callable[[DiskDone], None]
+"""Called on the loop's thread, and never from within `order`."""
+Soon = Callable[[Callable[[], None]], object]
+
+
+class Workers(Protocol):
+    """The disk workers of one process, from its start to its end."""
+
+    def order(self, work: DiskWork, on_done: OnDone) -> None:
+        """Carry out `work` after what was ordered before it for the same log dir."""
+        ...
+
+    def end(self) -> list[threading.Thread]:
+        """Begin no more jobs; return the threads that may still be within one, each ends after it."""
+        ...
+
+
+def carry_out(work: DiskWork) -> DiskDone:
+    """Do it; return what the node is told."""
+    try:
+        return DiskDone(work.key, work.job.run())
+    except (OSError, KmirrorError) as error:
+        return DiskDone(work.key, None, error)
+    except Exception as error:  # A bug in a job must not end the thread: the node would wait for ever.
+        return DiskDone(work.key, None, error)
+
+
+class ThreadWorkers:
+    """One thread for each log dir, made at its first job."""
+
+    def __init__(self, name: str, soon_threadsafe: Soon) -> None:
+        self._name = name
+        self._soon = soon_threadsafe
+        self._queues: dict[str, queue.SimpleQueue[tuple[DiskWork, OnDone] | None]] = {}
+        self._threads: list[threading.Thread] = []
+        self._has_ended = threading.Event()
+
+    def order(self, work: DiskWork, on_done: OnDone) -> None:
+        jobs = self._queues.get(work.log_dir)
+        if jobs is None:
+            jobs = self._queues[work.log_dir] = queue.SimpleQueue()
+            name = f"{self._name} {work.log_dir}"
+            thread = threading.Thread(target=self._run, args=(jobs,), name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        jobs.put((work, on_done))
+
+    def end(self) -> list[threading.Thread]:
+        self._has_ended.set()
+        for jobs in self._queues.values():
+            jobs.put(None)
+        return self._threads
+
+    def _run(self, jobs: queue.SimpleQueue[tuple[DiskWork, OnDone] | None]) -> None:
+        while (ordered := jobs.get()) is not None and not self._has_ended.is_set():
+            work, on_done = ordered
+            done = carry_out(work)
+            try:
+                self._soon(lambda on_done=on_done, done=done: on_done(done))  # type: ignore[misc]
+            except RuntimeError:  # The loop is closed.
+                return
+
+
+class LoopWorkers:
+    """Jobs on the loop's own thread, after the event that ordered them: for a disk in memory, which is at once."""
+
+    def __init__(self, soon: Soon) -> None:
+        self._soon = soon
+        self._has_ended = False
+
+    def order(self, work: DiskWork, on_done: OnDone) -> None:
+        def run() -> None:
+            if not self._has_ended:
+                on_done(carry_out(work))
+
+        self._soon(run)
+
+    def end(self) -> list[threading.Thread]:
+        self._has_ended = True
+        return []

@@ -1,0 +1,466 @@
+"""What runs nodes for real? A `Host`: any number of them in one process, on one event loop.
+
+It gives each node its events and carries out its effects: frames over TCP, timers by the clock, disk work on threads.
+Nodes of one host are linked to each other without sockets, by the same rules.
+
+One event is handled after the other, and all effects of one are carried out before the next. Frames between nodes of
+the host wait in a queue for that, and are handed over in the same turn of the loop; what is to go out over TCP is
+written when the turn is over, so that answers to requests that came together leave together.
+
+Everything here is called on the loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    Chunk,
+    CloseLink,
+    DiskDone,
+    DiskWork,
+    Event,
+    InboundLink,
+    LinkClosed,
+    LinkOpened,
+    Node,
+    Note,
+    OutboundLink,
+    Reply,
+    RequestReceived,
+    ResponseReceived,
+    ResumeReading,
+    Send,
+    SetTimer,
+    Started,
+    Stop,
+    Stopped,
+    StopReading,
+    TimerFired,
+    TimerKey,
+)
+from kmirror.kernel.ids import ANONYMOUS, Endpoint
+from kmirror.net.clock import Clock
+from kmirror.net.dialing import Dialed
+from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
+from kmirror.net.frames import FrameReader
+from kmirror.net.links import TcpLink
+from kmirror.net.listener import Listener, Port
+from kmirror.net.local import LocalEnd
+from kmirror.net.options import LinkOptions
+from kmirror.net.timers import Timers
+
+HANDLED_MAX = 256
+"""Events between nodes of the host, after which sockets are looked at again."""
+SCRATCH_BYTES = 256 << 10
+SWEPT_EVERY_S = 1.0
+BACKLOG = 128
+LISTENER = "PLAINTEXT"
+NO_ADDRESS = Endpoint("127.0.0.1", 0)
+"""Where links between nodes of one host come from."""
+
+MakeNode = Callable[[], Node]
+Outbound = LocalEnd | Dialed
+Inbound = LocalEnd | TcpLink
+OnNote = Callable[[str, Note], None]
+
+
+@dataclass(slots=True, eq=False)
+class Process:
+    """A place where a node runs; it may be killed and started anew."""
+
+    name: str
+    make: MakeNode
+    endpoint: Endpoint | None
+    port: Port | None
+    options: LinkOptions
+    on_disk: bool
+    node: Node | None = None
+    workers: Workers | None = None
+    listener: Listener | None = None
+    timers: dict[TimerKey, int] = field(default_factory=dict)
+    outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
+    inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
+    still_at_work: list[Thread] = field(default_factory=list)
+    """Threads that may be within a job of a node that was killed."""
+
+
+class Host:
+    """Runs nodes on `loop`. `add` places one, `start` brings it to life, `close` ends all of them at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock | None = None) -> None:
+        self._loop = loop
+        self._clock = clock or Clock()
+        self.now = self._clock.now
+        """Return the time, as the nodes are told it."""
+        self.processes: dict[str, Process] = {}
+        self.on_note: list[OnNote] = []
+        """Called with (process, note) for every `Note`, in the midst of its event."""
+        self.crashes: list[tuple[str, Exception]] = []
+        """What nodes raised; each ended the node's process."""
+        self._at: dict[Endpoint, Process] = {}
+        self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self._unflushed: dict[Outbound | Inbound, None] = {}
+        self._is_in_turn = False
+        self._is_planned = False
+        self._links = 0
+        self._conditions: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
+        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._timers = Timers(loop, self._clock, self._fire, self.turn_over)
+        self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
+        self._carry_out: dict[type, Callable[[Process, Any], None]] = {
+            Send: self._send,
+            Reply: self._reply,
+            SetTimer: self._set_timer,
+            CancelTimer: self._cancel_timer,
+            CloseLink: self._close_link,
+            StopReading: self._stop_reading,
+            ResumeReading: self._resume_reading,
+            DiskWork: self._work_on_disk,
+            Stopped: self._stopped,
+            Note: self._note,
+        }
+
+    # -- processes ----------------------------------------------------------------------------
+
+    def add(
+        self,
+        name: str,
+        make: MakeNode,
+        *,
+        endpoint: Endpoint | None = None,
+        port: Port | None = None,
+        options: LinkOptions | None = None,
+        on_disk: bool = False,
+    ) -> None:
+        """Place a node; `start` brings it to life.
+
+        Nodes of this host find it by `endpoint`, all others by `port`. With `on_disk` its disk work is done by
+        threads, else on the loop.
+        """
+        assert name not in self.processes, f"{name} is there already"
+        process = Process(name, make, endpoint, port, options or LinkOptions(), on_disk)
+        self.processes[name] = process
+        if endpoint is not None:
+            self._at[endpoint] = process
+
+    def start(self, name: str) -> None:
+        """Make the node, listen, and tell it that it began."""
+        process = self.processes[name]
+        assert process.node is None, f"{name} runs already"
+        process.node = process.make()
+        process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
+        process.workers = self._make_workers(process)
+        if process.port is not None:
+            self._listen(process, process.port)
+        self.soon(self._begin, process)
+
+    def _make_workers(self, process: Process) -> Workers:
+        if not process.on_disk:
+            return LoopWorkers(lambda call: self.soon(_call, call))
+        return ThreadWorkers(process.name, lambda call: self._loop.call_soon_threadsafe(self._come_back, call))
+
+    def _come_back(self, call: Callable[[], None]) -> None:
+        call()
+        self.turn_over()
+
+    def _begin(self, process: Process) -> None:
+        if process.node is not None:
+            self._handle(process, Started())
+
+    def stop(self, name: str) -> None:
+        """Ask a node to end; it runs until it has put everything in order."""
+        process = self.processes[name]
+        assert process.node is not None, f"{name} does not run"
+        self.soon(self._ask_to_stop, process)
+
+    def _ask_to_stop(self, process: Process) -> None:
+        if process.node is not None:
+            self._handle(process, Stop())
+
+    def kill(self, name: str) -> None:
+        """End a node at once; what is on its disk stays, everything else is gone."""
+        self._end(self.processes[name])
+
+    def runs(self, name: str) -> bool:
+        """Return whether a node runs."""
+        return self.processes[name].node is not None
+
+    async def disk_idle(self, name: str) -> None:
+        """Wait until no job of a node that ended is under way at its disk any more."""
+        process = self.processes[name]
+        threads, process.still_at_work = process.still_at_work, []
+        for thread in threads:
+            await self._loop.run_in_executor(None, thread.join)
+
+    def close(self) -> None:
+        """Kill every node and let go of the loop; ports stay bound."""
+        for process in self.processes.values():
+            if process.node is not None:
+                self._end(process)
+        self._queue.clear()
+        self._timers.close()
+        self._sweeping.cancel()
+        for _, future in self._conditions:
+            future.cancel()
+
+    def _end(self, process: Process) -> None:
+        assert process.node is not None, f"{process.name} does not run"
+        process.node = None
+        process.timers.clear()
+        if process.workers is not None:
+            process.still_at_work += process.workers.end()
+            process.workers = None
+        if process.listener is not None:
+            process.listener.close()
+            process.listener = None
+        for link in (*process.outbound.values(), *process.inbound.values()):
+            link.close()
+        process.outbound.clear()
+        process.inbound.clear()
+
+    # -- turns --------------------------------------------------------------------------------
+
+    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+        """Call when the present event has been carried out, after what was ordered so before."""
+        self._queue.append((call, argument))
+        if not self._is_in_turn and not self._is_planned:
+            self._is_planned = True
+            self._loop.call_soon(self._planned_turn)
+
+    def _planned_turn(self) -> None:
+        self._is_planned = False
+        self.turn_over()
+
+    def turn_over(self) -> None:
+        """Do what follows inside the host from what came, then write what goes out, and look who waits for it."""
+        self._is_in_turn = True
+        queue, left = self._queue, HANDLED_MAX
+        while queue and left:
+            call, argument = queue.popleft()
+            call(argument)
+            left -= 1
+        while self._unflushed:
+            link, _ = self._unflushed.popitem()
+            link.flush()
+        if self._conditions:
+            self._look_at_conditions()
+        self._is_in_turn = False
+        if queue and not self._is_planned:
+            self._is_planned = True
+            self._loop.call_soon(self._planned_turn)
+
+    def until(self, condition: Callable[[], bool]) -> asyncio.Future[None]:
+        """Return what is done when `condition` holds at the end of a turn."""
+        future = self._loop.create_future()
+        self._conditions.append((condition, future))
+        self.soon(_call, _nothing)
+        return future
+
+    def _look_at_conditions(self) -> None:
+        waiting = []
+        for condition, future in self._conditions:
+            if future.done():
+                continue
+            if condition():
+                future.set_result(None)
+            else:
+                waiting.append((condition, future))
+        self._conditions = waiting
+
+    def perform(self, name: str, effects: list[Any]) -> None:
+        """Carry out what a process wants without an event: how a script acts through its client."""
+        process = self.processes[name]
+        for effect in effects:
+            self._carry_out[type(effect)](process, effect)
+        self.soon(_call, _nothing)
+
+    def _handle(self, process: Process, event: Event) -> None:
+        """Give an event to a node that runs, and carry out what it wants."""
+        assert process.node is not None, process.name
+        self._is_in_turn = True
+        try:
+            effects = process.node.handle(self.now(), event)
+        except Exception as error:
+            self.crashes.append((process.name, error))
+            self._end(process)
+            return
+        for effect in effects:
+            self._carry_out[type(effect)](process, effect)
+
+    # -- timers and disks ---------------------------------------------------------------------
+
+    def _fire(self, process: Any, key: TimerKey) -> None:
+        self._handle(process, TimerFired(key))
+
+    def _set_timer(self, process: Process, effect: SetTimer) -> None:
+        self._timers.set(process, effect.key, effect.at)
+
+    def _cancel_timer(self, process: Process, effect: CancelTimer) -> None:
+        self._timers.cancel(process, effect.key)
+
+    def _work_on_disk(self, process: Process, work: DiskWork) -> None:
+        workers = process.workers
+        if workers is None:
+            return  # Wanted after `Stopped`.
+
+        def on_done(done: DiskDone) -> None:
+            if process.workers is workers:
+                self._handle(process, done)
+
+        workers.order(work, on_done)
+
+    def _stopped(self, process: Process, _: Stopped) -> None:
+        for link in (*process.outbound.values(), *process.inbound.values()):
+            link.flush()
+        if process.node is not None:
+            self._end(process)
+
+    def _note(self, process: Process, note: Note) -> None:
+        for call in self.on_note:
+            call(process.name, note)
+
+    # -- links --------------------------------------------------------------------------------
+
+    def frame_came(self, link: Inbound | Outbound, frame: Chunk) -> None:
+        """Give a frame to the node at this end of a link."""
+        name = link.name
+        process = self.processes[link.process]
+        if isinstance(name, InboundLink):
+            self._handle(process, RequestReceived(name, frame))
+        else:
+            self._handle(process, ResponseReceived(name, frame))
+
+    def link_lost(self, link: Inbound | Outbound, why: str) -> None:
+        """Tell the node at this end that the link is gone."""
+        process, name = self.processes[link.process], link.name
+        if isinstance(name, InboundLink):
+            known = process.inbound.pop(name, None) is not None
+        else:
+            known = process.outbound.pop(name, None) is not None
+        if known and process.node is not None:
+            self._handle(process, LinkClosed(name))
+
+    def _send(self, process: Process, effect: Send) -> None:
+        link = process.outbound.get(effect.link)
+        if link is None:
+            link = self._open(process, effect.link)
+            if link is None:
+                return
+        link.send(effect.chunks)
+        self._unflushed[link] = None
+
+    def _reply(self, process: Process, effect: Reply) -> None:
+        link = process.inbound.get(effect.link)
+        if link is not None:
+            link.send(effect.chunks)
+            self._unflushed[link] = None
+
+    def _close_link(self, process: Process, effect: CloseLink) -> None:
+        name = effect.link
+        link = process.outbound.pop(name, None) if isinstance(name, OutboundLink) else process.inbound.pop(name, None)
+        if link is not None:
+            link.flush()  # What was said before the link is given up still goes out.
+            link.close()
+
+    def _stop_reading(self, process: Process, effect: StopReading) -> None:
+        link = process.inbound.get(effect.link)
+        if link is not None:
+            link.want(False)
+
+    def _resume_reading(self, process: Process, effect: ResumeReading) -> None:
+        link = process.inbound.get(effect.link)
+        if link is not None:
+            link.want(True)
+
+    def _next_name(self, *origin: Any) -> InboundLink:
+        self._links += 1
+        return InboundLink((*origin, self._links))
+
+    def _open(self, process: Process, name: OutboundLink) -> Outbound | None:
+        """Open a link to another node; None if it is one of this host and does not run."""
+        server = self._at.get(name.peer)
+        if server is None:
+            dialed = process.outbound[name] = Dialed(
+                self._loop, process.name, name, self._on_connected, self._on_not_connected
+            )
+            return dialed
+        if server.node is None:
+            self.soon(self._refuse, (process, process.workers, name))
+            return None
+        here = LocalEnd(self, process.name, name)
+        there = LocalEnd(self, server.name, self._next_name(process.name))
+        here.join(there)
+        assert isinstance(there.name, InboundLink), "just made"
+        process.outbound[name] = here
+        server.inbound[there.name] = there
+        self.soon(self._tell_opened, (server, there, NO_ADDRESS))
+        return here
+
+    def _tell_opened(self, opened: tuple[Process, Inbound, Endpoint]) -> None:
+        process, link, address = opened
+        if link.is_open:
+            assert isinstance(link.name, InboundLink), "a client opened it"
+            self._handle(process, LinkOpened(link.name, LISTENER, ANONYMOUS, address))
+
+    def _refuse(self, refused: tuple[Process, Workers | None, OutboundLink]) -> None:
+        process, workers, name = refused
+        if process.node is not None and process.workers is workers:
+            self._handle(process, LinkClosed(name))
+
+    # -- TCP ----------------------------------------------------------------------------------
+
+    def _listen(self, process: Process, port: Port) -> None:
+        options = process.options
+
+        def on_accepted(connected: socket.socket, address: Endpoint) -> None:
+            name = self._next_name(str(address))
+            reader = FrameReader(options.request_bytes_max, self._scratch)
+            link = TcpLink(self._loop, self, process.name, name, connected, reader)
+            process.inbound[name] = link
+            link.on_closed = lambda: listener.gone(address)
+            self._tell_opened((process, link, address))
+            self.turn_over()
+
+        listener = process.listener = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
+
+    def _on_connected(self, dialed: Dialed, connected: socket.socket) -> TcpLink:
+        process = self.processes[dialed.process]
+        reader = FrameReader(process.options.request_bytes_max, self._scratch)
+        return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader)
+
+    def _on_not_connected(self, dialed: Dialed, why: str) -> None:
+        self.link_lost(dialed, why)
+        self.turn_over()
+
+    def _sweep(self) -> None:
+        """Close the links that nobody has used for long; follow the wall's clock."""
+        if self._clock.follow_wall():
+            self._timers.again()
+        now: Instant = self.now()
+        for process in self.processes.values():
+            idle = [
+                link
+                for link in process.inbound.values()
+                if isinstance(link, TcpLink) and now - link.active_at > process.options.idle_max
+            ]
+            for link in idle:
+                link.lose("idle")
+        self.turn_over()
+        self._sweeping = self._loop.call_later(SWEPT_EVERY_S, self._sweep)
+
+
+def _call(call: Callable[[], None]) -> None:
+    call()
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,228 @@
+"""What goes over one link? Frames in, cut from the stream; frames out, in one call of the system for all that waits.
+
+`TcpLink` is one end of a connection. It has a socket of its own and no transport of asyncio's between: what is sent
+are the views that a node gave, gathered by the kernel (`sendmsg`), and what waits is counted here and nowhere else.
+
+Back-pressure. A client that does not take its answers is not read: no request of it is handed over while an answer is
+not written out. So on a link wait at most the answers to the requests that were handed over before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, Protocol
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
+from kmirror.net.frames import FrameReader, prefixed
+
+GATHERED_MAX = 256
+"""Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
+
+
+class Owner(Protocol):
+    """What a link tells; every call may close it."""
+
+    def now(self) -> Instant: ...
+
+    def frame_came(self, link: TcpLink, frame: Chunk) -> None: ...
+
+    def link_lost(self, link: TcpLink, why: str) -> None: ...
+
+    def turn_over(self) -> None:
+        """Everything that came at once was handed over."""
+        ...
+
+    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+        """Call when the present event has been carried out."""
+        ...
+
+
+class TcpLink:
+    """A connected socket as frames. `name` is the node's name for it."""
+
+    __slots__ = (
+        "_held",
+        "_is_reading",
+        "_is_waiting_to_write",
+        "_loop",
+        "_out",
+        "_owner",
+        "_reader",
+        "_socket",
+        "active_at",
+        "is_open",
+        "is_wanted",
+        "name",
+        "on_closed",
+        "process",
+        "received",
+        "sent",
+        "waiting_bytes",
+    )
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        owner: Owner,
+        process: str,
+        name: InboundLink | OutboundLink,
+        connected: socket.socket,
+        reader: FrameReader,
+    ) -> None:
+        self._loop = loop
+        self._owner = owner
+        self.process = process
+        self.name = name
+        self._socket = connected
+        self._reader = reader
+        self._out: deque[Chunk] = deque()
+        self._held: deque[Chunk] = deque()
+        """Frames that came while none was wanted, at most as many as one scratch buffer held."""
+        self.waiting_bytes = 0
+        """Bytes that were given to `send` and not yet taken by the system."""
+        self.received = 0
+        self.sent = 0
+        self.is_open = True
+        self.on_closed: Callable[[], None] | None = None
+        self.is_wanted = True
+        """Does the node want frames?"""
+        self.active_at = owner.now()
+        self._is_reading = False
+        self._is_waiting_to_write = False
+        self._adjust()
+
+    # -- receiving ----------------------------------------------------------------------------
+
+    @property
+    def _is_answered(self) -> bool:
+        """Are all answers written out? The one who asked, on a link that this node opened, is always read."""
+        return not self._out or isinstance(self.name, OutboundLink)
+
+    def want(self, wanted: bool) -> None:
+        """Hand over frames, or none until they are wanted again."""
+        self.is_wanted = wanted
+        if wanted:
+            self._owner.soon(self._hand_over, None)
+        self._adjust()
+
+    def _adjust(self) -> None:
+        """Read from the socket exactly as long as frames may be handed over."""
+        should = self.is_open and self.is_wanted and self._is_answered and not self._held
+        if should and not self._is_reading:
+            self._loop.add_reader(self._socket, self._on_readable)
+        elif self._is_reading and not should:
+            self._loop.remove_reader(self._socket)
+        self._is_reading = should
+
+    def _on_readable(self) -> None:
+        reader = self._reader
+        try:
+            count = self._socket.recvmsg_into(reader.into())[0]
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._lose_now(str(error))
+            return
+        if not count:
+            self._lose_now("the other end closed it")
+            return
+        self.received += count
+        self.active_at = self._owner.now()
+        self._held.extend(reader.received(count))
+        self._hand_over(None)
+        self._owner.turn_over()
+
+    def _hand_over(self, _: None) -> None:
+        """Give the frames to the node, as long as it wants them."""
+        held = self._held
+        while held and self.is_open and self.is_wanted and self._is_answered:
+            self._owner.frame_came(self, held.popleft())
+        if self._reader.fault and not held:
+            self.lose(self._reader.fault)
+        self._adjust()
+
+    # -- sending ------------------------------------------------------------------------------
+
+    def send(self, chunks: tuple[Chunk, ...]) -> None:
+        """Queue a frame; `flush` writes what the system takes at once, and the rest follows by itself."""
+        for chunk in prefixed(chunks):
+            if len(chunk):
+                self._out.append(chunk)
+                self.waiting_bytes += len(chunk)
+
+    def flush(self) -> None:
+        """Write what waits, as far as the system takes it."""
+        if self.is_open and not self._is_waiting_to_write:
+            self._write()
+
+    def _write(self) -> None:
+        out = self._out
+        while out:
+            try:
+                count = self._socket.sendmsg(list(islice(out, GATHERED_MAX)))
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError as error:
+                # Not now: an event may be about to be carried out, and the node is in the midst of another.
+                self._owner.soon(self.lose, str(error))
+                return
+            self.sent += count
+            self.waiting_bytes -= count
+            self.active_at = self._owner.now()
+            _drop(out, count)
+        if bool(out) != self._is_waiting_to_write:
+            self._is_waiting_to_write = bool(out)
+            if out:
+                self._loop.add_writer(self._socket, self._on_writable)
+            else:
+                self._loop.remove_writer(self._socket)
+        self._adjust()
+
+    def _on_writable(self) -> None:
+        self._write()
+        if not self._out:
+            self._hand_over(None)
+        self._owner.turn_over()
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def _lose_now(self, why: str) -> None:
+        self.lose(why)
+        self._owner.turn_over()
+
+    def lose(self, why: str) -> None:
+        """Close the link, and tell the node."""
+        if self.is_open:
+            self.close()
+            self._owner.link_lost(self, why)
+
+    def close(self) -> None:
+        """Close the link; what waits on it is dropped."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        if self._is_waiting_to_write:
+            self._loop.remove_writer(self._socket)
+        self._adjust()
+        self._socket.close()
+        self._out.clear()
+        self._held.clear()
+        self.waiting_bytes = 0
+        if self.on_closed is not None:
+            self.on_closed()
+
+
+def _drop(out: deque[Chunk], count: int) -> None:
+    """Take the first `count` bytes off the queue."""
+    while count:
+        first = out[0]
+        if len(first) > count:
+            out[0] = memoryview(first)[count:]
+            return
+        count -= len(first)
+        out.popleft()

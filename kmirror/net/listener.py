@@ -1,0 +1,153 @@
+"""Where does a node listen? A port that stays its own while the process behind it is down, and who may connect."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections import Counter
+from collections.abc import Callable
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.options import LinkOptions
+
+ACCEPTED_MAX = 64
+"""Connections that are accepted before other work has its turn."""
+OUT_OF_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+TRY_AGAIN_S = 0.1
+OnAccepted = Callable[[socket.socket, Endpoint], None]
+
+
+class Port:
+    """An address that is bound and not listened at: connections are refused, and nobody else is given the port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Bind; port 0 is a free one. UsageError if the address cannot be had."""
+        self._family = family_of(host)
+        self._socket = _bound(self._family, host, port)
+        self.endpoint = Endpoint(host, self._socket.getsockname()[1])
+
+    def listen(self, backlog: int) -> socket.socket:
+        """Return a socket to which clients connect; close it to refuse them again."""
+        opened = _bound(self._family, self.endpoint.host, self.endpoint.port)
+        try:
+            opened.listen(backlog)
+        except OSError as error:
+            opened.close()
+            raise _taken(self.endpoint, error) from None
+        return opened
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._socket.close()
+
+
+class Listener:
+    """Accepts connections within the bounds of `options`, as long as it is not closed."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, opened: socket.socket, options: LinkOptions, on_accepted: OnAccepted
+    ) -> None:
+        self._loop = loop
+        self._socket = opened
+        self._options = options
+        self._on_accepted = on_accepted
+        self._count = 0
+        self._by_ip: Counter[str] = Counter()
+        self._is_accepting = False
+        self._is_open = True
+        self._again: asyncio.TimerHandle | None = None
+        self.refused = 0
+        """Connections that were closed at once, for there were too many from their address."""
+        self._adjust()
+
+    def gone(self, address: Endpoint) -> None:
+        """Count a link less."""
+        self._count -= 1
+        self._by_ip[address.host] -= 1
+        if not self._by_ip[address.host]:
+            del self._by_ip[address.host]
+        self._adjust()
+
+    def close(self) -> None:
+        """Accept no more; links that are open stay open."""
+        self._is_open = False
+        self._adjust()
+        self._socket.close()
+
+    def _adjust(self) -> None:
+        """Accept exactly as long as there may be more links; who connects meanwhile waits in the system's queue."""
+        should = self._is_open and self._again is None and self._count < self._options.links_max
+        if should and not self._is_accepting:
+            self._loop.add_reader(self._socket, self._on_connections)
+        elif self._is_accepting and not should:
+            self._loop.remove_reader(self._socket)
+        self._is_accepting = should
+        if not self._is_open and self._again is not None:
+            self._again.cancel()
+
+    def _on_connections(self) -> None:
+        for _ in range(ACCEPTED_MAX):
+            if not self._is_accepting:
+                return
+            try:
+                connected, name = self._socket.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                if error.errno in OUT_OF_FILES:  # The queue stays readable: do not turn in circles.
+                    self._again = self._loop.call_later(TRY_AGAIN_S, self._try_again)
+                    self._adjust()
+                    return
+                continue  # The client went before it was accepted.
+            self._accept(connected, Endpoint(name[0], name[1]))
+
+    def _accept(self, connected: socket.socket, address: Endpoint) -> None:
+        if self._by_ip[address.host] >= self._options.most_from(address.host):
+            self.refused += 1
+            connected.close()
+            return
+        self._count += 1
+        self._by_ip[address.host] += 1
+        prepare(connected)
+        self._on_accepted(connected, address)
+        self._adjust()
+
+    def _try_again(self) -> None:
+        self._again = None
+        self._adjust()
+
+
+def prepare(connected: socket.socket) -> None:
+    """Set what every connection of ours has."""
+    connected.setblocking(False)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def family_of(host: str) -> socket.AddressFamily:
+    """Return the address family of a host to listen at, IPv4 if it has both; UsageError for an unknown one."""
+    try:
+        found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise UsageError(f"cannot listen at {host!r}: {error.strerror}: name an address of this machine") from None
+    families = [family for family, *_ in found]
+    return socket.AF_INET if socket.AF_INET in families else families[0]
+
+
+def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.setblocking(False)
+        opened.bind((host, port))
+    except (OSError, OverflowError) as error:
+        opened.close()
+        raise _taken(Endpoint(host, port), error) from None
+    return opened
+
+
+def _taken(endpoint: Endpoint, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError(f"cannot listen at {endpoint}: {reason}: choose another port, or 0 for a free one")

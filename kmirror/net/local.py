@@ -1,0 +1,86 @@
+"""How do nodes of one host speak to each other? Through two ends of a link without a socket.
+
+Frames and the end of a link travel through the host's queue, so that they arrive in the order in which they were sent,
+each as an event of its own, after the event in which they were sent.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
+
+
+class LocalOwner(Protocol):
+    """What an end tells; both calls may close it."""
+
+    def frame_came(self, link: LocalEnd, frame: Chunk) -> None: ...
+
+    def link_lost(self, link: LocalEnd, why: str) -> None: ...
+
+    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+        """Call when the present event has been carried out."""
+        ...
+
+
+class LocalEnd:
+    """One end of a link between two nodes of the same host; `name` is the name that this end's node has for it."""
+
+    __slots__ = ("_held", "_other", "_owner", "is_open", "is_wanted", "name", "process")
+
+    def __init__(self, owner: LocalOwner, process: str, name: InboundLink | OutboundLink) -> None:
+        self._owner = owner
+        self._other: LocalEnd | None = None
+        self._held: deque[Chunk] = deque()
+        self.process = process
+        self.name = name
+        self.is_open = True
+        self.is_wanted = True
+
+    def join(self, other: LocalEnd) -> None:
+        """Make two ends one link."""
+        self._other, other._other = other, self
+
+    def send(self, chunks: tuple[Chunk, ...]) -> None:
+        """Have a frame arrive at the other end."""
+        if self.is_open and self._other is not None:
+            self._owner.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
+
+    def flush(self) -> None:
+        """Nothing waits at this end."""
+
+    def want(self, wanted: bool) -> None:
+        """Hand over frames, or none until they are wanted again."""
+        self.is_wanted = wanted
+        if wanted:
+            self._owner.soon(self._hand_over, None)
+
+    def close(self) -> None:
+        """Close the link; the other end learns it, and this one is told nothing more."""
+        if self.is_open:
+            self.is_open = False
+            self._held.clear()
+            if self._other is not None:
+                self._owner.soon(self._other._end, None)
+
+    def _arrive(self, frame: Chunk) -> None:
+        if not self.is_open:
+            return
+        if self._held or not self.is_wanted:
+            self._held.append(frame)
+        else:
+            self._owner.frame_came(self, frame)
+
+    def _hand_over(self, _: None) -> None:
+        """Give one frame that was held to the node, and the next one after it."""
+        if self.is_open and self.is_wanted and self._held:
+            self._owner.frame_came(self, self._held.popleft())
+            self._owner.soon(self._hand_over, None)
+
+    def _end(self, _: None) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._held.clear()
+            self._owner.link_lost(self, "the other end closed it")

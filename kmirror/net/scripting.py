@@ -1,0 +1,117 @@
+"""How does a script write, read and give orders on a host? Through a client whose node is one of the host's.
+
+Everything here runs on the loop's thread; `TcpCluster` waits for it in the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kmirror.client import consumer, producer
+from kmirror.client.admin import Admin
+from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, OnRound, Round
+from kmirror.client.node import ClientNode
+from kmirror.client.positions import Position
+from kmirror.client.producer import Delivery, ProducerConfigs
+from kmirror.errors import KafkaError
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.net.host import Host
+from kmirror.protocol.message import Message
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+T = TypeVar("T")
+PLAIN = ProducerConfigs(enable_idempotence=False)
+PAUSE_S = 0.02
+"""Between two rounds of a reader that got nothing."""
+
+
+class ScriptClient:
+    """A client of the cluster at `servers`, placed on the host as `name`."""
+
+    def __init__(self, host: Host, name: str, servers: tuple[Endpoint, ...]) -> None:
+        self._host = host
+        self._name = name
+        self._servers = servers
+        self._node = ClientNode(name)
+        self._machines = 0
+        host.add(name, lambda: self._node)
+        host.start(name)
+
+    def _new_name(self, kind: str) -> str:
+        self._machines += 1
+        return f"{kind}-{self._machines}"
+
+    async def _answer(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
+        """Begin something now, and return the outcome that it calls back with."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def on_done(outcome: T) -> None:
+            if not future.done():
+                future.set_result(outcome)
+
+        begin(self._host.now(), on_done)
+        self._host.perform(self._name, self._node.outbox.drain())
+        return await future
+
+    async def order(self, body: Message) -> Message:
+        """Have the cluster carry out a request, and return the answer; KafkaError if there is none."""
+        admin = Admin(self._new_name("admin"), self._node.requester, self._servers)
+        self._node.timers[admin.name] = admin.on_timer
+        answer: Message | ErrorCode = await self._answer(
+            lambda now, done: admin.ask(now, body, lambda _, reply: done(reply))
+        )
+        del self._node.timers[admin.name]
+        if isinstance(answer, ErrorCode):
+            raise KafkaError(answer, f"{body.NAME} was not carried out: {answer.name}: {answer.text}")
+        return answer
+
+    async def produce(self, tp: TopicPartition, records: Sequence[RecordData]) -> int:
+        """Write one batch with acks=all, and return its base offset; KafkaError if it is refused."""
+        name = self._new_name("producer")
+        writer = producer.Producer(name, self._node.requester, self._servers, PLAIN)
+        self._node.timers[name] = writer.on_timer
+        delivery: Delivery = await self._answer(
+            lambda now, done: writer.send(now, tp, records, lambda _, outcome: done(outcome))
+        )
+        del self._node.timers[name]
+        error = delivery.error
+        if error:
+            raise KafkaError(error, f"cannot write to {tp}: {error.name}: {delivery.message or error.text}")
+        return delivery.base_offset
+
+    async def read(self, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
+        """Return all records of a partition up to where it ends now; KafkaError if there is no such partition."""
+        configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=OffsetSpec.EARLIEST)
+        reader = consumer.Consumer(self._new_name("consumer"), self._node.requester, self._servers, configs)
+
+        async def rounds(begin: Callable[[Instant, OnRound], None]) -> Round:
+            found: Round = await self._answer(lambda now, done: begin(now, lambda _, answer: done(answer)))
+            for refusal in found.refusals:
+                error = refusal.error
+                raise KafkaError(error, f"cannot read {refusal.what}: {error.name}: {error.text}")
+            return found
+
+        async def offset(spec: OffsetSpec) -> int:
+            while True:
+                found = await rounds(lambda now, done: reader.list_offsets(now, [tp], spec, done))
+                if tp in found.offsets:
+                    return found.offsets[tp]
+                await asyncio.sleep(PAUSE_S)
+
+        end = await offset(OffsetSpec.LATEST)
+        reader.positions[tp] = Position(await offset(OffsetSpec.EARLIEST))
+        records: list[ConsumerRecord] = []
+        while reader.positions[tp].offset < end:
+            found = await rounds(lambda now, done: reader.poll(now, [tp], done, max_wait_ms=0))
+            fetched = found.fetched.get(tp)
+            if fetched is None:
+                await asyncio.sleep(PAUSE_S)
+                continue
+            records += fetched.records
+            reader.positions[tp] = fetched.after
+        return records
