@@ -27,6 +27,7 @@ SHARED = {
     "transaction.state.log.num.partitions": "5",
     "group.min.session.timeout.ms": "500",
     "num.partitions": "1",
+    "log.retention.ms": "-1",  # Steps write records of years ago.
 }
 # Memory alone: 128 MiB of each broker's heap go to its cleaner unless it is told otherwise.
 FRUGAL = {"log.cleaner.dedupe.buffer.size": "4194304", "num.io.threads": "2", "num.network.threads": "2"}
