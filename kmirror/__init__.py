@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.client.consumer import ConsumerRecord
+    from kmirror.cluster.hooks.hooks import Hooks
     from kmirror.errors import (
         CorruptBatch,
         KafkaError,
@@ -44,6 +45,7 @@ _HOME = {
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
     "Consumer": "kmirror.sim.consumer",
+    "Hooks": "kmirror.cluster.hooks.hooks",
     "ConsumerRecord": "kmirror.client.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",
@@ -73,6 +75,7 @@ __all__ = [
     "Mirror",
     "Producer",
     "Consumer",
+    "Hooks",
     # data
     "ConsumerRecord",
     "read_log_dirs",

@@ -24,6 +24,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
+from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
@@ -49,7 +50,6 @@ WITHIN_S = 60.0
 PORT_MAX = 65_535
 FAILURES_KEPT = 100
 ANY_ADDRESS = ("", "0.0.0.0", "::")
-Interpose = Callable[[str, Node], Node]
 Disks = Callable[[int], Disk]
 
 

@@ -14,6 +14,7 @@ from kmirror.client.node import ClientNode, OnTimer
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.hooks.node import HookedNode
 from kmirror.errors import KafkaError
 from kmirror.kernel.arguments import instance
 from kmirror.kernel.ids import Endpoint
@@ -62,9 +63,10 @@ class Client:
     def versions(self, endpoint: Endpoint) -> Mapping[int, Range]:
         """Return what the node there would answer to ApiVersions; of one that does not run, all that we speak."""
         name = self._world.network.addresses.get(endpoint)
-        node = None if name is None else self._world.processes[name].node
-        if isinstance(node, Broker | Controller):
-            return node.context.api_versions()
+        process = None if name is None else self._world.processes[name]
+        if process is not None and isinstance(process.inside, Broker | Controller):
+            served = process.inside.context.api_versions()
+            return process.node.capped(served) if isinstance(process.node, HookedNode) else served
         return {key: (row.first, row.last) for key, row in BY_KEY.items()}
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:

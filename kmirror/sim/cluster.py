@@ -23,6 +23,7 @@ from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
+from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -54,7 +55,9 @@ class Cluster(ClusterInside):
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. UsageError for arguments of which no cluster can be made.
+    unless `replication_factor` says how many. `interpose` is called with the name of a process and its node whenever
+    one starts, and returns what is to stand there: `Hooks` is such a function. UsageError for arguments of which no
+    cluster can be made.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Cluster(ClusterInside):
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
+        interpose: Interpose | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         super().__init__(checked_name(name), brokers, replication_factor)
@@ -76,6 +80,8 @@ class Cluster(ClusterInside):
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
+        if interpose is not None:
+            arguments.callback("interpose", interpose)
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
         self.simulation = simulation
@@ -100,7 +106,7 @@ class Cluster(ClusterInside):
         )
         world = simulation.world
         for node_id in nodes:
-            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id))
+            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id), interpose)
         self._client = Client(world, f"{name}-client", name)
         simulation.cluster_names.append(name)
 

@@ -18,6 +18,7 @@ PUBLIC = {
     "Mirror",
     "Producer",
     "Consumer",
+    "Hooks",
     "ConsumerRecord",
     "read_log_dirs",
     "read_sample",

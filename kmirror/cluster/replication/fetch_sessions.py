@@ -143,6 +143,8 @@ class Session:
     asker: object = None
     """What the answers depend on beside the partitions' requests: if that changes, all are looked at again."""
     turns: int = 0
+    quiet: object = None
+    """The newest fetch, if its answer had no news: the same request again takes it up."""
 
     def name(self, key: Key, request: FetchPartition) -> None:
         """Take over what a request names."""
@@ -245,6 +247,11 @@ class FetchSessions:
             found.end()
             return ErrorCode.NONE, _unkept(topic_ids)
         return ErrorCode.NONE, found
+
+    def partitions(self, session_id: int) -> list[Key]:
+        """Return the partitions of a session, in the order in which they were first named; none if there is no such."""
+        found = self._sessions.get(session_id)
+        return [] if found is None else list(found.partitions)
 
     def _open(self, topic_ids: bool) -> Session:
         while len(self._sessions) >= self._slots:

@@ -1,0 +1,179 @@
+"""One hook: which requests does it take, and what becomes of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from kmirror.cluster.hooks.requests import ReceivedRequest, Row
+from kmirror.kernel.clock import Duration
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+CERTAIN = 1 << 64
+"""The number of values that a draw may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Tell of the request, and let it go on."""
+
+    call: Callable[[ReceivedRequest], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Let it go on later."""
+
+    span: Duration
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Let it go on when the hook is released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer with an error, before or instead of what the broker does."""
+
+    error: ErrorCode
+    message: str
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """Answer with a message."""
+
+    make: Callable[[ReceivedRequest], Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Never answer, nor what comes behind it on its link."""
+
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close the link without an answer."""
+
+    is_applied: bool
+
+
+Action = Watch | Delay | Hold | Answer | Respond | Silence | Close
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Which requests a hook takes."""
+
+    request: type[Message] | None
+    """None for all."""
+    node: int | None
+    topic: str | None
+    partition: int | None
+    times: int | None
+    probability: float
+    where: Callable[[ReceivedRequest], bool] | None
+    from_nodes: bool
+
+
+@dataclass(eq=False, slots=True)
+class Hook:
+    """A hook that was added; it ends with `remove`, or with a `with` block around its use."""
+
+    criteria: Criteria
+    action: Action
+    rng: Rng
+    """Its own stream, for its probability."""
+    count: int = 0
+    """How many requests it has taken."""
+    is_removed: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Take no more requests."""
+        self.is_removed = True
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it takes no more requests."""
+        times = self.criteria.times
+        return self.is_removed or (times is not None and self.count >= times)
+
+    def takes_row(self, row: Row) -> bool:
+        """Return whether a row of a request is what it is about."""
+        topic, partition = self.criteria.topic, self.criteria.partition
+        return (topic is None or topic == row[0]) and (partition is None or partition == row[1])
+
+    def takes(self, request: ReceivedRequest, rows: Iterable[Row], *, is_node: bool) -> bool:
+        """Return whether it takes a request, and count it if so; `rows` are those of which no hook has decided yet."""
+        wanted = self.criteria
+        if (
+            self.is_over
+            or (wanted.request is not None and type(request.body) is not wanted.request)
+            or (wanted.node is not None and wanted.node != request.node_id)
+            or (is_node and not wanted.from_nodes)
+            or (wanted.topic is not None and not any(self.takes_row(row) for row in rows))
+            or (wanted.where is not None and not wanted.where(request))
+        ):
+            return False
+        if wanted.probability < 1 and self.rng.next64() >= wanted.probability * CERTAIN:
+            return False
+        self.count += 1
+        return True
+
+
+@dataclass(eq=False, slots=True)
+class Held(Hook):
+    """A hook that holds requests until it is released."""
+
+    held: dict[int, ReceivedRequest] = field(default_factory=dict)
+    """What is held now, by a number of the table's."""
+
+    @property
+    def requests(self) -> list[ReceivedRequest]:
+        """Return the requests that it holds now, in the order in which they came.
+
+        One that will never go on, because its link was closed, is none of them; nor is one of a broker that was killed,
+        once that broker was started again.
+        """
+        return list(self.held.values())
+
+    def release(self) -> None:
+        """Let what is held go on within a few milliseconds, and hold no more."""
+        self.remove()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+@dataclass(slots=True)
+class HookTable:
+    """All hooks and caps of some nodes. Only whoever adds replaces the tuple, so that another thread may walk it."""
+
+    hooks: tuple[Hook, ...] = ()
+    caps: dict[int, int] = field(default_factory=dict)
+    """API key to the last version that clients are offered."""
+    last_held: int = 0
+
+    def live(self) -> tuple[Hook, ...]:
+        """Return the hooks that may still take something."""
+        return tuple(hook for hook in self.hooks if not hook.is_over)
