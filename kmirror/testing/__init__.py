@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.testing.clusters import cluster, state_of
-    from kmirror.testing.mirror_pair import MirrorPair, mirror_pair
+    from kmirror.testing.pairs import MirrorPair, mirror_pair
 
 _HOME = {
     "cluster": "kmirror.testing.clusters",
     "state_of": "kmirror.testing.clusters",
-    "MirrorPair": "kmirror.testing.mirror_pair",
-    "mirror_pair": "kmirror.testing.mirror_pair",
+    "MirrorPair": "kmirror.testing.pairs",
+    "mirror_pair": "kmirror.testing.pairs",
 }
 
 __all__ = ["cluster", "state_of", "MirrorPair", "mirror_pair"]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.names import counted, few
+from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import served_configs
 
@@ -24,18 +25,24 @@ def cluster(
     topics: Mapping[str, int] | Iterable[str] = (),
     configs: Mapping[str, str] | None = None,
     replication_factor: int | None = None,
+    interpose: Interpose | None = None,
     name: str = "kafka",
 ) -> Iterator[TcpCluster]:
     """Yield a cluster that runs, as `kmirror serve` would start it; it ends with the block.
 
     `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs. Topics have three
-    replicas, or as many as there are brokers, unless `replication_factor` says how many. UsageError for arguments of
-    which no cluster can be made. AssertionError at the end of the block if a node failed within: that is a bug of
+    replicas, or as many as there are brokers, unless `replication_factor` says how many. `interpose` wraps each node,
+    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of the block if a node failed within: that is a bug of
     kmirror's, and what the test has seen may come of it.
     """
     given = {**served_configs(), **(configs or {})}
     with TcpCluster(
-        brokers=brokers, topics=topics, configs=given, replication_factor=replication_factor, name=name
+        brokers=brokers,
+        topics=topics,
+        configs=given,
+        replication_factor=replication_factor,
+        interpose=interpose,
+        name=name,
     ) as made:
         yield made
         assert not made.failures, f"kmirror failed; please report it\n{state_of(made)}"

@@ -22,7 +22,7 @@ from kmirror.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from kmirror.net.cluster import TcpCluster
-    from kmirror.testing.mirror_pair import MirrorPair
+    from kmirror.testing.pairs import MirrorPair
 
 MARKER = "kafka(**options): options of the test's `kafka_cluster` or `mirror_pair`, such as brokers=3, topics={'t': 6}"
 SECTION = "Kafka cluster"
@@ -62,7 +62,7 @@ def kafka_cluster_session(kafka_cluster_options: dict[str, Any]) -> Iterator[Tcp
 @pytest.fixture
 def mirror_pair(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[MirrorPair]:
     """Yield two Kafka clusters that only this test has, and a mirror between them."""
-    from kmirror.testing.mirror_pair import mirror_pair as made_pair
+    from kmirror.testing.pairs import mirror_pair as made_pair
 
     with made_pair(**_options(request, kafka_cluster_options, made_pair)) as pair:
         yield pair

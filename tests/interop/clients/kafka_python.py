@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -15,7 +15,9 @@ from kafka.structs import OffsetAndMetadata
 from tests.interop.clients.steps import Target, eventually, run, without_ids
 
 WAIT = 20
-POLL_MS = 300  # A shorter poll gives up joining a group each time.
+POLL_MS = 500  # A much shorter poll gives up joining a group each time.
+# The one that is not acknowledged comes last: when its records are there is not known.
+ACKS = {"1": {"acks": 1}, "all": {"acks": "all"}, "id": {"enable_idempotence": True}, "0": {"acks": 0}}
 START = 1_700_000_000_000
 
 
@@ -232,12 +234,12 @@ def nulls(target: Target) -> Any:
 def acks_and_idempotence(target: Target) -> Any:
     topic = make(target, "acks")
     told = {}
-    for title, asked in (("0", {"acks": 0}), ("1", {"acks": 1}), ("all", {"acks": "all"}), ("id", {"enable_idempotence": True})):
+    for title, asked in ACKS.items():
         client = producer(target, **asked)
         told[title] = send(client, topic, [b"a", b"b"])
         client.flush()
         client.close()
-    return {"told": told, "read": values(read_all(target, topic))}
+    return {"told": told, "read": values(eventually(lambda: read_all(target, topic), lambda seen: len(seen) == 8))}
 
 
 def refused(target: Target) -> Any:
@@ -302,9 +304,9 @@ def transactions(target: Target) -> Any:
         client.commit_transaction() if ends else client.abort_transaction()
     for level in ("read_committed", "read_uncommitted"):
         told[level] = [[row.offset, text(row.value)] for row in read_all(target, topic, isolation_level=level)]
-    member = consumer(target, group_id=target.named("tx-group"), isolation_level="read_committed")
-    member.subscribe([source])
-    eventually(lambda: member.poll(timeout_ms=50), bool)
+    joining = Member(target, source, group_id=target.named("tx-group"), isolation_level="read_committed")
+    eventually(lambda: len(joining.rows), lambda seen: seen == 2)
+    member = joining.stop()
     where = TopicPartition(source, 0)
     for ends in (False, True):
         client.begin_transaction()
@@ -325,20 +327,46 @@ def transactions(target: Target) -> Any:
 # -- groups -------------------------------------------------------------------------------------
 
 
-def _settled(members: list[KafkaConsumer], sizes: list[int]) -> Any:
-    """Poll all members at once until their assignments have these sizes: a rebalance waits for each of them."""
+class Member:
+    """A consumer that polls on a thread of its own: a rebalance waits for all members at once."""
+
+    def __init__(self, target: Target, topic: str, **configs: Any) -> None:
+        self.client = consumer(target, **configs)
+        self.client.subscribe([topic])
+        self.rows: list[Any] = []
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def _poll(self) -> None:
+        while not self._ending.is_set():
+            for found in self.client.poll(timeout_ms=POLL_MS).values():
+                self.rows.extend(found)
+
+    def stop(self) -> KafkaConsumer:
+        """End the thread, and return the client, which is still a member."""
+        self._ending.set()
+        self._thread.join()
+        return self.client
+
+    def close(self) -> None:
+        self.stop().close()
+
+
+def _settled(members: list[Member], sizes: list[int]) -> Any:
+    """Return the partitions of each member, once they are as many as that."""
 
     def look() -> Any:
-        list(pool.map(lambda member: member.poll(timeout_ms=POLL_MS), members))
-        return [sorted(one.partition for one in member.assignment()) for member in members]
+        return [sorted(one.partition for one in member.client.assignment()) for member in members]
 
-    with ThreadPoolExecutor(len(members)) as pool:
-        return eventually(look, lambda seen: [len(one) for one in seen] == sizes)
+    return eventually(look, lambda seen: [len(one) for one in seen] == sizes)
 
 
 def _described(target: Target, group: str) -> Any:
     seen = attempt(admin(target).describe_groups, [target.named(group)])
-    for row in seen.get(target.named(group), {}).get("members", []):
+    members = seen.get(target.named(group), {}).get("members", [])
+    members.sort(key=lambda row: row["client_id"])
+    for row in members:
         row["member_id"] = without_ids(row["member_id"])
         for key in ("member_metadata", "member_assignment"):
             row[key] = without_ids(row[key])
@@ -350,11 +378,9 @@ def rebalance(target: Target) -> Any:
     told = {}
     for title, assignor in (("range", RangePartitionAssignor), ("cooperative", CooperativeStickyAssignor)):
         asked = {"group_id": target.named(title), "partition_assignment_strategy": [assignor]}
-        first = consumer(target, client_id="a", **asked)
-        first.subscribe([topic])
+        first = Member(target, topic, client_id="a", **asked)
         alone = _settled([first], [4])
-        second = consumer(target, client_id="b", **asked)
-        second.subscribe([topic])
+        second = Member(target, topic, client_id="b", **asked)
         both = _settled([first, second], [2, 2])
         described = _described(target, title) if title == "range" else None
         second.close()
@@ -367,18 +393,17 @@ def rebalance(target: Target) -> Any:
 def static_members(target: Target) -> Any:
     topic = make(target, "static", 2)
 
-    def member(name: str) -> KafkaConsumer:
-        client = consumer(target, group_id=target.named("static"), group_instance_id=name, client_id=name)
-        client.subscribe([topic])
-        return client
+    def member(name: str) -> Member:
+        return Member(target, topic, group_id=target.named("static"), group_instance_id=name, client_id=name)
 
     first, second = member("one"), member("two")
     before = _settled([first, second], [1, 1])
     second.close()
     away = _described(target, "static")
+    stale = first.stop()
     rival = member("one")
     taken = _settled([rival], [1])
-    fenced = attempt(first.commit, {TopicPartition(topic, 0): OffsetAndMetadata(0, "", -1)}, timeout_ms=5000)
+    fenced = attempt(stale.commit, {TopicPartition(topic, 0): OffsetAndMetadata(0, "", -1)}, timeout_ms=5000)
     rival.close()
     return {"before": before, "away": away, "taken": taken, "fenced": fenced}
 
@@ -387,23 +412,15 @@ def commit_and_resume(target: Target) -> Any:
     topic = make(target, "resumed")
     send(producer(target), topic, [b"%d" % n for n in range(5)])
     group, where = target.named("resume"), TopicPartition(topic, 0)
-    first = consumer(target, group_id=group)
-    first.subscribe([topic])
-    _settled([first], [1])
+    member = Member(target, topic, group_id=group)
+    _settled([member], [1])
+    first = member.stop()
     first.commit({where: OffsetAndMetadata(3, "note", 0)})
     first.close()
-    second = consumer(target, group_id=group)
-    second.subscribe([topic])
-    kept = second.committed(where, metadata=True)
-    # Whatever comes with the assignment is kept too.
-    rows: list[Any] = []
-
-    def look() -> Any:
-        rows.extend(row for found in second.poll(timeout_ms=POLL_MS).values() for row in found)
-        return rows
-
-    eventually(look, lambda seen: len(seen) == 2)
-    told = {"kept": list(kept), "rest": values(rows)}
+    member = Member(target, topic, group_id=group)
+    told: dict[str, Any] = {"rest": values(eventually(lambda: member.rows, lambda seen: len(seen) == 2))}
+    second = member.stop()
+    told["kept"] = list(second.committed(where, metadata=True))
     second.commit()
     told["after"] = second.committed(where)
     told["in use"] = {
