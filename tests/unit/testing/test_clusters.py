@@ -57,7 +57,7 @@ def test_the_state_of_a_cluster_names_what_is_down_and_what_lacks_a_replica() ->
         healthy = kmirror.testing.state_of(cluster)
         assert f"bootstrap.servers={cluster.bootstrap_servers}" in healthy
         assert "topic orders, 1 partition: every replica in sync" in healthy
-        cluster.kill(2)
+        cluster.stop(2)
         cluster.until(lambda: len(cluster.image.topics["orders"].partitions[0].isr) == 2)
         text = kmirror.testing.state_of(cluster)
         assert f"broker 2 at {cluster.endpoint(2)}: down" in text
