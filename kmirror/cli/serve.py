@@ -12,7 +12,7 @@ import json
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -21,12 +21,15 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import complain
+from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
-from kmirror.kernel.failures import HandlingFailed
+from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.names import counted, few
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import served_configs
+from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
@@ -58,11 +61,15 @@ class Signals:
 def serve(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
     """Start a cluster, say where it is, and stop it when a signal comes."""
     cluster.on_note.append(tell)
-    cluster.start()
+    cluster.on_note.append(lambda process, note: signals.ending.set() if cluster.is_lost else None)
+    with recovery_progress(cluster):
+        cluster.start()
     try:
         if not signals.ending.is_set():
             click.echo(as_json(cluster) if output == "json" else f"bootstrap.servers={cluster.bootstrap_servers}")
         signals.ending.wait()
+        if cluster.is_lost:
+            raise cluster.loss()
         complain("kmirror: stopping; a second signal ends at once\n")
         cluster.stop()
     finally:
@@ -85,6 +92,27 @@ def tell(process: str, note: Note) -> None:
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
+    elif isinstance(note.fact, GaveUp):
+        complain(f"kmirror: {process} ends: {note.fact.why}\n")
+
+
+def one_folder(log_dirs: str) -> Path:
+    """Return the one folder in `log.dirs`; UsageError for several, for a broker here has one."""
+    found = [name.strip() for name in log_dirs.split(",")]
+    if len(found) > 1:
+        raise UsageError(f"log.dirs has {len(found)} folders, and a broker here has one: name it with --data")
+    return Path(found[0])
+
+
+def mirror_version(features: Sequence[str]) -> int | None:
+    """Return the level of mirror.version, None if none is asked for; UsageError for other features and levels."""
+    asked = None
+    for feature in features:
+        name, _, level = feature.partition("=")
+        if name != MIRROR_VERSION or level not in ("0", "1"):
+            raise UsageError(f"--feature {feature}: what can be set is {MIRROR_VERSION}=0 and {MIRROR_VERSION}=1")
+        asked = int(level)
+    return asked
 
 
 @click.command("serve", context_settings=CONTEXT)
@@ -94,7 +122,11 @@ def tell(process: str, note: Note) -> None:
 )
 @click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
 @click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Where logs are kept; made if it is not there."
+)
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
+@click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="mirror.version=1 enables mirroring.")
 @click.option(
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
 )
@@ -104,21 +136,29 @@ def command(
     port: int | None,
     host: str | None,
     advertised_host: str | None,
+    data: Path | None,
     memory: bool,
+    features: tuple[str, ...],
     properties: Path | None,
     output: str | None,
 ) -> int:
     """Serve a cluster to Kafka clients, until SIGTERM or Ctrl-C.
 
     One broker is what a freshly formatted Kafka 4.3.1 is; --config changes that. The line on stdout comes
-    when clients can connect. Records are kept in memory.
+    when clients can connect. Without --data and log.dirs records are kept in memory.
+
+    DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
+    served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
+    each.
     """
+    if data is not None and memory:
+        raise UsageError("--memory keeps nothing, and --data says where: give one of them")
     said = NOTHING if properties is None else read_properties(properties)
     if said.passed_over:
         complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
         complain(f"know them: {few(said.passed_over, 'keys')}\n")
-    if said.log_dirs is not None and not memory:
-        complain(f"kmirror: records are kept in memory, not in {said.log_dirs}\n")
+    if data is None and not memory and said.log_dirs is not None:
+        data = one_folder(said.log_dirs)
     listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
     cluster = TcpCluster(
         brokers=brokers,
@@ -126,6 +166,8 @@ def command(
         port=listener_port if port is None else port,
         advertised_host=advertised_host or said.advertised_host,
         configs={**served_configs(), **said.configs},
+        data=data,
+        mirror_version=mirror_version(features),
     )
     signals = Signals()
     with signals.caught():
