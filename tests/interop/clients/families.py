@@ -33,19 +33,50 @@ def _python(module: str) -> Callable[[Path, str], list[str]]:
     return lambda folder, class_path: [sys.executable, "-m", f"tests.interop.clients.{module}"]
 
 
+def _go(folder: Path, class_path: str) -> list[str]:
+    needed("go")
+    _built(["go", "build", "-o", str(folder / "steps"), "."], HERE / "go")
+    return [str(folder / "steps")]
+
+
+def _node(folder: Path, class_path: str) -> list[str]:
+    needed("node", "npm")
+    for name in ("package.json", "package-lock.json", "steps.js"):
+        shutil.copy(HERE / "node" / name, folder)
+    _built(["npm", "ci", "--no-audit", "--no-fund"], folder)
+    return ["node", str(folder / "steps.js")]
+
+
+def _java(folder: Path, class_path: str) -> list[str]:
+    _built(["javac", "-d", str(folder), "-cp", class_path, str(HERE / "java" / "Steps.java")], folder)
+    (folder / "log4j2.properties").write_text("rootLogger.level = OFF\n")
+    flags = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    flags.append(f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}")
+    return ["java", *flags, "-cp", f"{folder}{os.pathsep}{class_path}", "Steps"]
+
+
+def _built(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotRun(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout)[-2000:]}")
+
+
 FAMILIES = {
     family.name: family
     for family in (
         Family("confluent-kafka", _python("confluent")),
         Family("kafka-python", _python("kafka_python")),
         Family("aiokafka", _python("aio")),
+        Family("franz-go", _go),
+        Family("kafkajs", _node),
+        Family("java", _java),
     )
 }
 
 
 def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, Any]:
     """Return the outcome of each step by its name; AssertionError if the script broke off."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
     done = subprocess.run(
         [*command, bootstrap, str(brokers)],
         cwd=ROOT,

@@ -205,9 +205,8 @@ func values(rows []*kgo.Record) []string {
 
 func cluster(ctx context.Context, t *target) any {
 	seen := must(t.admin.BrokerMetadata(ctx))
-	versions := must(t.admin.ApiVersions(ctx)).Sorted()
 	return object{"brokers": seen.Brokers.NodeIDs(), "rack": seen.Brokers[0].Rack,
-		"id": len(seen.Cluster), "answering": len(versions)}
+		"id": len(seen.Cluster)}
 }
 
 func topics(ctx context.Context, t *target) any {
@@ -326,7 +325,8 @@ func acksAndRefusals(ctx context.Context, t *target) any {
 	keyed := t.make(ctx, "keyed", 1, "cleanup.policy", "compact")
 	future := t.make(ctx, "future", 1, "message.timestamp.after.max.ms", "1000")
 	idempotent := t.client()
-	plain := t.client(kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0))
+	plain := t.client(kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(), kgo.RecordRetries(0),
+		kgo.ProducerBatchCompression(kgo.NoCompression()))
 	defer idempotent.Close()
 	defer plain.Close()
 	return object{
@@ -443,7 +443,7 @@ func shownBriefly(rows []*kgo.Record) []any {
 func committed(rows kadm.OffsetResponses) []any {
 	told := []any{}
 	for _, row := range rows.Sorted() {
-		told = append(told, []any{row.Topic, row.Partition, row.At, row.LeaderEpoch, row.Metadata, failure(row.Err)})
+		told = append(told, []any{row.Topic, row.Partition, row.At, row.LeaderEpoch, withoutIDs(row.Metadata), failure(row.Err)})
 	}
 	return told
 }
