@@ -487,7 +487,7 @@ def test_clear_ends_all(stage: Stage) -> None:
 
 
 def offered(stage: Stage) -> dict[int, tuple[int, int]]:
-    answer = stage.wire.ask(ApiVersionsRequest(), 3)
+    answer = stage.wire.ask(ApiVersionsRequest(client_software_name="c", client_software_version="1"), 3)
     assert isinstance(answer, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
@@ -574,6 +574,9 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
                 if not can_split(type(answer), version):
                     continue
                 for topic, index, error in rows_of(answer):
+                    if topic is None:  # A log directory: no topic is to blame.
+                        seen += error == code
+                        continue
                     hooked = topic == "plain" and (partition is None or index == partition)
                     assert (error == code) == (hooked and hook.count > before), (version, body, answer)
                     seen += error == code
