@@ -81,7 +81,6 @@ class Lifecycle:
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
-            rack=None,  # The schema's default is an empty name, and clients would be shown that.
             previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
         context.ask_controller(now, request, self._on_registered, channel="lifecycle")
