@@ -529,14 +529,14 @@ def rows_of(struct: Struct, topic: str | None = None) -> Iterator[tuple[str | No
         for element in getattr(struct, field.attribute) or ():
             names: list[Any] = [getattr(element, attribute, None) for attribute in ("name", "topic", "topic_name")]
             by_id = TOPIC_NAMES.get(getattr(element, "topic_id", None))
-            known: str | None = next((name for name in names if name), by_id or topic)
+            found: str | None = next((name for name in names if name), by_id or topic)
             index = next(
                 (getattr(element, a) for a in ("index", "partition", "partition_index") if hasattr(element, a)), None
             )
             error = getattr(element, "error_code", getattr(element, "partition_error_code", None))
             if error is not None:
-                yield known, index, error
-            yield from rows_of(element, known)
+                yield found, index, error
+            yield from rows_of(element, found)
 
 
 TOPIC_NAMES: dict[Any, str] = {}

@@ -51,6 +51,7 @@ class BrokerContext:
     """One broker's identity, configs, image, disk and outbox."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
+        self.options = options
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
         self.endpoint = options.endpoint
@@ -68,7 +69,6 @@ class BrokerContext:
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
         self._at_end: dict[AtEnd, None] = {}
-        self._static_configs = options.configs
 
     def at_end(self, work: AtEnd) -> None:
         """Have `work` done once nothing else follows from the present event; several orders for the same are one.
@@ -91,7 +91,7 @@ class BrokerContext:
 
     def take_over_configs(self) -> None:
         """Put the dynamic configs of this broker in the image into effect."""
-        self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
+        self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
 
     def ask_controller(self, now: Instant, request: Message, on_reply: OnReply, *, channel: str = "controller") -> None:
         """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer."""
