@@ -106,7 +106,12 @@ def feature_records(mirror_version: int) -> list[Message]:
 
 def replication_configs(factor: int) -> dict[str, str]:
     """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
-    keys = ("default.replication.factor", "transaction.state.log.replication.factor", "mirror.topic.replication.factor")
+    keys = (
+        "default.replication.factor",
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "mirror.topic.replication.factor",
+    )
     return {**dict.fromkeys(keys, str(factor)), "transaction.state.log.min.isr": str(min(2, factor))}
 
 

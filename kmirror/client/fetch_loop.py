@@ -13,13 +13,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import TimerKey
+from kmirror.kernel.events import Chunk, TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
@@ -29,6 +29,7 @@ from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.spec.configs import Configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
@@ -39,6 +40,8 @@ SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
 """The session is gone, not the leader: ask anew at once."""
+QUIET_MAX_BYTES = 64
+"""An answer without news is shorter, whatever its version."""
 FETCH = "fetch"
 OFFSETS = "offsets"
 FetcherKey = tuple[Hashable, ...]
@@ -58,6 +61,23 @@ class FetchState(Protocol):
 P = TypeVar("P", bound=FetchState)
 
 
+class Poll(NamedTuple):
+    """A fetch that named no partition, how it was sent, and what it depends on beside the session's epoch."""
+
+    fetch: RepeatedFetch
+    sent: Sent
+    session_id: int
+    configs: Configs
+    asker: Hashable
+
+
+class Quiet(NamedTuple):
+    """An answer without news, behind its correlation id, and the session it belongs to."""
+
+    answer: bytes
+    session_id: int
+
+
 @dataclass(slots=True)
 class Fetcher(Generic[P]):
     """One leader, and the partitions that are fetched there."""
@@ -73,6 +93,12 @@ class Fetcher(Generic[P]):
     """A heap: when to look at a partition again."""
     configs: Configs | None = None
     """Those that the positions were derived from."""
+    poll: Poll | None = None
+    """The newest fetch that named no partition: most are followed by the same one again."""
+    small_answer: bytes = b""
+    """The newest answer behind its correlation id, if it is so small that it may have no news."""
+    quiet: Quiet | None = None
+    """The newest answer without news."""
 
     def mark(self, state: P) -> None:
         """Look at a partition before the next fetch."""
@@ -93,8 +119,23 @@ class Owner(Protocol[P]):
     def may_ask(self, fetcher: Fetcher[P]) -> bool:
         """Return whether the leader may be asked at present."""
 
-    def send(self, now: Instant, fetcher: Fetcher[P], purpose: str, request: Message, on_reply: OnReply) -> None:
-        """Send to the leader; FETCH and OFFSETS do not wait for each other."""
+    def send(
+        self,
+        now: Instant,
+        fetcher: Fetcher[P],
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+    ) -> Sent | None:
+        """Send to the leader; FETCH and OFFSETS do not wait for each other.
+
+        `on_frame` and what is returned are those of `Requester.send`; without it a fetch is sent anew each time.
+        """
+
+    def asker(self) -> Hashable:
+        """Return what is another value when `prepare` fills in something else, or `send` takes another version."""
 
     def prepare(self, request: FetchRequest) -> None:
         """Fill in the replica id or the isolation level of a fetch."""
@@ -210,6 +251,12 @@ class FetchLoop(Generic[P]):
         ranks_before = self._look_at_changed(now, fetcher, configs)
         if session.is_idle:
             return
+        poll, is_poll, asker = fetcher.poll, session.is_quiet, self._owner.asker()
+        if is_poll and poll is not None and poll[2:] == (session.id, configs, asker):
+            fetcher.in_flight = True
+            poll.fetch.request.session_epoch = session.epoch
+            poll.sent.again(now, poll.fetch)
+            return
         request = FetchRequest(
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
@@ -219,6 +266,11 @@ class FetchLoop(Generic[P]):
         changed = session.changed()
         named = fetcher.partitions if session.is_new else sorted(changed, key=fetcher.rank)
         session.fill(request, named, sorted(changed, key=lambda tp: ranks_before.get(tp, -1)))
+        sent = self._send(now, fetcher, request)
+        if is_poll and sent is not None:
+            fetcher.poll = Poll(RepeatedFetch(request), sent, session.id, configs, asker)
+
+    def _send(self, now: Instant, fetcher: Fetcher[P], request: FetchRequest) -> Sent | None:
         fetcher.in_flight = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -226,16 +278,33 @@ class FetchLoop(Generic[P]):
             if self._fetchers.get(fetcher.key) is fetcher:
                 self._on_reply(later, fetcher, reply)
 
-        self._owner.send(now, fetcher, FETCH, request, on_reply)
+        def on_frame(later: Instant, frame: Chunk) -> bool:
+            return self._is_quiet(later, fetcher, frame)
+
+        return self._owner.send(now, fetcher, FETCH, request, on_reply, on_frame=on_frame)
+
+    def _is_quiet(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
+        """Return whether an answer is the one before it, which had no news; then the next fetch is on its way."""
+        fetcher.small_answer = answer = bytes(frame[4:]) if len(frame) <= QUIET_MAX_BYTES else b""
+        quiet = fetcher.quiet
+        if quiet is None or answer != quiet.answer or self._fetchers.get(fetcher.key) is not fetcher:
+            return False
+        fetcher.in_flight = False
+        fetcher.session.go_on(quiet.session_id)
+        self._fetch(now, fetcher)
+        return True
 
     def _look_at_changed(self, now: Instant, fetcher: Fetcher[P], configs: Configs) -> dict[TopicPartition, int]:
         """Tell the session what is wanted of the partitions that changed; return their ranks at the last fetch."""
-        self._end_pauses(now, fetcher)
+        if fetcher.paused:
+            self._end_pauses(now, fetcher)
         if configs is not fetcher.configs:
             fetcher.configs = configs
             for state in fetcher.partitions.values():
                 fetcher.mark(state)
         ranks_before: dict[TopicPartition, int] = {}
+        if not fetcher.changed:
+            return ranks_before
         for tp in sorted(fetcher.changed, key=fetcher.rank):
             # One whose position cannot be told, and raises, does not keep the next fetch from the others.
             ranks_before[tp] = fetcher.changed.pop(tp)
@@ -273,6 +342,8 @@ class FetchLoop(Generic[P]):
                     self._outbox.set_timer((*self._timer, *fetcher.key), now + self._backoff())
             return
         session.accept(reply)
+        if reply.session_id and not reply.responses and fetcher.small_answer:
+            fetcher.quiet = Quiet(fetcher.small_answer, reply.session_id)
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:

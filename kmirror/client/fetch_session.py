@@ -50,8 +50,10 @@ class FetchSession:
     """Puts only changed partitions into a request; after an error a new session begins."""
 
     def __init__(self) -> None:
-        self._id = 0
-        self._epoch = FULL
+        self.id = 0
+        """The session's id at the leader, 0 if there is none."""
+        self.epoch = FULL
+        """The session epoch of the next request."""
         self._wanted: dict[TopicPartition, Wanted] = {}
         self._told: dict[TopicPartition, Wanted | None] = {}
         """What the leader was told of the partitions that changed since; None if it does not have them."""
@@ -62,12 +64,17 @@ class FetchSession:
     @property
     def is_new(self) -> bool:
         """Return whether the next request begins a session, and names everything."""
-        return self._epoch == FULL
+        return self.epoch == FULL
 
     @property
     def is_idle(self) -> bool:
         """Return whether nothing is wanted, and the leader has nothing to forget either."""
         return not self._wanted and (self.is_new or not any(self._told.values()))
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether the leader has been told everything, so that the next request names no partition."""
+        return self.epoch != FULL and not self._told
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of which something is wanted."""
@@ -121,8 +128,8 @@ class FetchSession:
         them since the last request, and that those of `forgotten` are left out which were not before. Both have to
         hold all of `changed`, and give the order in which partitions are named.
         """
-        request.session_id, request.session_epoch = self._id, self._epoch
-        if self._epoch != FULL:
+        request.session_id, request.session_epoch = self.id, self.epoch
+        if self.epoch != FULL:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
                 for tp in forgotten
@@ -131,7 +138,7 @@ class FetchSession:
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
         for tp in partitions:
             wanted = self._wanted.get(tp)
-            if wanted is None or (self._epoch != FULL and self._told.get(tp, wanted) == wanted):
+            if wanted is None or (self.epoch != FULL and self._told.get(tp, wanted) == wanted):
                 continue
             key = tp.topic, wanted.topic_id
             topic = topics.get(key)
@@ -149,12 +156,16 @@ class FetchSession:
     def accept(self, reply: FetchResponse) -> None:
         """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""
         if not reply.session_id:
-            self._id = 0
+            self.id = 0
             self.reset()
             return
-        self._id = reply.session_id
-        self._epoch = self._epoch % 0x7FFFFFFF + 1
+        self.go_on(reply.session_id)
+
+    def go_on(self, session_id: int) -> None:
+        """Go to the next epoch, after an answer in the session `session_id`."""
+        self.id = session_id
+        self.epoch = self.epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
         """Begin anew: the next request names all partitions, and closes the session that the leader may still have."""
-        self._epoch = FULL
+        self.epoch = FULL

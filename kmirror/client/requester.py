@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.errors import ProtocolError
-from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.values import value
 from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 
 OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
@@ -35,6 +36,23 @@ class Pending:
     version: int
     on_reply: OnReply
     on_frame: OnFrame | None
+
+
+@value
+class Sent:
+    """How a fetch was sent, to send it again in the same way."""
+
+    requester: Requester
+    pending: Pending
+    client_id: str
+    timeout_us: Duration
+
+    def again(self, now: Instant, fetch: RepeatedFetch) -> None:
+        """Send a fetch of which only the session epoch may have changed since; the same callbacks are called."""
+        requester, pending = self.requester, self.pending
+        correlation_id = requester.next_correlation_id()
+        frame = fetch.frame(pending.version, correlation_id=correlation_id, client_id=self.client_id)
+        requester.put(now, correlation_id, pending, (frame,), self.timeout_us)
 
 
 class Requester:
@@ -59,20 +77,35 @@ class Requester:
         timeout_ms: int,
         client_id: str | None = None,
         on_frame: OnFrame | None = None,
-    ) -> None:
+    ) -> Sent:
         """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode.
 
-        `on_frame` is called before an answer is read; if it returns True, that was all.
+        `on_frame` is called before an answer is read; if it returns True, that was all. What is returned sends a fetch
+        again.
         """
+        correlation_id = self.next_correlation_id()
+        client_id = client_id or self._client_id
+        chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id))
+        assert body.API_KEY is not None, "it was encoded as a request"
+        pending = Pending(OutboundLink(peer, channel), body.API_KEY, version, on_reply, on_frame)
+        timeout_us = timeout_ms * MILLISECOND
+        self.put(now, correlation_id, pending, chunks, timeout_us)
+        return Sent(self, pending, client_id, timeout_us)
+
+    def next_correlation_id(self) -> int:
+        """Return the number of the next request."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        client_id = client_id or self._client_id
-        chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
-        link = OutboundLink(peer, channel)
-        assert body.API_KEY is not None, "it was encoded as a request"
-        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, on_frame)
-        self.outbox.add(Send(link, tuple(chunks)))
-        self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
+        return correlation_id
+
+    def put(
+        self, now: Instant, correlation_id: int, pending: Pending, chunks: tuple[Chunk, ...], timeout_us: Duration
+    ) -> None:
+        """Have an encoded request sent, and wait for its answer."""
+        self._pending[correlation_id] = pending
+        add = self.outbox.add
+        add(Send(pending.link, chunks))
+        add(SetTimer((TIMER, correlation_id), now + timeout_us))
 
     def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
         """Match an answer to its request; an answer without a request is dropped."""
@@ -82,9 +115,13 @@ class Requester:
             self.outbox.note(f"dropped an answer from {link.peer}: nobody waits for {correlation_id}")
             return
         del self._pending[correlation_id]
-        self.outbox.cancel_timer((TIMER, correlation_id))
-        if self._is_dealt_with(now, pending, frame):
-            return
+        self.outbox.add(CancelTimer((TIMER, correlation_id)))
+        if pending.on_frame is not None:
+            try:
+                if pending.on_frame(now, frame):
+                    return
+            except Exception as error:  # The answer is read, as if there were no `on_frame`.
+                self._failures.caught(f"an answer's frame from {link.peer}", error)
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
         except ProtocolError as error:
@@ -98,16 +135,6 @@ class Requester:
         except Exception as error:
             self._failures.caught(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
-
-    def _is_dealt_with(self, now: Instant, pending: Pending, frame: Chunk) -> bool:
-        """Return whether an answer need not be read; it need be if `on_frame` fails."""
-        if pending.on_frame is None:
-            return False
-        try:
-            return pending.on_frame(now, frame)
-        except Exception as error:
-            self._failures.caught(f"an answer's frame from {pending.link.peer}", error)
-            return False
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """End every request that was under way on the link, with None."""

@@ -15,7 +15,7 @@ from kmirror.cluster.refusal import refusal
 from kmirror.kernel.ids import Principal
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED
+from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED, SUPPORTED
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 
@@ -33,6 +33,11 @@ class Resource(NamedTuple):
     def topic(cls, name: str) -> Resource:
         """Return the topic of this name."""
         return cls(AclResourceType.TOPIC, name)
+
+    @classmethod
+    def group(cls, name: str) -> Resource:
+        """Return the consumer group of this name."""
+        return cls(AclResourceType.GROUP, name)
 
     @classmethod
     def transactional_id(cls, name: str) -> Resource:
@@ -102,6 +107,10 @@ class Rights:
     def error(self, operation: AclOperation, resource: Resource) -> ErrorCode:
         """Return NONE if `operation` on `resource` is allowed, else the error for that type of resource."""
         return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
+
+    def operations(self, resource: Resource) -> int:
+        """Return what is allowed on `resource`, operation n as bit n."""
+        return sum(1 << one for one in SUPPORTED[resource.type] if self.allow(one, resource))
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
         """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""

@@ -28,6 +28,7 @@ from kmirror.kernel.failures import Failures
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import (
     RequestHead,
@@ -38,6 +39,7 @@ from kmirror.protocol.headers import (
 )
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
+from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -67,6 +69,7 @@ class _Link:
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
+    last_fetch: LastFetch | None = None
 
 
 @dataclass(slots=True)
@@ -225,7 +228,8 @@ class Server:
         self._disabled_versions = disabled_versions
         self._accepting = False
         self._links: dict[InboundLink, _Link] = {}
-        self._ready: deque[_Link] = deque()
+        self.ready: deque[_Link] = deque()
+        """Links with requests that may be handled now."""
         self._authorizer = authorizer
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
@@ -263,7 +267,7 @@ class Server:
     def accept(self) -> None:
         """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
         self._accepting = True
-        self._ready.extend(self._links.values())
+        self.ready.extend(self._links.values())
 
     def on_closed(self, name: InboundLink) -> None:
         """Forget a closed link and the requests that wait on it."""
@@ -281,13 +285,13 @@ class Server:
         """Mark the request in work on this link as answered: the next one may be handled."""
         link.busy = False
         if link.waiting:
-            self._ready.append(link)
+            self.ready.append(link)
 
     def run_ready(self, now: Instant) -> bool:
         """Handle the requests that had to wait and may be handled now; return whether there was one."""
         worked = False
-        while self._ready:
-            link = self._ready.popleft()
+        while self.ready:
+            link = self.ready.popleft()
             if link.is_open:
                 worked = True
                 self._work(now, link)
@@ -305,8 +309,14 @@ class Server:
 
     def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
         link.busy = True
+        last = link.last_fetch
+        again = None if last is None else last.again(frame)
+        body: Message
         try:
-            head = peek_request(frame)
+            if again is None:
+                head = peek_request(frame)
+            else:
+                head, body = again
             key, version = head.api_key, head.api_version
             served, handler = self._versions().get(key), self._by_key.get(key)
             if served is None or handler is None or not served[0] <= version <= served[1]:
@@ -314,7 +324,9 @@ class Server:
                     self._refuse_api_versions(link, head, served)
                     return
                 handler = self._unserved(head)
-            body = decode_body(frame, head)
+            if again is None:
+                body = decode_body(frame, head)
+                link.last_fetch = last_fetch(frame, head, body) if isinstance(body, FetchRequest) else None
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.close(link)

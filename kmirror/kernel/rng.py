@@ -53,7 +53,11 @@ class Rng:
     def between(self, first: int, last: int) -> int:
         """Return an integer in [first, last]."""
         assert first <= last, f"from {first} to {last}"
-        return first + ((self.next64() * (last - first + 1)) >> 64)
+        # The same as `next64` does, without one more call: there is a draw for every frame of a simulation.
+        self._state = value = (self._state + _STEP) & _MASK
+        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+        return first + (((value ^ (value >> 31)) * (last - first + 1)) >> 64)
 
     def chance(self, numerator: int, denominator: int) -> bool:
         """Return True with probability numerator / denominator."""

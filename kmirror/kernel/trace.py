@@ -26,12 +26,8 @@ class Trace:
         self.count = 0
         self.listeners: list[Callable[[Instant, str, str], None]] = []
 
-    def add(self, now: Instant, who: str, what: str) -> None:
-        """Record that `who` did or met `what` at `now`."""
-        self.bytes(now, who, what, b"")
-
-    def bytes(self, now: Instant, who: str, what: str, payload: bytes | memoryview) -> None:
-        """Record `what` with a payload that only the digest covers."""
+    def add(self, now: Instant, who: str, what: str, payload: bytes | memoryview = b"") -> None:
+        """Record that `who` did or met `what` at `now`, with a payload that only the digest covers."""
         line = f"{now} {who} {what}"
         unhashed = self._unhashed
         unhashed += payload

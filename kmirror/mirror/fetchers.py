@@ -9,10 +9,12 @@ the source's is higher, the local one is bumped to it first (D14).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
@@ -95,13 +97,22 @@ class MirrorFetchers:
         """Return whether the mirror still exists."""
         return self._source(fetcher) is not None
 
-    def send(self, now: Instant, fetcher: MirrorFetcher, purpose: str, request: Message, on_reply: OnReply) -> None:
+    def send(
+        self,
+        now: Instant,
+        fetcher: MirrorFetcher,
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+    ) -> Sent | None:
         """Send to the source; fetches under the client id that quotas at the source go by (D19)."""
         source = self._source(fetcher)
         assert source is not None, "the mirror is there"
         if purpose != FETCH:
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
-            return
+            return None
         mirror, broker_id, number = fetcher.key
         source.send(
             now,
@@ -111,7 +122,13 @@ class MirrorFetchers:
             on_reply,
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
             version_min=FETCH_WITH_DIVERGENCE,
+            on_frame=on_frame,
         )
+        return None
+
+    def asker(self) -> Hashable:
+        """Return always the same: `prepare` fills in what never changes."""
+        return CONSUMER
 
     def prepare(self, request: FetchRequest) -> None:
         """Fetch as a consumer of committed records."""

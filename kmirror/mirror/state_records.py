@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.kernel.java import hash_of_text, partition_for, partition_of_hash
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
@@ -152,13 +152,13 @@ def epoch_record(key: StateKey, topic: str, last_mirrored_epoch: int) -> KeyValu
 class MirrorShard(ShardState[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
 
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        """Apply one record; None for `value` is a tombstone."""
-        name = decode_key(MIRROR_STATE_TOPIC, key)
+    def replay(self, record: LoggedRecord) -> None:
+        """Apply one record of `__mirror_state`."""
+        name = decode_key(MIRROR_STATE_TOPIC, record.key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
         at = StateKey(name.mirror_name, name.topic_id, name.partition)
         before = self.get(at) or NOTHING
-        found = decode_value(MIRROR_STATE_TOPIC, name, value)
+        found = decode_value(MIRROR_STATE_TOPIC, name, record.value)
         data = None if found is None else found[0]
         if isinstance(data, MirrorPartitionStateValue):
             state, epoch = MirrorState(data.state), before.last_mirrored_epoch

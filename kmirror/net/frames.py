@@ -45,7 +45,9 @@ class FrameReader:
         """Return the buffers for the next bytes, in order."""
         if self._view is None:
             return (self._scratch,)
-        return self._view[self._at : self._size], self._scratch
+        if len(self._view) < self._size:
+            return (self._view[self._at :],)  # What comes after it may still be of this frame.
+        return self._view[self._at :], self._scratch
 
     def received(self, count: int) -> list[Chunk]:
         """Take up `count` bytes that were written to `into()`; look at `fault` afterwards."""

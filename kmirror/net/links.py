@@ -20,6 +20,8 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
 from kmirror.net.frames import FrameReader, prefixed
 
+GATHERED_BYTES_MAX = 1 << 20
+"""Bytes of answers to requests that came together, above which they are written before the next one is handled."""
 GATHERED_MAX = 256
 """Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
 
@@ -100,8 +102,8 @@ class TcpLink:
 
     @property
     def _is_answered(self) -> bool:
-        """Are all answers written out? The one who asked, on a link that this node opened, is always read."""
-        return not self._out or isinstance(self.name, OutboundLink)
+        """Does the client take its answers? A link that this node opened is always read: there it is the client."""
+        return not self._is_waiting_to_write or isinstance(self.name, OutboundLink)
 
     def want(self, wanted: bool) -> None:
         """Hand over frames, or none until they are wanted again."""
@@ -142,6 +144,8 @@ class TcpLink:
         held = self._held
         while held and self.is_open and self.is_wanted and self._is_answered:
             self._owner.frame_came(self, held.popleft())
+            if self.waiting_bytes >= GATHERED_BYTES_MAX:
+                self._write()
         if self._reader.fault and not held:
             self.lose(self._reader.fault)
         self._adjust()

@@ -4,20 +4,20 @@ Events at the same instant happen in the order in which they were planned. A nod
 its timers and links with it; what it wrote to its disk stays. One seed is one run: nothing here
 reads a clock, iterates a set, or depends on the address of an object.
 
-Most timers are cancelled: each request has one, in case that no answer comes. Such a timer stays in the heap until its
-time has come, is dropped there, and is no event.
+Most timers are cancelled: each request has one, in case that no answer comes. Such a timer is dropped when its time
+comes near, and is no event.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 from kmirror.errors import SimulationFailure, UsageError, moment_of_run
-from kmirror.kernel.clock import Duration, Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
@@ -57,6 +57,11 @@ START: Instant = 1_798_761_600 * 1_000_000
 """2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
 
 END_OF_TIME: Instant = 1 << 63
+
+FAR: Duration = 2 * SECOND
+"""A timer that is set for so much later waits outside of the heap, until its step of time begins; steps are as long."""
+NEARER = 0
+"""The number of the plan that begins a step of time: lower than any other, so it comes before what is due then."""
 
 LISTENER = "PLAINTEXT"
 LOOPBACK = "127.0.0.1"
@@ -109,6 +114,8 @@ class World:
         self.events = 0
         self._heap: list[Plan] = []
         self._sequence = 0
+        self._far: dict[int, list[Plan]] = {}
+        """Timers that were set for far later, by the step of time: most are cancelled, and never reach the heap."""
         self._links: dict[LinkKey, Link] = {}
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
@@ -231,16 +238,20 @@ class World:
 
     def _plan(self, when: Instant, call: Callable[[Any, Any], None] | None, subject: object, detail: object) -> int:
         self._sequence = number = self._sequence + 1
-        heapq.heappush(self._heap, (when, number, call, subject, detail))
+        heappush(self._heap, (when, number, call, subject, detail))
         return number
 
-    def _advance(self, until: Instant) -> bool:
-        """Carry out the next plan, if one is due by `until`; return whether there was one."""
-        heap = self._heap
+    def _advance(self, until: Instant, *, once: bool = True) -> bool:
+        """Carry out the next plan, or all, that are due by `until`; return whether there was one when `once` is set."""
+        heap, watchers, checks = self._heap, self.watchers, self.after_event
         while heap and heap[0][0] <= until:
-            when, number, call, subject, detail = heapq.heappop(heap)
-            if call is None and subject.timers.get(detail) != number:
-                continue  # A timer that was cancelled, or set anew.
+            when, number, call, subject, detail = heappop(heap)
+            if call is None:
+                if number == NEARER:
+                    self._bring_near(detail)
+                    continue
+                if subject.timers.get(detail) != number:
+                    continue  # A timer that was cancelled, or set anew.
             self.now = when
             self.events += 1
             self._is_busy = True
@@ -249,13 +260,14 @@ class World:
                     self._fire(subject, detail)
                 else:
                     call(subject, detail)
-                for check in self.after_event:
+                for check in checks:
                     check(when)
-                if self.watchers.is_needed:
-                    self.watchers.call()
+                if watchers.is_needed:
+                    watchers.call()
             finally:
                 self._is_busy = False
-            return True
+            if once:
+                return True
         return False
 
     def step(self) -> bool:
@@ -269,8 +281,7 @@ class World:
 
     def run_to(self, until: Instant) -> None:
         self._may_run()
-        while self._advance(until):
-            pass
+        self._advance(until, once=False)
         self.now = max(self.now, until)
 
     def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str | Callable[[], str]) -> None:
@@ -323,7 +334,24 @@ class World:
     # -- effects ------------------------------------------------------------------------------
 
     def _set_timer(self, process: Process, effect: SetTimer) -> None:
-        process.timers[effect.key] = self._plan(max(effect.at, self.now), None, process, effect.key)
+        at, key, now = effect.at, effect.key, self.now
+        process.timers[key] = self._sequence = number = self._sequence + 1
+        if at - now < FAR:
+            heappush(self._heap, (at if at > now else now, number, None, process, key))
+            return
+        step = at // FAR
+        far = self._far.get(step)
+        if far is None:
+            far = self._far[step] = []
+            heappush(self._heap, (step * FAR, NEARER, None, None, step))
+        far.append((at, number, None, process, key))
+
+    def _bring_near(self, step: int) -> None:
+        """Put the far timers of a step of time into the heap, without those that are not set any more."""
+        for plan in self._far.pop(step):
+            _, number, _, process, key = plan
+            if process.timers.get(key) == number:
+                heappush(self._heap, plan)
 
     def _cancel_timer(self, process: Process, effect: CancelTimer) -> None:
         process.timers.pop(effect.key, None)
@@ -401,7 +429,7 @@ class World:
             self._handle(server, opened)  # The request that follows tells enough for the trace.
             if not link.open:
                 return
-        self.trace.bytes(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
+        self.trace.add(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
         self._handle(server, RequestReceived(link.inbound, frame))
 
     def _reply(self, _: Process, effect: Reply) -> None:
@@ -415,7 +443,7 @@ class World:
     def _come_back(self, link: Link, frame: bytes) -> None:
         if link.open:
             client = self.processes[link.client]
-            self.trace.bytes(self.now, client.name, f"{link.response_text} {len(frame)} B", frame)
+            self.trace.add(self.now, client.name, f"{link.response_text} {len(frame)} B", frame)
             self._handle(client, ResponseReceived(link.outbound, frame))
 
     def _refuse(self, process: Process, name: OutboundLink) -> None:

@@ -72,3 +72,26 @@ CONFIGURED: Mapping[int, AclResourceType] = {
     ResourceType.MIRROR: AclResourceType.CLUSTER_MIRROR,
 }
 """On what ALTER_CONFIGS is asked for each type of resource that has configs."""
+
+_WITH_CONFIGS = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+SUPPORTED: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
+    AclResourceType.TOPIC: (
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.CREATE,
+        AclOperation.DELETE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        *_WITH_CONFIGS,
+    ),
+    AclResourceType.GROUP: (AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, *_WITH_CONFIGS),
+    AclResourceType.CLUSTER: (
+        AclOperation.CREATE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.CLUSTER_ACTION,
+        *_WITH_CONFIGS,
+        AclOperation.IDEMPOTENT_WRITE,
+    ),
+}
+"""What can be done with a resource (AclEntry.supportedOperations), for answers that tell which of it is allowed."""

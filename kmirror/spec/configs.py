@@ -219,6 +219,20 @@ ROWS: tuple[ConfigKey, ...] = (
         "transaction.partition.verification.enable", _B, Kind.BOOLEAN, "true",
         "Does a leader ask the coordinator whether a transaction is open before it begins there?", dynamic=True,
     ),
+    ConfigKey("offsets.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.segment.bytes", _B, Kind.INT, "104857600", "segment.bytes of __consumer_offsets.", 1),
+    ConfigKey(
+        "group.min.session.timeout.ms", _B, Kind.INT, "6000", "Shortest session timeout that a member may ask for.",
+    ),
+    ConfigKey(
+        "group.max.session.timeout.ms", _B, Kind.INT, "1800000", "Longest session timeout that a member may ask for.",
+    ),
+    ConfigKey(
+        "group.initial.rebalance.delay.ms", _B, Kind.INT, "3000",
+        "How long the first rebalance of a group waits for more members.",
+    ),
+    ConfigKey("group.max.size", _B, Kind.INT, "2147483647", "Members that a group may have.", 1),
     ConfigKey("mirror.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __mirror_state.", 1),
     ConfigKey("mirror.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __mirror_state.", 1),
     ConfigKey(

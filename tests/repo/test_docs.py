@@ -28,6 +28,7 @@ NOT_RUN: Mapping[str, int] = {
     "docs/benchmarks.md": 3,
     "docs/failover-over-a-wan.md": 2,
     "docs/index.md": 1,
+    "docs/serve.md": 1,
     "docs/start.md": 1,
     "docs/transactions-and-rpo.md": 2,
 }

@@ -37,7 +37,11 @@ from tests.builders import marker
 from tests.sim.stage import T0_MS, WrittenLogs, legacy, plain, transactional
 
 ANSWER_WITHIN_SECONDS = 40
-CONFIGS = {"mirror.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
+CONFIGS = {
+    "mirror.topic.num.partitions": "2",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
+}
 TRANSACTIONAL = [
     transactional(0, 0, 1, "committed"),
     marker(offset=1, epoch=0, pid=1, commit=True),

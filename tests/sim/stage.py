@@ -48,6 +48,7 @@ from kmirror.spec.wire_values import ResourceType
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
     "log.retention.ms": "-1",  # Logs written by hand are of 2023, and the simulated clock begins in 2027.
+    "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "2",
     "min.insync.replicas": "2",
@@ -59,6 +60,7 @@ ONE_BROKER: Mapping[str, str] = {
     **SMALL,
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
+    "offsets.topic.replication.factor": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "mirror.topic.replication.factor": "1",

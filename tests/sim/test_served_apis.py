@@ -9,6 +9,7 @@ import pytest
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import KafkaError
+from kmirror.kernel.java import partition_for
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import mirror_partition
@@ -248,6 +249,19 @@ def test_asking_for_a_coordinator_brings_the_state_topic_into_being() -> None:
     assert len(cluster.image.topics["__mirror_state"].partitions) == 2
 
 
+def test_asking_for_the_coordinator_of_a_group_brings_the_offsets_topic_into_being() -> None:
+    cluster = make(0)
+    first = find(cluster, "g", 4, key_type=0)
+    assert first is not None and first.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    cluster.simulation.run_until(
+        lambda: (found := find(cluster, "g", 4, key_type=0)) is not None and found.error_code == 0, what="a coordinator"
+    )
+    found = find(cluster, "g", 4, key_type=0)
+    topic = cluster.image.topics["__consumer_offsets"]
+    assert found is not None and len(topic.partitions) == 2
+    assert found.node_id == topic.partitions[partition_for("g", 2)].leader
+
+
 def test_coordinators_of_other_types_are_refused() -> None:
-    found = find(make(1), "g", key_type=0)
+    found = find(make(1), "g", key_type=2)
     assert found is not None and found.error_code == ErrorCode.INVALID_REQUEST

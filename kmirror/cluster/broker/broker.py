@@ -15,6 +15,7 @@ from kmirror.cluster.broker.clean_shutdown import CloseLogs
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.apis.routes import routes as group_routes
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, log_manager, replicas
@@ -53,6 +54,7 @@ class Broker:
         self._is_clean = False
         self.parts.server.serve(routes(self.parts))
         self.parts.server.serve(transaction_routes(self.parts.transactions))
+        self.parts.server.serve(group_routes(self.parts.groups))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""
@@ -63,17 +65,22 @@ class Broker:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
-        self.context.failures.shield(now, event, self._dispatch, self._follow_up)
-        return self.context.outbox.drain()
+        context = self.context
+        context.failures.shield(now, event, self._dispatch, self._follow_up)
+        return context.outbox.drain()
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
-        if self._is_ending or self.parts.lifecycle.may_stop:
+        parts = self.parts
+        if self._is_ending or parts.lifecycle.may_stop:
             self._end()
             return False
-        parts = self.parts
-        parts.logs.settle(now)
-        return parts.replicas.wake_waiters(now) or parts.server.run_ready(now) or self.context.do_at_end(now)
+        replicas, server = parts.replicas, parts.server
+        if replicas.grown or replicas.dropped:
+            parts.logs.settle(now)
+        if (replicas.moved and replicas.wake_waiters(now)) or (server.ready and server.run_ready(now)):
+            return True
+        return self.context.do_at_end(now)
 
     def _end(self) -> None:
         """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
@@ -124,12 +131,12 @@ class Broker:
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         parts = self.parts
         match key:
-            case (requester.TIMER, int(correlation_id)):
-                self.context.requester.on_timeout(now, correlation_id)
-            case (replicas.CHECKPOINT_TIMER,):
-                parts.replicas.checkpoint(now)
             case (replicas.TIMER, int(parked)):
                 parts.replicas.on_timer(now, parked)
+            case (replicas.CHECKPOINT_TIMER,):
+                parts.replicas.checkpoint(now)
+            case (requester.TIMER, int(correlation_id)):
+                self.context.requester.on_timeout(now, correlation_id)
             case (follower.TIMER, int(leader)):
                 parts.fetchers.on_timer(now, leader)
             case (lifecycle.TIMER,):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from kmirror.client.requester import OnReply, Requester
+from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
@@ -93,9 +93,20 @@ class BrokerContext:
         """Put the dynamic configs of this broker in the image into effect."""
         self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
 
-    def ask_controller(self, now: Instant, request: Message, on_reply: OnReply, *, channel: str = "controller") -> None:
-        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer."""
-        self.requester.send(
+    def ask_controller(
+        self,
+        now: Instant,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        channel: str = "controller",
+        on_frame: OnFrame | None = None,
+    ) -> Sent:
+        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer.
+
+        `on_frame` and what is returned are those of `Requester.send`.
+        """
+        return self.requester.send(
             now,
             self.controller,
             channel,
@@ -103,6 +114,7 @@ class BrokerContext:
             self.version_of(request),
             on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
+            on_frame=on_frame,
         )
 
     def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:

@@ -13,7 +13,7 @@ from kmirror.protocol.gen.create_topics_request import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs
-from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class InternalTopic:
     partitions_key: str
     replication_key: str
     configs: tuple[tuple[str, str], ...]
-    min_isr_key: str | None = None
+    configs_from: tuple[tuple[str, str], ...] = ()
+    """Topic configs whose values are those of broker configs: (the topic's key, the broker's)."""
 
 
 ROWS: dict[str, InternalTopic] = {
@@ -33,7 +34,14 @@ ROWS: dict[str, InternalTopic] = {
         "transaction.state.log.num.partitions",
         "transaction.state.log.replication.factor",
         (("cleanup.policy", "compact"), ("compression.type", "uncompressed")),
-        "transaction.state.log.min.isr",
+        (("min.insync.replicas", "transaction.state.log.min.isr"),),
+    ),
+    GROUP_TOPIC: InternalTopic(
+        GROUP_TOPIC,
+        "offsets.topic.num.partitions",
+        "offsets.topic.replication.factor",
+        (("cleanup.policy", "compact"), ("compression.type", "producer")),
+        (("segment.bytes", "offsets.topic.segment.bytes"),),
     ),
     MIRROR_STATE_TOPIC: InternalTopic(
         MIRROR_STATE_TOPIC,
@@ -47,9 +55,7 @@ ROWS: dict[str, InternalTopic] = {
 def creatable(name: str, configs: Configs) -> CreatableTopic:
     """Return the CreateTopics row of internal topic `name` for a node with `configs`."""
     row = ROWS[name]
-    pairs = [*row.configs]
-    if row.min_isr_key is not None:
-        pairs.append(("min.insync.replicas", configs.text(row.min_isr_key)))
+    pairs = [*row.configs, *((key, configs.text(broker_key)) for key, broker_key in row.configs_from)]
     return CreatableTopic(
         name=name,
         num_partitions=configs.integer(row.partitions_key),

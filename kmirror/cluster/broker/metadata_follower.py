@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import Chunk
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.keyed_records import decode_metadata_record
 from kmirror.protocol.message import Message
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
 
@@ -27,6 +30,8 @@ CHANNEL = "metadata"
 RETRY_MS = 100
 WAIT_MAX_MS = 500
 BYTES_MAX = 8 * 1024 * 1024
+QUIET_MAX_BYTES = 128
+"""An answer without records is shorter, whatever its version."""
 
 Publish = Callable[[Instant, Delta], None]
 """(now, what changed in the image)"""
@@ -45,11 +50,26 @@ class MetadataFollower:
         self._publish = publish
         self._delta = Delta()
         self._epoch = -1
+        self._poll: tuple[RepeatedFetch, Sent] | None = None
+        """The fetch from the end of the replayed log, and how it was sent."""
+        self._small_answer = b""
+        """The newest answer behind its correlation id, if it is so small that it may have no records."""
+        self._quiet_answer: bytes | None = None
+        """The newest answer that brought nothing, behind its correlation id."""
 
     def fetch(self, now: Instant) -> None:
         """Fetch from the end of the replayed log; the answer fetches again."""
+        poll = self._poll
+        if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
+            poll[1].again(now, poll[0])
+            return
+        request = self._request()
+        sent = self._context.ask_controller(now, request, self._on_reply, channel=CHANNEL, on_frame=self._is_quiet)
+        self._poll = RepeatedFetch(request), sent
+
+    def _request(self) -> FetchRequest:
         context = self._context
-        request = FetchRequest(
+        return FetchRequest(
             cluster_id=context.cluster_id,
             replica_state=ReplicaState(replica_id=context.node_id),
             max_wait_ms=WAIT_MAX_MS,
@@ -69,7 +89,14 @@ class MetadataFollower:
                 )
             ],
         )
-        context.ask_controller(now, request, self._on_reply, channel=CHANNEL)
+
+    def _is_quiet(self, now: Instant, frame: Chunk) -> bool:
+        """Return whether an answer is the one before it, which brought nothing; then the next fetch is on its way."""
+        self._small_answer = answer = bytes(frame[4:]) if len(frame) <= QUIET_MAX_BYTES else b""
+        if answer != self._quiet_answer:
+            return False
+        self.fetch(now)
+        return True
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:
         data = None
@@ -80,6 +107,7 @@ class MetadataFollower:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         image = self._context.image
+        before = image.offset, self._epoch
         for batch in iter_batches(data.records or b""):
             self._epoch = batch.partition_leader_epoch
             if not batch.is_control:
@@ -87,6 +115,11 @@ class MetadataFollower:
                     if record.offset > image.offset and record.value is not None:
                         image.apply(decode_metadata_record(record.value)[0], self._delta)
             image.offset = batch.last_offset
+        self._quiet_answer = None
+        if (image.offset, self._epoch) != before:
+            self._poll = None
+        elif self._lifecycle.recovered and self._delta.is_empty():
+            self._quiet_answer = self._small_answer or None
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
             self._recovery.begin(now, self._on_recovered)

@@ -13,6 +13,7 @@ from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.component import Components
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
@@ -40,6 +41,7 @@ class BrokerParts:
     """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
     transactions: TransactionCoordinator
+    groups: GroupCoordinator
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
@@ -55,8 +57,10 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     lifecycle = Lifecycle(context)
     replicas = ReplicaManager(context, components)
     transactions = TransactionCoordinator(context, lifecycle, replicas)
+    groups = GroupCoordinator(context, replicas)
     isr = IsrManager(context, lifecycle, replicas)
     components.add(transactions)
+    components.add(groups)
     components.add(isr)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
@@ -74,4 +78,5 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
         transactions=transactions,
+        groups=groups,
     )

@@ -228,10 +228,10 @@ class Controller:
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (sessions.TIMER,):
-                self.sessions.on_timer(now)
             case (fetch.TIMER, int(parked)):
                 self.context.log.force(now, parked)
+            case (sessions.TIMER,):
+                self.sessions.on_timer(now)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 

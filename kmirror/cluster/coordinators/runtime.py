@@ -3,7 +3,8 @@
 A shard is one partition of the topic, loaded by its leader by replaying the log. An operation decides on the newest
 state. Its records are appended and replayed at once, so that the next operation builds on them, and its answer goes out
 when the high watermark reaches the log end that the operation saw or made. That holds for answers without records, too:
-what they are based on may be lost until then. What was decided in one event goes into one batch for each shard.
+what they are based on may be lost until then. What was decided in one event goes into one batch for each shard, but
+for records of a transaction: a batch has one producer.
 
 Nobody waits for another operation's replication. A new leader replays its own log, which is the roll-back of what was
 not committed. An answer that is not confirmed in time is COORDINATOR_NOT_AVAILABLE, as in Kafka: the record may be
@@ -14,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms
@@ -25,6 +26,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.records import layout
 from kmirror.records.build import build_batch
+from kmirror.records.control import ControlType, parse_control
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 
@@ -40,10 +42,21 @@ OnCommitted = Callable[[Instant, int], None]
 it was loaded, or a record whose operation had got an error."""
 
 
+class Producer(NamedTuple):
+    """In whose transaction an operation writes."""
+
+    id: int
+    epoch: int
+
+
+NOT_TRANSACTIONAL = Producer(layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH)
+
 OUTCOMES = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_PRODUCER_EPOCH: ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE: ErrorCode.INVALID_TXN_STATE,
 }
 """Error of an append to the one that the coordinator's client gets; every other is COORDINATOR_NOT_AVAILABLE."""
 STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
@@ -63,6 +76,14 @@ class Shard(Generic[S]):
     than what the former leader has answered."""
 
 
+class Order(NamedTuple, Generic[S]):
+    """An operation that waits for the end of the event."""
+
+    operation: Operation[S]
+    on_done: OnDone
+    producer: Producer
+
+
 @dataclass(slots=True)
 class Draft:
     """The batch that is being filled, and the answers that go out with it."""
@@ -70,11 +91,14 @@ class Draft:
     records: list[KeyValue] = field(default_factory=list)
     size: int = layout.HEADER_SIZE
     """At most that many bytes."""
+    producer: Producer = NOT_TRANSACTIONAL
     answers: list[tuple[OnDone, ErrorCode]] = field(default_factory=list)
 
-    def has_room(self, records: Sequence[KeyValue], size_max: int) -> bool:
+    def has_room(self, records: Sequence[KeyValue], producer: Producer, size_max: int) -> bool:
         """Return whether the batch can take these records too; an empty one can."""
-        return not self.records or self.size + size_of(records) <= size_max
+        if not records or not self.records:
+            return True
+        return producer == self.producer and self.size + size_of(records) <= size_max
 
 
 def size_of(records: Sequence[KeyValue]) -> int:
@@ -100,7 +124,7 @@ class CoordinatorRuntime(Generic[S]):
         self._make_state = make_state
         self._on_committed = on_committed
         self._shards: dict[int, Shard[S]] = {}
-        self._submitted: dict[int, list[tuple[Operation[S], OnDone]]] = {}
+        self._submitted: dict[int, list[Order[S]]] = {}
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -119,12 +143,15 @@ class CoordinatorRuntime(Generic[S]):
     def _load(self, now: Instant, led: Partition) -> None:
         state = self._make_state()
         for batch in led.log.batches():
-            if not batch.is_control:
-                for record in batch.records():
-                    if record.key is not None:
-                        state.replay(record.key, record.value)
-                state.seal(batch.last_offset + 1)
-                state.commit(led.log.high_watermark)
+            for record in batch.records():
+                if batch.is_control:
+                    kind = parse_control(record.key, record.value).type
+                    if kind in (ControlType.COMMIT, ControlType.ABORT):
+                        state.end_transaction(batch.producer_id, commit=kind is ControlType.COMMIT)
+                elif record.key is not None:
+                    state.replay(LoggedRecord(record.key, record.value, record.offset, batch.producer_id))
+            state.seal(batch.last_offset + 1)
+            state.commit(led.log.high_watermark)
         end = led.log.log_end_offset
         shard = self._shards[led.tp.partition] = Shard(state, led.log.high_watermark >= end)
         if not shard.is_loaded:
@@ -154,47 +181,63 @@ class CoordinatorRuntime(Generic[S]):
         """Return by partition the state of every shard of which this broker can tell what is committed."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
 
+    @property
+    def is_loading(self) -> bool:
+        """Return whether this broker leads a shard of which it cannot tell yet what is committed."""
+        return not all(shard.is_loaded for shard in self._shards.values())
+
     # -- operations ---------------------------------------------------------------------------
 
-    def submit(self, partition: int, operation: Operation[S], on_done: OnDone) -> None:
+    def submit(
+        self, partition: int, operation: Operation[S], on_done: OnDone, *, producer: Producer = NOT_TRANSACTIONAL
+    ) -> None:
         """Run `operation` at the end of the present event; `on_done` gets its error once all that it saw is committed.
 
+        With a `producer` its records become part of that producer's transaction. Errors:
         NOT_COORDINATOR if this broker does not lead the shard, or loses it before; COORDINATOR_NOT_AVAILABLE if there
         are records and the ISR is too small, or if they were not confirmed in time: they may be committed later.
         """
-        self._submitted.setdefault(partition, []).append((operation, on_done))
+        self._submitted.setdefault(partition, []).append(Order(operation, on_done, producer))
         self._context.at_end(self.run_submitted)
 
     def run_submitted(self, now: Instant) -> None:
         """Run what was submitted since the last call, each shard's as one batch."""
         submitted, self._submitted = self._submitted, {}
-        for partition, operations in submitted.items():
+        for partition, orders in submitted.items():
             shard, led = self._shards.get(partition), self._replicas.led(TopicPartition(self.topic, partition))
             if shard is None or led is None:
-                refused = [(on_done, ErrorCode.NOT_COORDINATOR) for _, on_done in operations]
-                self._answer(now, refused)
+                self._answer(now, [(order.on_done, ErrorCode.NOT_COORDINATOR) for order in orders])
             else:
-                self._run(now, led, shard, operations)
+                self._run(now, led, shard, orders)
 
-    def _run(
-        self, now: Instant, led: Partition, shard: Shard[S], operations: Sequence[tuple[Operation[S], OnDone]]
-    ) -> None:
+    def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
+        """Apply a transaction marker that was just appended to this broker's log of `tp`, below offset `end`."""
+        shard, led = self._shards.get(tp.partition), self._replicas.led(tp)
+        if tp.topic == self.topic and shard is not None and led is not None:
+            shard.state.end_transaction(producer_id, commit=commit)
+            shard.state.seal(end)
+            self._watch(now, led, shard, end)
+
+    def _run(self, now: Instant, led: Partition, shard: Shard[S], orders: Sequence[Order[S]]) -> None:
         is_short = len(led.isr) < led.min_isr
         size_max = min(led.log.config.max_message_bytes, led.log.config.segment_bytes)
         draft = Draft()
-        for operation, on_done in operations:
+        for operation, on_done, producer in orders:
             records, error = self._decide(shard, operation)
-            if not draft.has_room(records, size_max):
+            if not draft.has_room(records, producer, size_max):
                 self._append(now, led, shard, draft)
                 draft = Draft()
                 records, error = self._decide(shard, operation)  # What it saw may have been refused.
             if records and is_short:
                 self._answer(now, [(on_done, ErrorCode.COORDINATOR_NOT_AVAILABLE)])
                 continue
-            for key, value in records:
-                shard.state.replay(key, value)
-            draft.records += records
-            draft.size += size_of(records)
+            first = led.log.log_end_offset + len(draft.records)
+            for offset, (key, value) in enumerate(records, first):
+                shard.state.replay(LoggedRecord(key, value, offset, producer.id))
+            if records:
+                draft.records += records
+                draft.size += size_of(records)
+                draft.producer = producer
             draft.answers.append((on_done, ErrorCode.NONE if records else error))
         self._append(now, led, shard, draft)
 
@@ -211,6 +254,9 @@ class CoordinatorRuntime(Generic[S]):
             batch = build_batch(
                 [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in draft.records],
                 partition_leader_epoch=led.leader_epoch,
+                producer_id=draft.producer.id,
+                producer_epoch=draft.producer.epoch,
+                is_transactional=draft.producer is not NOT_TRANSACTIONAL,
             )
             try:
                 info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)

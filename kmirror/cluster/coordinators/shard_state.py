@@ -9,14 +9,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from kmirror.records import layout
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class ShardState(ABC, Generic[K, V]):
-    """The values of one shard by key; a subclass says what its records mean."""
+class LoggedRecord(NamedTuple):
+    """One record of a shard's log, and what its batch says of it."""
+
+    key: bytes
+    value: bytes | None
+    """None for a tombstone."""
+    offset: int = -1
+    producer_id: int = layout.NO_PRODUCER_ID
+    """Whose transaction the record is part of; NO_PRODUCER_ID if of none."""
+
+
+class Versioned(Generic[K, V]):
+    """Values by key: the newest ones and the committed ones."""
 
     def __init__(self) -> None:
         self._newest: dict[K, V] = {}
@@ -26,10 +39,6 @@ class ShardState(ABC, Generic[K, V]):
         """The keys of the changes since the last `seal`, one for each change."""
         self._sealed: deque[tuple[int, list[K]]] = deque()
         """(end offset, keys of the changes) of batches in the log that are not known to be committed."""
-
-    @abstractmethod
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        """Apply one record of the shard's log with `put`; None for `value` is a tombstone."""
 
     def get(self, key: K) -> V | None:
         """Return the newest value, or None if there is none; it may still be lost."""
@@ -92,3 +101,14 @@ class ShardState(ABC, Generic[K, V]):
             self._newest.pop(key, None)
         else:
             self._newest[key] = value
+
+
+class ShardState(ABC, Versioned[K, V]):
+    """The values of one shard by key; a subclass says what its records mean."""
+
+    @abstractmethod
+    def replay(self, record: LoggedRecord) -> None:
+        """Apply one record of the shard's log with `put`."""
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """Apply a transaction marker of the shard's log. A shard that is never written in transactions ignores it."""

@@ -143,6 +143,8 @@ class Session:
     asker: object = None
     """What the answers depend on beside the partitions' requests: if that changes, all are looked at again."""
     turns: int = 0
+    quiet: object = None
+    """The newest fetch, if its answer had no news: the same request again takes it up."""
 
     def name(self, key: Key, request: FetchPartition) -> None:
         """Take over what a request names."""

@@ -8,12 +8,12 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -148,11 +148,18 @@ class ReplicaFetchers:
         return True
 
     def send(
-        self, now: Instant, fetcher: Fetcher[FollowedPartition], purpose: str, request: Message, on_reply: OnReply
-    ) -> None:
+        self,
+        now: Instant,
+        fetcher: Fetcher[FollowedPartition],
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+    ) -> Sent:
         """Send to the leader, on a link of its own for each purpose."""
         channel = f"follow-{fetcher.key[0]}"
-        self._context.requester.send(
+        return self._context.requester.send(
             now,
             fetcher.endpoint,
             channel if purpose == FETCH else f"{channel}-{purpose}",
@@ -160,7 +167,12 @@ class ReplicaFetchers:
             self._context.version_of(request),
             on_reply,
             timeout_ms=self._context.configs.integer("request.timeout.ms"),
+            on_frame=on_frame,
         )
+
+    def asker(self) -> Hashable:
+        """Return the broker epoch that `prepare` fills in, and what the version of a fetch depends on."""
+        return self._lifecycle.epoch, self._context.mirror_enabled
 
     def prepare(self, request: FetchRequest) -> None:
         """Fetch as a replica, in the present incarnation of this broker."""

@@ -18,7 +18,7 @@ from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.log_state import LogState
@@ -61,7 +61,8 @@ class ReplicaManager:
         self._parked: dict[int, Attempt] = {}
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
-        self._dirty: dict[TopicPartition, Partition | None] = {}
+        self.moved: dict[TopicPartition, Partition | None] = {}
+        """What moved since `wake_waiters`; None for one of which nothing but `on_progress` has to hear."""
         """What moved, and the partition whose watchers are to be woken, if any."""
         self._orphaned: dict[int, None] = {}
         """The keys of parked requests that watched a partition which was dropped."""
@@ -209,7 +210,7 @@ class ReplicaManager:
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
         self.grown[partition.tp] = None
-        self._dirty[partition.tp] = partition
+        self.moved[partition.tp] = partition
         if not partition.advance_high_watermark():  # Which marks the partition, as `touch` does.
             partition.mark()
 
@@ -277,24 +278,24 @@ class ReplicaManager:
         """
         key = self._new_id()
         self._parked[key] = attempt
-        self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
+        self._context.outbox.add(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
         return key
 
     def touch(self, tp: TopicPartition) -> None:
         """Mark a partition as moved, for the next fetch and for the next `wake_waiters`."""
-        partition = self._dirty[tp] = self.partitions.get(tp)
+        partition = self.moved[tp] = self.partitions.get(tp)
         if partition is not None:
             partition.mark()
 
     def progressed(self, tp: TopicPartition) -> None:
         """Have the next `wake_waiters` call `on_progress`: a follower fetched, which no other fetch has to wait for."""
-        self._dirty.setdefault(tp, None)
+        self.moved.setdefault(tp, None)
 
     def wake_waiters(self, now: Instant) -> bool:
         """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
-        if not self._dirty:
+        if not self.moved:
             return False
-        dirty, self._dirty = self._dirty, {}
+        dirty, self.moved = self.moved, {}
         woken, self._orphaned = self._orphaned, {}
         for tp, partition in dirty.items():
             if self._acks.get(tp):

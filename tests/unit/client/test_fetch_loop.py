@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -72,9 +72,29 @@ class Log:
     def may_ask(self, fetcher: Fetcher[State]) -> bool:
         return self.asks
 
-    def send(self, now: Instant, fetcher: Fetcher[State], purpose: str, request: Message, on_reply: OnReply) -> None:
-        version = 17 if purpose == FETCH else 9
-        self.script.requester.send(now, fetcher.endpoint, purpose, request, version, on_reply, timeout_ms=1_000)
+    def send(
+        self,
+        now: Instant,
+        fetcher: Fetcher[State],
+        purpose: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        on_frame: OnFrame | None = None,
+    ) -> Sent:
+        return self.script.requester.send(
+            now,
+            fetcher.endpoint,
+            purpose,
+            request,
+            17 if purpose == FETCH else 9,
+            on_reply,
+            timeout_ms=1_000,
+            on_frame=on_frame,
+        )
+
+    def asker(self) -> int:
+        return self.replica_id
 
     def prepare(self, request: FetchRequest) -> None:
         self.heard.append(("prepare",))

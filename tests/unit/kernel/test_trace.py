@@ -11,7 +11,7 @@ def test_equal_lines_give_equal_digests() -> None:
     one, other = Trace(), Trace()
     for trace in (one, other):
         trace.add(1, "a", "x")
-        trace.bytes(2, "b", "y", b"payload")
+        trace.add(2, "b", "y", b"payload")
     assert one.digest() == other.digest()
     assert (one.count, list(one.lines)) == (2, ["1 a x", "2 b y"])
 
@@ -21,7 +21,7 @@ def test_order_time_and_payload_count() -> None:
     for lines in ([(1, b""), (2, b"")], [(2, b""), (1, b"")], [(1, b""), (3, b"")], [(1, b""), (2, b"z")]):
         trace = Trace()
         for now, payload in lines:
-            trace.bytes(now, "a", "x", payload)
+            trace.add(now, "a", "x", payload)
         digests.add(trace.digest())
     assert len(digests) == 4
 
@@ -60,7 +60,7 @@ def test_the_digest_is_one_hash_of_payloads_and_lines_that_is_fed_in_large_piece
     whole = hashlib.sha256()
     for number in range(3_000):
         payload = bytes(number)
-        trace.bytes(number, "a", "x", payload)
+        trace.add(number, "a", "x", payload)
         whole.update(payload + f"{number} a x\n".encode())
     assert trace.digest() == whole.hexdigest() == trace.digest()
     assert len(fed) < 100 and max(fed) < 2 * HASHED_AT_ONCE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import StateWrite, decide
 from kmirror.mirror.state_records import (
@@ -37,7 +38,7 @@ def after(before: PartitionState, asked: StateWrite) -> PartitionState:
     if before != NOTHING:
         shard.put(KEY, before)
     for key, value in records:
-        shard.replay(key, value)
+        shard.replay(LoggedRecord(key, value))
     return shard.get(KEY) or NOTHING
 
 

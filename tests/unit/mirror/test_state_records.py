@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import (
     NEVER_MIRRORED,
@@ -34,7 +35,7 @@ def compacted(records: list[KeyValue]) -> list[KeyValue]:
 def loaded(records: list[KeyValue]) -> dict[StateKey, PartitionState]:
     shard = MirrorShard()
     for key, value in records:
-        shard.replay(key, value)
+        shard.replay(LoggedRecord(key, value))
     shard.seal(len(records))
     shard.commit(len(records))
     return shard.all_committed()

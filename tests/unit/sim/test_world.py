@@ -29,7 +29,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint
 from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
-from kmirror.sim.world import START, World
+from kmirror.sim.world import FAR, START, World
 
 SERVER = Endpoint("server", 1)
 
@@ -298,12 +298,27 @@ def test_timers_fire_once_and_are_replaced_and_cancelled() -> None:
     assert fired == [(at, ("a",)), (at + MILLISECOND, ("c",))]
 
 
+def test_timers_for_far_later_fire_as_near_ones_do() -> None:
+    """They are kept elsewhere until their time comes near; nothing of that is to be seen."""
+    w, client, _ = world()
+    spans = [SECOND, 2 * FAR, FAR, 3 * FAR, FAR - 1, 2 * FAR - 1, 2 * FAR, 7 * FAR + 1]
+    w.perform("client", [SetTimer((str(n),), START + span) for n, span in enumerate(spans)])
+    w.perform("client", [CancelTimer(("3",)), SetTimer(("7",), START + 2 * FAR), SetTimer(("0",), START + 4 * FAR)])
+    w.run_for(span_us=2 * FAR - 1)
+    w.perform("client", [SetTimer(("late",), START + 2 * FAR)])
+    while w.step():
+        pass
+    fired = [(now - START, event.key[0]) for now, event in client.seen if isinstance(event, TimerFired)]
+    near = [(FAR - 1, "4"), (FAR, "2"), (2 * FAR - 1, "5")]
+    assert fired == [*near, *((2 * FAR, key) for key in ("1", "6", "7", "late")), (4 * FAR, "0")]
+
+
 def test_the_dead_have_no_timers_and_the_restarted_do_not_inherit_them() -> None:
     w, client, _ = world()
-    w.perform("client", [SetTimer(("a",), START + 5 * MILLISECOND)])
+    w.perform("client", [SetTimer(("a",), START + 5 * MILLISECOND), SetTimer(("b",), START + 2 * FAR)])
     w.kill("client")
     w.start("client")
-    w.run_for(span_us=SECOND)
+    w.run_for(span_us=3 * FAR)
     assert not client.events(TimerFired)
 
 

@@ -128,3 +128,10 @@ def test_timers_of_a_node_that_ended_are_not_those_of_the_next_one() -> None:
     began = world.now
     world.run_for(span_us=SECOND)
     assert [node.fired for node in nodes] == [[], [began + 2 * MILLISECOND]]
+
+
+def test_timers_that_are_cancelled_do_not_fill_the_heap() -> None:
+    world, asking = pair()
+    world.run_for(span_us=25 * SECOND)
+    assert asking.answers > 1_000
+    assert len(world._heap) < 20

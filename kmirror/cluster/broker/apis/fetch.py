@@ -15,6 +15,8 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
@@ -52,15 +54,22 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
     assert isinstance(request, FetchRequest)
-    plain = plain_fetch.answer(parts, inbound, request)
-    if plain is not None:
-        inbound.reply(plain)
-        return
+    if request.session_epoch <= INITIAL_EPOCH:
+        plain = plain_fetch.answer(parts, inbound, request)
+        if plain is not None:
+            inbound.reply(plain)
+            return
     error, session = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    _Fetch(parts, inbound, request, session).start(now)
+    fetch = session.quiet
+    if isinstance(fetch, _Fetch) and fetch.request is request:
+        fetch.inbound, fetch.parked = inbound, 0
+    else:
+        fetch = _Fetch(parts, inbound, request, session)
+    session.quiet = None
+    fetch.start(now)
 
 
 class _Fetch:
@@ -303,6 +312,12 @@ class _Fetch:
 
     def _answer(self) -> None:
         session, rows = self.session, self.rows
+        if not rows:
+            if not self.taken and not self.left_out:
+                self.topic_errors.clear()
+                session.quiet = self
+            self.inbound.reply_encoded(_quiet_answer(session.session_id, self.inbound.version))
+            return
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
         for cached in sorted(rows, key=TURN):
             data = rows[cached]
@@ -326,3 +341,9 @@ class _Fetch:
                 ],
             )
         )
+
+
+@lru_cache(maxsize=1_000)
+def _quiet_answer(session_id: int, version: int) -> bytes:
+    """Return an answer without news; a session gives many of them, one after the other."""
+    return FetchResponse(session_id=session_id).encode(version)

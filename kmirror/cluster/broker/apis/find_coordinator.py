@@ -1,7 +1,7 @@
-"""FindCoordinator, versions 0-7: the coordinator of a transactional id (1) or a mirror (3, D1).
+"""FindCoordinator, versions 0-7: the coordinator of a group (0), a transactional id (1) or a mirror (3, D1).
 
 The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
-is created by the first request for it. Left out: group (0) and share (2) coordinators.
+is created by the first request for it. Left out: share coordinators (2).
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (F
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.images import METADATA_TOPIC_ID
@@ -36,37 +39,85 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     if error:
         inbound.reply(refused(request, inbound.version, error))
         return
-    asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
-    if asked != [(METADATA_TOPIC_ID, 0)]:
+    if not _is_of_metadata(request):
         if inbound.version < 7:  # There is no top-level error before v7.
             inbound.drop()
         else:
             inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
+    # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
     wanted = request.topics[0].partitions[0]
-    timer = 0
+    fetch = _Fetch(context, inbound, wanted)
+    if not fetch.attempt(now, wanted.fetch_offset == 0):
+        fetch.timer = context.log.park(fetch.attempt)
+        context.outbox.set_timer((TIMER, fetch.timer), now + request.max_wait_ms * MILLISECOND)
 
-    def read_and_answer(later: Instant, forced: bool) -> bool:
-        data = _read(context.log.log, wanted)
-        if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
-            return False
-        inbound.reply(FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])]))
-        if timer:
-            context.outbox.cancel_timer((TIMER, timer))
+
+def _is_of_metadata(request: FetchRequest) -> bool:
+    """Return whether the metadata log's one partition is asked for, once, and nothing else."""
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return False
+    (topic,) = request.topics
+    return topic.topic_id == METADATA_TOPIC_ID and topic.partitions[0].partition == 0
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """A fetch of the metadata log, until it is answered."""
+
+    context: ControllerContext
+    inbound: Inbound
+    wanted: FetchPartition
+    timer: int = 0
+    """The number of the timer that ends the wait, 0 if it does not wait."""
+
+    def attempt(self, now: Instant, forced: bool) -> bool:
+        """Answer if there is something to say, or if it must be; return whether it was answered."""
+        try:
+            log, inbound = self.context.log.log, self.inbound
+            if _is_at_end(log, self.wanted):
+                if not forced:
+                    return False
+                inbound.reply_encoded(_quiet_answer(log.high_watermark, log.log_start_offset, inbound.version))
+            else:
+                data = _read(log, self.wanted)
+                if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
+                    return False
+                inbound.reply(_answer(data))
+            if self.timer:
+                self.context.outbox.cancel_timer((TIMER, self.timer))
+        except Exception as error:
+            self.inbound.failed(error)
         return True
 
-    def attempt(later: Instant, forced: bool) -> bool:
-        try:
-            return read_and_answer(later, forced)
-        except Exception as error:
-            inbound.failed(error)
-            return True
 
-    # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
-    if attempt(now, wanted.fetch_offset == 0):
-        return
-    timer = context.log.park(attempt)
-    context.outbox.set_timer((TIMER, timer), now + request.max_wait_ms * MILLISECOND)
+def _answer(data: PartitionData) -> FetchResponse:
+    return FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])])
+
+
+@lru_cache(maxsize=100)
+def _quiet_answer(high_watermark: int, log_start_offset: int, version: int) -> bytes:
+    """Return an answer without records; all brokers get the same one, time and again."""
+    return _answer(_offsets(high_watermark, log_start_offset)).encode(version)
+
+
+def _offsets(high_watermark: int, log_start_offset: int) -> PartitionData:
+    return PartitionData(
+        partition_index=0,
+        high_watermark=high_watermark,
+        last_stable_offset=high_watermark,
+        log_start_offset=log_start_offset,
+        records=b"",
+    )
+
+
+def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
+    """Return whether a broker has all that is committed, so that only the offsets are left to tell."""
+    return (
+        wanted.fetch_offset == log.high_watermark == log.log_end_offset
+        and wanted.last_fetched_epoch == log.latest_epoch
+        and wanted.fetch_offset >= log.log_start_offset
+    )
 
 
 def _read(log: PartitionLog, wanted: FetchPartition) -> PartitionData:
@@ -78,13 +129,7 @@ def _read(log: PartitionLog, wanted: FetchPartition) -> PartitionData:
             return data
     if not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
         return failed(0, ErrorCode.OFFSET_OUT_OF_RANGE)
-    data = PartitionData(
-        partition_index=0,
-        high_watermark=log.high_watermark,
-        last_stable_offset=log.high_watermark,
-        log_start_offset=log.log_start_offset,
-        records=b"",
-    )
+    data = _offsets(log.high_watermark, log.log_start_offset)
     if wanted.fetch_offset < log.high_watermark:
         data.records = log.read(
             wanted.fetch_offset, max_bytes=wanted.partition_max_bytes, end_offset=log.high_watermark, min_one=True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kmirror.cluster.coordinators.runtime import KeyValue
-from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
 from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
@@ -69,14 +69,14 @@ class Transaction:
 class TransactionShard(ShardState[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
 
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        """Apply one record of `__transaction_state`; None for `value` is a tombstone."""
-        name = decode_key(TRANSACTION_TOPIC, key)
+    def replay(self, record: LoggedRecord) -> None:
+        """Apply one record of `__transaction_state`."""
+        name = decode_key(TRANSACTION_TOPIC, record.key)
         assert isinstance(name, TransactionLogKey)
-        if value is None:
+        if record.value is None:
             self.put(name.transactional_id, None)
             return
-        found = decode_value(TRANSACTION_TOPIC, name, value)
+        found = decode_value(TRANSACTION_TOPIC, name, record.value)
         assert found is not None and isinstance(found[0], TransactionLogValue)
         data = found[0]
         transaction = Transaction(

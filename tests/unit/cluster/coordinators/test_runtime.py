@@ -9,8 +9,8 @@ import pytest
 
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.component import Components
-from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue
-from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import replicas as replica_manager
 from kmirror.cluster.replication.partition import Partition
@@ -22,13 +22,14 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
-from kmirror.log.partition_log import AppendInfo, LogAppendError
+from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogAppendError
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.batch import Batch
+from kmirror.records.control import end_txn_marker
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
@@ -41,8 +42,19 @@ Decide = Callable[["Counters"], tuple[Sequence[KeyValue], ErrorCode]]
 class Counters(ShardState[str, int]):
     """A number by name."""
 
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        self.put(key.decode(), None if value is None else int(value))
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, int, int]] = []
+        """Name, offset and producer id of each record."""
+        self.ended: list[tuple[int, bool]] = []
+
+    def replay(self, record: LoggedRecord) -> None:
+        self.seen.append((record.key.decode(), record.offset, record.producer_id))
+        self.put(record.key.decode(), None if record.value is None else int(record.value))
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        self.ended.append((producer_id, commit))
+        self.put(f"{producer_id} ended", int(commit))
 
 
 def add(name: str, number: int = 1, *, width: int = 1) -> Decide:
@@ -95,8 +107,11 @@ class Bench:
             )
         )
 
-    def submit(self, label: str, operation: Decide, partition: int = 0) -> None:
-        self.runtime.submit(partition, operation, lambda _, error: self.answers.append((label, error)))
+    def submit(self, label: str, operation: Decide, partition: int = 0, producer: Producer = NOT_TRANSACTIONAL) -> None:
+        def on_done(_: int, error: ErrorCode) -> None:
+            self.answers.append((label, error))
+
+        self.runtime.submit(partition, operation, on_done, producer=producer)
 
     def settle(self) -> list[object]:
         """End the event; return its effects."""
@@ -333,3 +348,60 @@ def test_an_operation_that_fails_harms_no_other() -> None:
         ("y", ErrorCode.NONE),
     ]
     assert bench.context.failures.count == 1
+
+
+# -- transactions -------------------------------------------------------------------------------------
+
+
+def test_records_of_a_transaction_have_a_batch_of_their_own() -> None:
+    bench = Bench()
+    mine, other = Producer(7, 0), Producer(8, 3)
+    for label, producer in (("a", NOT_TRANSACTIONAL), ("b", mine), ("c", mine), ("d", other), ("e", NOT_TRANSACTIONAL)):
+        bench.submit(label, add(label), producer=producer)
+    bench.settle()
+    assert [(b.producer_id, b.producer_epoch, b.is_transactional, b.record_count) for b in bench.batches()] == [
+        (-1, -1, False, 1),
+        (7, 0, True, 2),
+        (8, 3, True, 1),
+        (-1, -1, False, 1),
+    ]
+    bench.fetched()
+    assert bench.take() == [(label, ErrorCode.NONE) for label in "abcde"]
+    assert bench.state().seen == [("a", 0, -1), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8), ("e", 4, -1)]
+
+
+def test_an_older_epoch_of_a_producer_is_refused_and_its_changes_are_taken_back() -> None:
+    bench = Bench()
+    bench.submit("new", add("a"), producer=Producer(7, 3))
+    bench.settle()
+    bench.submit("old", add("a"), producer=Producer(7, 2))
+    bench.submit("plain", add("b"))
+    bench.settle()
+    assert bench.take() == [("old", ErrorCode.INVALID_PRODUCER_EPOCH)]
+    assert (bench.state().get("a"), bench.state().get("b")) == (1, 1)
+
+
+def test_a_marker_is_applied_in_its_place_and_again_by_the_next_leader() -> None:
+    bench = Bench()
+    bench.submit("a", add("a"), producer=Producer(7, 0))
+    bench.settle()
+    marker = end_txn_marker(
+        base_offset=0,
+        leader_epoch=0,
+        timestamp_ms=1000,
+        producer_id=7,
+        producer_epoch=0,
+        commit=True,
+        coordinator_epoch=2,
+    )
+    info = bench.replicas.append(bench.now, bench.partition(), marker, origin=AppendOrigin.COORDINATOR)
+    tp = TopicPartition(TOPIC, 0)
+    bench.runtime.end_transaction(bench.now, tp, 7, info.last_offset + 1, commit=True)
+    bench.runtime.end_transaction(bench.now, TopicPartition("other", 0), 9, 5, commit=True)
+    assert (bench.state().ended, bench.state().committed("7 ended")) == ([(7, True)], None)
+    bench.fetched()
+    assert bench.state().committed("7 ended") == 1
+    bench.change(leader=2)
+    bench.change(leader=1, isr=[1])
+    assert bench.state().ended == [(7, True)]
+    assert bench.state().seen == [("a", 0, 7)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.coordinators.shard_state import ShardState
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.kernel.rng import Rng
 
 pytestmark = pytest.mark.decision("D48")
@@ -12,8 +12,8 @@ KEYS = "abc"
 
 
 class Values(ShardState[str, int]):
-    def replay(self, key: bytes, value: bytes | None) -> None:
-        self.put(key.decode(), None if value is None else int(value))
+    def replay(self, record: LoggedRecord) -> None:
+        self.put(record.key.decode(), None if record.value is None else int(record.value))
 
 
 def test_the_newest_and_the_committed_value_part_until_the_high_watermark_has_passed() -> None:

@@ -1,0 +1,1 @@
+"""What a group coordinator answers: one file for each API."""

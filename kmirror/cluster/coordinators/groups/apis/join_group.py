@@ -1,0 +1,61 @@
+"""JoinGroup, versions 2-9: become a member of a group, or say that one still is when the group rebalances.
+
+The answer comes when the join phase ends: it says the generation, and gives the leader all members with what they said.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.membership import Caller
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+NULL_PROTOCOL_FROM = 7
+"""First version that says null where there is no protocol; before it is the empty string."""
+
+
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Answer when the member knows its generation, or at once with an error."""
+    request = inbound.body
+    assert isinstance(request, JoinGroupRequest)
+
+    @inbound.guard
+    def answer(body: Message) -> None:
+        assert isinstance(body, JoinGroupResponse)
+        body.protocol_name = body.protocol_name or (None if inbound.version >= NULL_PROTOCOL_FROM else "")
+        inbound.reply(body)
+
+    configs = coordinator.context.configs
+    shortest, longest = configs.integer("group.min.session.timeout.ms"), configs.integer("group.max.session.timeout.ms")
+    error, named = denied(inbound, request.group_id), ""
+    if not error and not request.group_id:
+        error, named = ErrorCode.INVALID_GROUP_ID, request.member_id
+    elif not error and not shortest <= request.session_timeout_ms <= longest:
+        error, named = ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id
+    error = error or not_here(coordinator, request.group_id)
+    if error:
+        answer(JoinGroupResponse(error_code=error, member_id=named))
+        return
+    coordinator.join(now, request, _caller(coordinator, inbound, request), answer)
+
+
+def _caller(coordinator: GroupCoordinator, inbound: Inbound, request: JoinGroupRequest) -> Caller:
+    client_id = inbound.head.client_id or ""
+    name = client_id if request.group_instance_id is None else request.group_instance_id
+    member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
+    # As Java writes an address: host name, of which there is none, then a slash and the number.
+    return Caller(client_id, f"/{inbound.client.address.host}", inbound.version, member_id)
+
+
+def random_uuid(octets: bytes) -> str:
+    """Return the text of a random UUID (RFC 4122, version 4) made of 16 random bytes."""
+    raw = bytearray(octets)
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

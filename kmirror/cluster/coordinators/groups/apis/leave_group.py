@@ -1,0 +1,44 @@
+"""LeaveGroup, versions 0-5: a member goes, or an administrator removes members, static ones by their instance id."""
+
+from __future__ import annotations
+
+from kmirror.cluster.coordinators.groups.apis.prelude import denied, not_here
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kmirror.protocol.gen.leave_group_response import LeaveGroupResponse, MemberResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+MANY_FROM = 3
+"""First version that names any number of members; before it is one, whose error is that of the whole answer."""
+
+
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Answer with an error for each member; if the group is empty now, once that is persisted."""
+    request = inbound.body
+    assert isinstance(request, LeaveGroupRequest)
+    asked = request.members if inbound.version >= MANY_FROM else [MemberIdentity(member_id=request.member_id)]
+
+    @inbound.guard
+    def answer(body: Message) -> None:
+        assert isinstance(body, LeaveGroupResponse)
+        if inbound.version < MANY_FROM:
+            body = LeaveGroupResponse(error_code=body.error_code or body.members[0].error_code)
+        inbound.reply(body)
+
+    error = denied(inbound, request.group_id) or not_here(coordinator, request.group_id)
+    found = None if error else coordinator.membership(now, request.group_id)
+    if error:
+        answer(LeaveGroupResponse(error_code=error))
+    elif found is None:
+        unknown = ErrorCode.UNKNOWN_MEMBER_ID
+        rows = [
+            MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=unknown)
+            for row in asked
+        ]
+        answer(LeaveGroupResponse(members=rows))
+    else:
+        found.leave(to_ms(now), asked, answer)
+        coordinator.perform(now, found)

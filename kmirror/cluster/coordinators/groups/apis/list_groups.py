@@ -1,0 +1,43 @@
+"""ListGroups, versions 0-5: the groups that this broker coordinates."""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import CLUSTER
+from kmirror.cluster.coordinators.groups.apis.prelude import denied
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+
+CLASSIC = "classic"
+
+
+def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound) -> None:
+    """Answer with the groups in the states and of the types asked for, as far as the client may see them.
+
+    COORDINATOR_LOAD_IN_PROGRESS as long as one of the shards that this broker leads is not loaded.
+    """
+    request = inbound.body
+    assert isinstance(request, ListGroupsRequest)
+    if coordinator.runtime.is_loading:
+        inbound.reply(ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        return
+    states = {state.lower().strip() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    sees_all = inbound.rights.allow(AclOperation.DESCRIBE, CLUSTER)
+    rows = []
+    for group in coordinator.all_committed():
+        is_wanted = (not states or group.state.value.lower() in states) and (not types or CLASSIC in types)
+        if is_wanted and (sees_all or not denied(inbound, group.group_id, AclOperation.DESCRIBE)):
+            rows.append(
+                ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type=CLASSIC,
+                )
+            )
+    inbound.reply(ListGroupsResponse(groups=rows))

@@ -1,0 +1,42 @@
+"""Which handler of a group coordinator answers which request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from kmirror.cluster.coordinators.groups.apis import (
+    delete_groups,
+    describe_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    sync_group,
+)
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.server import Inbound, Routes
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.message import Message
+
+ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], None]] = {
+    JoinGroupRequest: join_group.handle,
+    SyncGroupRequest: sync_group.handle,
+    HeartbeatRequest: heartbeat.handle,
+    LeaveGroupRequest: leave_group.handle,
+    DescribeGroupsRequest: describe_groups.handle,
+    ListGroupsRequest: list_groups.handle,
+    DeleteGroupsRequest: delete_groups.handle,
+}
+
+
+def routes(coordinator: GroupCoordinator) -> Routes:
+    """Return the handlers of the requests that `coordinator` answers."""
+    return {request: partial(handler, coordinator) for request, handler in ROUTES.items()}

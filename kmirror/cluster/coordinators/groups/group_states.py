@@ -1,0 +1,52 @@
+"""The states of a classic group, and which may follow which.
+
+What a group does in each state:
+  EMPTY                 has no members; its offsets are kept until they expire
+  PREPARING_REBALANCE   collects the joins of its members, until all have come or the rebalance timeout is over
+  COMPLETING_REBALANCE  has a new generation, and waits for its leader's assignment
+  STABLE                has an assignment that is persisted
+  DEAD                  was deleted, or its shard is led elsewhere; nothing follows
+
+The words and rows are those of Kafka's ClassicGroupState.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from kmirror.spec.error_codes import ErrorCode
+
+
+class GroupState(Enum):
+    """The values are what DescribeGroups and ListGroups say."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+_S = GroupState
+
+PREDECESSORS: dict[GroupState, frozenset[GroupState]] = {
+    _S.EMPTY: frozenset((_S.PREPARING_REBALANCE,)),
+    _S.PREPARING_REBALANCE: frozenset((_S.STABLE, _S.COMPLETING_REBALANCE, _S.EMPTY)),
+    _S.COMPLETING_REBALANCE: frozenset((_S.PREPARING_REBALANCE,)),
+    _S.STABLE: frozenset((_S.COMPLETING_REBALANCE,)),
+    _S.DEAD: frozenset(_S),
+}
+
+HEARTBEAT_ANSWER: dict[GroupState, ErrorCode] = {
+    _S.EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,
+    _S.PREPARING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
+    _S.COMPLETING_REBALANCE: ErrorCode.NONE,
+    _S.STABLE: ErrorCode.NONE,
+    _S.DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+"""What a member of the present generation is told; with PREPARING_REBALANCE it is to join again."""
+
+
+def may_follow(before: GroupState, after: GroupState) -> bool:
+    """Return whether a group may go from `before` to `after`."""
+    return before in PREDECESSORS[after]

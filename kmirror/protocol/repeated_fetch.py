@@ -1,0 +1,112 @@
+"""Long polls without news: a fetch is then the fetch before it, but for its correlation id and its session epoch.
+
+Both ends of a link make use of that. The fetcher patches the frame that it sent before; the broker compares, and need
+not decode. The bytes on the wire are those that the codec would write.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+from kmirror.errors import LocalProtocolError
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.headers import RequestHead, encode_request, peek_request
+from kmirror.protocol.registry import key_of
+from kmirror.protocol.wire import Buffer
+
+KEPT_BYTES_MAX = 512
+"""A longer frame names partitions, so that the next one hardly repeats it."""
+_AFTER_CORRELATION_ID = 8
+_FETCH = key_of(FetchRequest)
+_new = tuple.__new__
+
+
+@lru_cache(maxsize=1_000)
+def _layout(epoch_at: int, size: int) -> tuple[Callable[..., bytes], Callable[[Buffer], tuple[Any, ...]]]:
+    """Return how to pack and unpack a frame: what does not change, correlation id, epoch, and what is between them."""
+    after = epoch_at + 4
+    frame = struct.Struct(f">4si{max(epoch_at - _AFTER_CORRELATION_ID, 0)}si{max(size - after, 0)}s")
+    return frame.pack, frame.unpack
+
+
+@cache
+def epoch_offset(version: int) -> int | None:
+    """Return where in a fetch's body the session epoch stands; None if the version has no sessions.
+
+    Only fields of fixed size come before it.
+    """
+    try:
+        zero, minus_one = (FetchRequest(session_epoch=epoch).encode(version) for epoch in (0, -1))
+    except LocalProtocolError:
+        return None
+    found = next((at for at, pair in enumerate(zip(zero, minus_one, strict=True)) if pair[0] != pair[1]), None)
+    assert found is None or (zero[found : found + 4], minus_one[found : found + 4]) == (bytes(4), b"\xff" * 4)
+    return found
+
+
+class RepeatedFetch:
+    """A fetch that is sent again and again; only the session epoch of its `request` may be changed in between."""
+
+    __slots__ = ("_after", "_before", "_between", "_pack", "_sent_as", "request")
+
+    def __init__(self, request: FetchRequest) -> None:
+        self.request = request
+        self._sent_as: tuple[int, str] | None = None
+        self._before = self._between = self._after = b""
+        self._pack = _layout(0, 0)[0]
+
+    def frame(self, version: int, *, correlation_id: int, client_id: str) -> bytes:
+        """Return the frame; LocalProtocolError if the version cannot carry it."""
+        if self._sent_as != (version, client_id):
+            self._keep(version, client_id)
+        return self._pack(self._before, correlation_id, self._between, self.request.session_epoch, self._after)
+
+    def _keep(self, version: int, client_id: str) -> None:
+        frame = encode_request(self.request, version, correlation_id=0, client_id=client_id)
+        offset = epoch_offset(version)
+        if offset is None:
+            raise LocalProtocolError(f"FetchRequest version {version} has no session epoch")
+        at = peek_request(frame).body_position + offset
+        self._pack, unpack = _layout(at, len(frame))
+        self._before, _, self._between, _, self._after = unpack(frame)
+        self._sent_as = version, client_id
+
+
+class LastFetch:
+    """The newest fetch that came in on a link, to recognise the same one again."""
+
+    __slots__ = ("_after", "_before", "_between", "_body_at", "_client_id", "_size", "_unpack", "request", "version")
+
+    def __init__(self, frame: Buffer, head: RequestHead, request: FetchRequest, offset: int) -> None:
+        frame = bytes(frame)
+        self.request = request
+        self.version = head.api_version
+        self._client_id = head.client_id
+        self._body_at = head.body_position
+        self._size = len(frame)
+        _, self._unpack = _layout(head.body_position + offset, len(frame))
+        self._before, _, self._between, _, self._after = self._unpack(frame)
+
+    def again(self, frame: Buffer) -> tuple[RequestHead, FetchRequest] | None:
+        """Return what `frame` says if it differs in correlation id and session epoch at most, else None.
+
+        The body is the object that was returned before: whoever has it needs it no longer.
+        """
+        if len(frame) != self._size:
+            return None
+        before, correlation_id, between, epoch, after = self._unpack(frame)
+        if between != self._between or after != self._after or before != self._before:
+            return None
+        request = self.request
+        request.session_epoch = epoch
+        head = _new(RequestHead, (_FETCH, self.version, correlation_id, self._client_id, self._body_at))
+        return head, request
+
+
+def last_fetch(frame: Buffer, head: RequestHead, request: FetchRequest) -> LastFetch | None:
+    """Return what is kept of a fetch that was decoded; None if it is none that repeats."""
+    offset = epoch_offset(head.api_version)
+    return None if offset is None or len(frame) > KEPT_BYTES_MAX else LastFetch(frame, head, request, offset)

@@ -1,0 +1,306 @@
+"""A host carries out effects as the kernel's events say: in order, one event after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    CloseLink,
+    DiskDone,
+    DiskWork,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    LinkOpened,
+    OutboundLink,
+    Reply,
+    RequestReceived,
+    ResponseReceived,
+    ResumeReading,
+    Send,
+    SetTimer,
+    Started,
+    Stop,
+    Stopped,
+    StopReading,
+    TimerFired,
+)
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.host import Host
+from kmirror.net.listener import Port
+from tests.unit.net.hosting import Recorder, hosted
+
+HERE = Endpoint("server", 1)
+LINK = OutboundLink(HERE, "c")
+
+
+def echo(_: Instant, event: Event) -> list[Effect]:
+    match event:
+        case RequestReceived(link, frame):
+            return [Reply(link, (b"re:", bytes(frame)))]
+        case _:
+            return []
+
+
+def sends(*frames: bytes, link: OutboundLink = LINK) -> list[Effect]:
+    return [Send(link, (frame[:1], frame[1:])) for frame in frames]
+
+
+@pytest.fixture(params=["local", "tcp"])
+def over(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def place(host: Host, server: Recorder, client: Recorder, over: str) -> tuple[OutboundLink, Port]:
+    """Start a server and then a client; return the client's link to it."""
+    port = Port("127.0.0.1", 0)
+    host.add("server", lambda: server, endpoint=HERE if over == "local" else None, port=port)
+    host.add("client", lambda: client)
+    host.start("server")
+    host.start("client")
+    return (LINK if over == "local" else OutboundLink(port.endpoint, "c")), port
+
+
+def test_frames_go_both_ways_in_order(over: str) -> None:
+    async def script(host: Host) -> None:
+        server, client = Recorder(echo), Recorder()
+        link, port = place(host, server, client, over)
+        wanted = [b"frame %d" % n for n in range(300)] + [b"", b"x" * 3_000_000]
+        host.perform("client", sends(*wanted, link=link))
+        await host.until(lambda: len(client.of(ResponseReceived)) == len(wanted))
+        assert [bytes(event.frame) for event in client.of(ResponseReceived)] == [b"re:" + body for body in wanted]
+        assert isinstance(server.events[0], Started)
+        assert isinstance(server.events[1], LinkOpened)
+        port.close()
+
+    hosted(script)
+
+
+def test_a_link_that_breaks_is_told_to_both_ends_once(over: str) -> None:
+    async def script(host: Host) -> None:
+        server, client = Recorder(echo), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(b"one", link=link))
+        await host.until(lambda: bool(client.of(ResponseReceived)))
+        host.kill("server")
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        host.perform("client", sends(b"two", link=link))  # Nobody listens there any more.
+        await host.until(lambda: len(client.of(LinkClosed)) == 2)
+        assert server.of(LinkClosed) == []
+        assert len(server.of(RequestReceived)) == 1
+        port.close()
+
+    hosted(script)
+
+
+def test_who_closes_a_link_is_told_nothing_more_of_it(over: str) -> None:
+    def refuse(_: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link):
+                return [Reply(link, (b"last words",)), CloseLink(link)]
+            case _:
+                return []
+
+    async def script(host: Host) -> None:
+        server, client = Recorder(refuse), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(b"one", b"two", link=link))
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        assert [bytes(event.frame) for event in client.of(ResponseReceived)] == [b"last words"]
+        assert len(server.of(RequestReceived)) == 1
+        assert server.of(LinkClosed) == []
+        port.close()
+
+    hosted(script)
+
+
+def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
+    def reluctant(_: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link):
+                return [StopReading(link), SetTimer((link,), 0)]
+            case TimerFired((InboundLink() as link,)):
+                return [Reply(link, (b"%d" % len(server.of(RequestReceived)),)), ResumeReading(link)]
+            case _:
+                return []
+
+    server, client = Recorder(reluctant), Recorder()
+
+    async def script(host: Host) -> None:
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(*(b"frame %d" % n for n in range(20)), link=link))
+        await host.until(lambda: len(client.of(ResponseReceived)) == 20)
+        # Each was handed over only when the one before had been answered.
+        assert [int(bytes(event.frame)) for event in client.of(ResponseReceived)] == list(range(1, 21))
+        port.close()
+
+    hosted(script)
+
+
+def test_timers_fire_in_order_and_the_last_word_counts() -> None:
+    async def script(host: Host) -> None:
+        node = Recorder()
+        host.add("n", lambda: node)
+        host.start("n")
+        now = host.now()
+        host.perform(
+            "n",
+            [
+                SetTimer(("late",), now + 30 * MILLISECOND),
+                SetTimer(("early",), now + 10 * MILLISECOND),
+                SetTimer(("never",), now + 5 * MILLISECOND),
+                SetTimer(("moved",), now + 5 * MILLISECOND),
+                SetTimer(("moved",), now + 20 * MILLISECOND),
+                CancelTimer(("never",)),
+                SetTimer(("past",), 0),
+            ],
+        )
+        await host.until(lambda: len(node.of(TimerFired)) == 4)
+        assert [event.key[0] for event in node.of(TimerFired)] == ["past", "early", "moved", "late"]
+
+    hosted(script)
+
+
+def test_cancelled_timers_do_not_pile_up() -> None:
+    async def script(host: Host) -> None:
+        node = Recorder()
+        host.add("n", lambda: node)
+        host.start("n")
+        for turn in range(20_000):
+            host.perform("n", [SetTimer(("t", turn), host.now() + 3_600 * SECOND), CancelTimer(("t", turn))])
+        assert len(host._timers._heap) < 3_000
+
+    hosted(script)
+
+
+@dataclass
+class Job:
+    result: object
+    started: threading.Event | None = None
+    may_end: threading.Event | None = None
+
+    def run(self) -> object:
+        if self.started is not None:
+            self.started.set()
+        if self.may_end is not None:
+            assert self.may_end.wait(20)
+        if isinstance(self.result, Exception):
+            raise self.result
+        return threading.get_ident(), self.result
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_disk_work_is_done_in_order_and_its_errors_are_told(on_disk: bool) -> None:
+    async def script(host: Host) -> None:
+        node = Recorder()
+        host.add("n", lambda: node, on_disk=on_disk)
+        host.start("n")
+        full = OSError(28, "No space left on device")
+        jobs: list[Effect] = [DiskWork(n, "dir", Job(n)) for n in range(5)]
+        host.perform("n", [*jobs, DiskWork(5, "dir", Job(full))])
+        assert not node.of(DiskDone)
+        await host.until(lambda: len(node.of(DiskDone)) == 6)
+        *done, failed = node.of(DiskDone)
+        assert [event.key for event in done] == list(range(5))
+        assert failed.error is full
+        threads = {event.result[0] for event in done if isinstance(event.result, tuple)}
+        assert (threads == {threading.get_ident()}) is not on_disk
+
+    hosted(script)
+
+
+def test_nobody_waits_for_a_disk_and_log_dirs_not_for_each_other() -> None:
+    async def script(host: Host) -> None:
+        node = Recorder()
+        host.add("n", lambda: node, on_disk=True)
+        host.start("n")
+        gate = threading.Event()
+        slow: list[Effect] = [DiskWork("slow", "a", Job(0, may_end=gate)), DiskWork("after", "a", Job(1))]
+        host.perform("n", [*slow, DiskWork("quick", "b", Job(2)), SetTimer(("t",), host.now())])
+        await host.until(lambda: bool(node.of(DiskDone)) and bool(node.of(TimerFired)))
+        assert [event.key for event in node.of(DiskDone)] == ["quick"]
+        gate.set()
+        await host.until(lambda: len(node.of(DiskDone)) == 3)
+        assert [event.key for event in node.of(DiskDone)] == ["quick", "slow", "after"]
+
+    hosted(script)
+
+
+def test_a_node_that_was_killed_hears_no_more_and_its_last_job_can_be_waited_for() -> None:
+    async def script(host: Host) -> None:
+        nodes: list[Recorder] = []
+
+        def make() -> Recorder:
+            nodes.append(Recorder())
+            return nodes[-1]
+
+        host.add("n", make, on_disk=True)
+        host.start("n")
+        started, gate = threading.Event(), threading.Event()
+        never: list[Effect] = [DiskWork(2, "dir", Job(0)), SetTimer(("t",), host.now() + MILLISECOND)]
+        host.perform("n", [DiskWork(1, "dir", Job(0, started, gate)), *never])
+        await asyncio.get_running_loop().run_in_executor(None, started.wait)
+        host.kill("n")
+        idle = asyncio.ensure_future(host.disk_idle("n"))
+        done, _ = await asyncio.wait([idle], timeout=0.01)
+        assert not done
+        gate.set()
+        await idle
+        host.start("n")
+        host.perform("n", [DiskWork(3, "dir", Job(0))])
+        await host.until(lambda: bool(nodes[1].of(DiskDone)))
+        assert [event.key for event in nodes[1].of(DiskDone)] == [3]
+        assert not nodes[1].of(TimerFired)
+        assert nodes[0].events in ([], [Started()])
+
+    hosted(script)
+
+
+def test_stopped_ends_the_process_after_its_last_words() -> None:
+    def ending(_: Instant, event: Event) -> list[Effect]:
+        match event:
+            case Stop():
+                link = server.of(LinkOpened)[0].link
+                return [Reply(link, (b"goodbye",)), Stopped()]
+            case _:
+                return []
+
+    server, client = Recorder(ending), Recorder()
+
+    async def script(host: Host) -> None:
+        link, port = place(host, server, client, "tcp")
+        host.perform("client", sends(b"hello", link=link))
+        await host.until(lambda: bool(server.of(RequestReceived)))
+        host.stop("server")
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        assert not host.runs("server")
+        assert [bytes(event.frame) for event in client.of(ResponseReceived)] == [b"goodbye"]
+        port.close()
+
+    hosted(script)
+
+
+def test_a_node_that_raises_ends_and_the_others_go_on() -> None:
+    def fail(_: Instant, event: Event) -> list[Effect]:
+        if isinstance(event, RequestReceived):
+            raise AssertionError("a bug")
+        return []
+
+    async def script(host: Host) -> None:
+        server, client = Recorder(fail), Recorder()
+        link, port = place(host, server, client, "local")
+        host.perform("client", sends(b"one", link=link))
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        assert [name for name, _ in host.crashes] == ["server"]
+        assert not host.runs("server")
+        host.crashes.clear()
+        port.close()
+
+    hosted(script)
