@@ -9,6 +9,7 @@ randomness, and what its disk held. So the journal of a node over a large log be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -34,6 +35,14 @@ ANOTHER = -1
 NO_EFFECTS = bytes(DIGEST_BYTES)
 
 
+@dataclass(frozen=True, slots=True)
+class JournalEnded:
+    """The fact that goes with the note of a journal that could not be written any further; the node goes on."""
+
+    process: str
+    error: OSError
+
+
 class Journals:
     """A function for `interpose`; `open_journal` is called with the name of a process at each of its starts."""
 
@@ -54,12 +63,16 @@ class Recorder(Wrapper):
 
     def __init__(self, name: str, inner: Broker | Controller, write: Write) -> None:
         super().__init__(inner)
+        self._name = name
         self._write: Write | None = write
         self._digest = NO_EFFECTS
-        write(beginning() + entry(NODE, _node_value(name, inner)))
+        self._problem: OSError | None = None
+        """Why nothing is written any more, until that is told."""
+        made = _node_value(name, inner)
         disk = inner.context.disk if isinstance(inner, Broker) else inner.disk
+        self._put(beginning() + entry(NODE, made))
         for piece in _pieces(disk):
-            write(entry(DISK, piece))
+            self._put(entry(DISK, piece))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         try:
@@ -67,20 +80,24 @@ class Recorder(Wrapper):
         except Exception as error:
             self._record(now, event, (("raised", repr(error)),))
             raise
-        problem = self._record(now, event, tuple(map(said, effects)))
-        return effects if problem is None else [*effects, Note(f"the journal ends here: {problem}")]
+        self._record(now, event, tuple(map(said, effects)))
+        problem, self._problem = self._problem, None
+        if problem is None:
+            return effects
+        return [*effects, Note(f"the journal ends here: {problem}", JournalEnded(self._name, problem))]
 
-    def _record(self, now: Instant, event: Event, effects: tuple[Any, ...]) -> OSError | None:
-        """Write a call down; return why that cannot be done any more, once."""
+    def _record(self, now: Instant, event: Event, effects: tuple[Any, ...]) -> None:
+        if self._write is not None:
+            self._digest = next_digest(self._digest, effects)
+            self._put(entry(CALL, (now, event_value(event), effects, self._digest)))
+
+    def _put(self, data: bytes) -> None:
         if self._write is None:
-            return None
-        self._digest = next_digest(self._digest, effects)
+            return
         try:
-            self._write(entry(CALL, (now, event_value(event), effects, self._digest)))
+            self._write(data)
         except OSError as error:
-            self._write = None
-            return error
-        return None
+            self._write, self._problem = None, error
 
 
 def next_digest(before: bytes, effects: tuple[Any, ...]) -> bytes:

@@ -69,8 +69,8 @@ class Replay:
 
     @property
     def is_equal(self) -> bool:
-        """Return whether the node did the same, as far as the journal goes."""
-        return self.difference is None
+        """Return whether the node did the same, as far as the journal goes; nothing compared is never equal."""
+        return self.difference is None and self.calls > 0
 
 
 def replay(data: bytes | memoryview) -> Replay:
