@@ -1,8 +1,9 @@
 """`kmirror replay FILE...`: does each node of these journals do the same again?
 
 Rule 1: of each journal stdout has one line, what it is and whether its replay was equal, and for one that was not the
-first call that differs, with both effects. With `-o json` it is an object a line. Rule 2: the exit code is 0 if all are
-equal, 1 if one is not or has nothing to compare, 2 for what is no journal. A torn end is told, and is no difference.
+first call that differs, with both effects. With `-o json` it is an object a line.
+Rule 2: the exit code is 0 if all are equal, 1 if one is not or has nothing to compare, 2 for what is no journal. A torn
+end is told, and is no difference.
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ class Recorder(Wrapper):
             self._put(entry(DISK, piece))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Return the effects of the node inside, written down; an exception is written down too."""
         try:
             effects = self.inner.handle(now, event)
         except Exception as error:
