@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kmirror.cluster.envelope import host_bytes, principal_bytes
+from kmirror.errors import KmirrorError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import DiskDone, DiskWork, Effect, Event, InboundLink, LinkOpened, Node
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, Principal
@@ -23,7 +24,11 @@ def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
     while waiting:
         effect = waiting.pop(0)
         if isinstance(effect, DiskWork):
-            waiting += node.handle(now, DiskDone(effect.key, effect.job.run()))
+            try:
+                done = DiskDone(effect.key, effect.job.run())
+            except (OSError, KmirrorError) as error:
+                done = DiskDone(effect.key, None, error)
+            waiting += node.handle(now, done)
         else:
             effects.append(effect)
     return effects

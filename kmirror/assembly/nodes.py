@@ -97,11 +97,12 @@ class Assembly:
 
 
 def feature_records(mirror_version: int) -> list[Message]:
-    """Return the records that set the feature levels of a new cluster."""
-    return [
-        FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_LEVEL),
-        FeatureLevelRecord(name=MIRROR_VERSION, feature_level=mirror_version),
-    ]
+    """Return the records that set the feature levels of a new cluster.
+
+    A level of 0 has no record: a controller of Kafka knows no mirror.version, and refuses a log that speaks of it.
+    """
+    levels = {METADATA_VERSION: METADATA_LEVEL, MIRROR_VERSION: mirror_version}
+    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
 def replication_configs(factor: int) -> dict[str, str]:

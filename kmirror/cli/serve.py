@@ -12,7 +12,7 @@ import json
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -23,12 +23,15 @@ from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.output import complain
+from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
-from kmirror.kernel.failures import HandlingFailed
+from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.names import counted, few
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.profile import served_configs
+from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
@@ -60,11 +63,15 @@ class Signals:
 def serve(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
     """Start a cluster, say where it is, and stop it when a signal comes."""
     cluster.on_note.append(tell)
-    cluster.start()
+    cluster.on_note.append(lambda process, note: signals.ending.set() if cluster.is_lost else None)
+    with recovery_progress(cluster):
+        cluster.start()
     try:
         if not signals.ending.is_set():
             click.echo(as_json(cluster) if output == "json" else f"bootstrap.servers={cluster.bootstrap_servers}")
         signals.ending.wait()
+        if cluster.is_lost:
+            raise cluster.loss()
         complain("kmirror: stopping; a second signal ends at once\n")
         cluster.stop()
     finally:
@@ -89,6 +96,27 @@ def tell(process: str, note: Note) -> None:
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
     elif isinstance(note.fact, JournalEnded):
         complain(f"kmirror: the journal of {process} ends here, and {process} goes on: {note.fact.error}\n")
+    elif isinstance(note.fact, GaveUp):
+        complain(f"kmirror: {process} ends: {note.fact.why}\n")
+
+
+def one_folder(log_dirs: str) -> Path:
+    """Return the one folder in `log.dirs`; UsageError for several, for a broker here has one."""
+    found = [name.strip() for name in log_dirs.split(",")]
+    if len(found) > 1:
+        raise UsageError(f"log.dirs has {len(found)} folders, and a broker here has one: name it with --data")
+    return Path(found[0])
+
+
+def mirror_version(features: Sequence[str]) -> int | None:
+    """Return the level of mirror.version, None if none is asked for; UsageError for other features and levels."""
+    asked = None
+    for feature in features:
+        name, _, level = feature.partition("=")
+        if name != MIRROR_VERSION or level not in ("0", "1"):
+            raise UsageError(f"--feature {feature}: what can be set is {MIRROR_VERSION}=0 and {MIRROR_VERSION}=1")
+        asked = int(level)
+    return asked
 
 
 @click.command("serve", context_settings=CONTEXT)
@@ -98,7 +126,11 @@ def tell(process: str, note: Note) -> None:
 )
 @click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
 @click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Where logs are kept; made if it is not there."
+)
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
+@click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="mirror.version=1 enables mirroring.")
 @click.option(
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
 )
@@ -109,7 +141,9 @@ def command(
     port: int | None,
     host: str | None,
     advertised_host: str | None,
+    data: Path | None,
     memory: bool,
+    features: tuple[str, ...],
     properties: Path | None,
     journal: Path | None,
     output: str | None,
@@ -117,14 +151,20 @@ def command(
     """Serve a cluster to Kafka clients, until SIGTERM or Ctrl-C.
 
     One broker is what a freshly formatted Kafka 4.3.1 is; --config changes that. The line on stdout comes
-    when clients can connect. Records are kept in memory.
+    when clients can connect. Without --data and log.dirs records are kept in memory.
+
+    DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
+    served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
+    each.
     """
+    if data is not None and memory:
+        raise UsageError("--memory keeps nothing, and --data says where: give one of them")
     said = NOTHING if properties is None else read_properties(properties)
     if said.passed_over:
         complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
         complain(f"know them: {few(said.passed_over, 'keys')}\n")
-    if said.log_dirs is not None and not memory:
-        complain(f"kmirror: records are kept in memory, not in {said.log_dirs}\n")
+    if data is None and not memory and said.log_dirs is not None:
+        data = one_folder(said.log_dirs)
     listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
     journals = None if journal is None else JournalFiles(journal)
     cluster = TcpCluster(
@@ -133,6 +173,8 @@ def command(
         port=listener_port if port is None else port,
         advertised_host=advertised_host or said.advertised_host,
         configs={**served_configs(), **said.configs},
+        data=data,
+        mirror_version=mirror_version(features),
         interpose=None if journals is None else Journals(journals.open),
     )
     signals = Signals()

@@ -14,7 +14,7 @@ _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ROLES = ("process.roles", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
+_ROLES = ("process.roles", "node.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
 """How a cluster of Kafka's is put together; `serve` has a controller of its own in the process."""
 _NAMES = ("inter.broker.listener.name", "controller.listener.names", "listener.security.protocol.map")
 

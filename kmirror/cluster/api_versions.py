@@ -1,6 +1,7 @@
 """The answer to ApiVersions: the versions that a node serves now, and the features of the cluster.
 
-The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1).
+The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1). A level in the metadata
+log of a real cluster that is not supported here is not told: a client would rely on it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kmirror.protocol.gen.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from kmirror.spec.features import FEATURES
+from kmirror.spec.features import FEATURES, is_supported
 
 
 def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, version: int) -> ApiVersionsResponse:
@@ -35,6 +36,6 @@ def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, vers
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in image.features.items()
-            if level > 0
+            if level > 0 and is_supported(name, level)
         ],
     )

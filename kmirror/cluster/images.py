@@ -15,16 +15,30 @@ from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
+from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
+from kmirror.protocol.gen.client_quota_record import ClientQuotaRecord
 from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.delegation_token_record import DelegationTokenRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.fence_broker_record import FenceBrokerRecord
+from kmirror.protocol.gen.no_op_record import NoOpRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.register_broker_record import RegisterBrokerRecord
+from kmirror.protocol.gen.register_controller_record import RegisterControllerRecord
+from kmirror.protocol.gen.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from kmirror.protocol.gen.remove_delegation_token_record import RemoveDelegationTokenRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.gen.unfence_broker_record import UnfenceBrokerRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
+from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
+from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import ResourceType
 
@@ -32,6 +46,19 @@ NO_LEADER = -1
 LEADER_UNCHANGED = -2
 
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
+
+SAYS_NOTHING = (NoOpRecord, RegisterControllerRecord, ZkMigrationStateRecord, AbortTransactionRecord)
+"""Records of a real controller that change nothing that is kept here; a transaction was dropped before its abort."""
+NOT_ENFORCED = (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+    ClientQuotaRecord,
+    UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord,
+    DelegationTokenRecord,
+    RemoveDelegationTokenRecord,
+)
+"""Records about who may do what, and how fast. They stay in the log; the authorizer of the nodes does not read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +83,8 @@ class PartitionImage:
     leader: int
     leader_epoch: int
     partition_epoch: int
+    eligible: tuple[int, ...] = ()
+    """Replicas out of the ISR that have all that is committed, which a controller of Kafka told of (KIP-966)."""
 
 
 @dataclass(slots=True)
@@ -106,6 +135,8 @@ class MetadataImage:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.next_producer_id = 0
+        self.not_enforced = 0
+        """Number of records about rights, credentials and quotas that were replayed (NOT_ENFORCED)."""
         self.offset = -1
         """Offset of the last record applied. It rises with every batch, so it names the version of the image: what was
         derived from the image holds as long as this is the same."""
@@ -164,6 +195,15 @@ class MetadataImage:
                 delta.features[record.name] = None
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
+            case FenceBrokerRecord() | UnfenceBrokerRecord():
+                self.brokers[record.id] = replace(self.brokers[record.id], fenced=isinstance(record, FenceBrokerRecord))
+                delta.brokers[record.id] = None
+            case ClearElrRecord():
+                self._clear_eligible(record.topic_name, delta)
+            case _ if isinstance(record, SAYS_NOTHING):
+                pass
+            case _ if isinstance(record, NOT_ENFORCED):
+                self.not_enforced += 1
             case _:
                 raise AssertionError(f"no replay for {type(record).__name__}")
 
@@ -188,6 +228,7 @@ class MetadataImage:
             record.leader,
             record.leader_epoch,
             record.partition_epoch,
+            self._shared(record.eligible_leader_replicas or ()),
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -201,8 +242,18 @@ class MetadataImage:
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
             before.partition_epoch + 1,
+            before.eligible
+            if record.eligible_leader_replicas is None
+            else self._shared(record.eligible_leader_replicas),
         )
         self._put(topic, record.partition_id, partition, delta)
+
+    def _clear_eligible(self, name: str, delta: Delta) -> None:
+        """Forget the eligible replicas of a topic, or without a name of all topics."""
+        for topic in [self.topics[name]] if name else self.topics.values():
+            for index, partition in topic.partitions.items():
+                if partition.eligible:
+                    self._put(topic, index, replace(partition, eligible=()), delta)
 
     def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)

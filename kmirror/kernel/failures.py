@@ -36,6 +36,13 @@ class HandlingFailed:
     error: Exception
 
 
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """The fact that goes with the note of a node that ends because it cannot go on, such as over a damaged disk."""
+
+    why: str
+
+
 class Failures:
     """Counts what failed in a node that goes on; lets nothing pass in one that does not."""
 

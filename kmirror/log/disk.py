@@ -37,8 +37,16 @@ class Disk(Protocol):
         """Remove what is left of a partition that was set aside; may run beside other calls."""
         ...
 
+    def leftovers(self) -> list[str]:
+        """Return the names by which `purge` removes what was set aside and is still there, in a stable order."""
+        ...
+
     def batch(self) -> AbstractContextManager[None]:
-        """Write what partitions share (their checkpointed offsets) once, at the end, and not at each change."""
+        """Put off writing what partitions share, their checkpointed offsets, until `write_shared`."""
+        ...
+
+    def write_shared(self) -> None:
+        """Write, once, what was put off, as it is by now; may run beside other calls."""
         ...
 
     def read_file(self, name: str) -> bytes | None:
@@ -85,8 +93,14 @@ class MemoryDisk:
     def purge(self, name: str) -> None:
         pass
 
+    def leftovers(self) -> list[str]:
+        return []
+
     def batch(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def write_shared(self) -> None:
+        pass
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

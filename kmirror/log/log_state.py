@@ -249,10 +249,12 @@ class LogState:
 
     def checkpoint(self) -> None:
         """Write down what cannot be read off the batches."""
-        self._write_epochs()
-        self._write_offset(HIGH_WATERMARK, self.high_watermark)
-        self._write_offset(LOG_START_OFFSET, self.log_start_offset)
-        self._write_offset(RECOVERY_POINT, self.recovery_point)
+        if not self.epochs.is_saved:
+            self._write_epochs()
+        write = self.store.write_file
+        write(HIGH_WATERMARK, b"%d" % self.high_watermark)
+        write(LOG_START_OFFSET, b"%d" % self.log_start_offset)
+        write(RECOVERY_POINT, b"%d" % self.flushing.recovery_point)
         if self.unsaved is not None:
             self.unsaved.pop(self, None)
 

@@ -189,7 +189,7 @@ class MemoryStore:
         return self._files.get(name)
 
     def write_file(self, name: str, data: bytes) -> None:
-        self._files[name] = bytes(data)
+        self._files[name] = data if type(data) is bytes else bytes(data)
 
     def delete_file(self, name: str) -> None:
         self._files.pop(name, None)

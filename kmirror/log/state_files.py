@@ -4,6 +4,8 @@
     NNNNNNNNNNNNNNNNNNNN.txnindex   rows of 34 bytes: int16 version 0 and the four numbers of `AbortedTxn`
     partition.metadata              two lines of text: version, topic id
     *-offset-checkpoint             text: version, count, lines of topic, partition, offset
+    bootstrap.checkpoint            a snapshot: what an empty metadata log begins with
+    quorum-state                    JSON: the leader epoch that a controller has heard of, and its vote
 
 N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
 begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
@@ -12,6 +14,7 @@ be distinguished from a repetition.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -31,6 +34,10 @@ INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 TXN_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
+QUORUM_STATE = "quorum-state"
+BOOTSTRAP = "bootstrap.checkpoint"
+SNAPSHOT_OF_LOG = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+"""The name of a snapshot of a metadata log: where it ends, exclusive, and the epoch of the last record in it."""
 OFFSET_MAX = 2**63 - 1
 _OFFSET_DIGITS = 20
 
@@ -189,6 +196,32 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
 def encode_partition_metadata(topic_id: Uuid) -> bytes:
     """Return `partition.metadata`: the topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
+
+
+def encode_quorum_state(epoch: int) -> bytes:
+    """Return the `quorum-state` of a controller that has heard of `epoch`, and knows no leader in it and has not voted.
+
+    Who starts over it elects a leader: one controller by itself needs no more.
+    """
+    state = {
+        "leaderId": -1,
+        "leaderEpoch": epoch,
+        "votedId": -1,
+        "votedDirectoryId": str(Uuid.ZERO),
+        "data_version": 1,
+    }
+    return json.dumps(state, separators=(",", ":")).encode()
+
+
+def decode_quorum_state(data: bytes) -> int:
+    """Return the leader epoch in a `quorum-state` file; raises `CorruptBatch` for what is none."""
+    try:
+        epoch = json.loads(data)["leaderEpoch"]
+    except (ValueError, TypeError, KeyError):
+        epoch = None
+    if not isinstance(epoch, int) or not 0 <= epoch < 2**31:
+        raise CorruptBatch(f"{QUORUM_STATE} gives no leader epoch: {data[:200]!r}")
+    return epoch
 
 
 assert PRODUCER_ROW.size == 46 and ABORTED_ROW.size == 34 and NO_SEQUENCE == -1

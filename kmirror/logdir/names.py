@@ -22,6 +22,8 @@ SET_ASIDE: Final = {
     "stray": "the broker found no such partition in its metadata",
     "future": "a move between disks was not finished",
 }
+NAME_MAX: Final = 255
+"""Of a file's name on the file systems that Kafka runs on."""
 _PARTITION_MAX: Final = 2**31 - 1
 _NAME: Final = re.compile(rf"(.+)-(0|[1-9][0-9]{{0,9}})(?:\.[^\s.]+-({'|'.join(SET_ASIDE)}))?")
 
@@ -51,3 +53,9 @@ def partition_of(name: str) -> TopicPartition | None:
     """Return the partition whose log a broker keeps under this name now, None for other folders."""
     found = parse_folder_name(name)
     return None if found is None or found.set_aside is not None else found.tp
+
+
+def delete_name(tp: TopicPartition, unique: str) -> str:
+    """Return the name of the partition's folder while it is deleted; a long topic name is cut (logDeleteDirName)."""
+    end = f"-{tp.partition}.{unique}-delete"
+    return tp.topic[: NAME_MAX - len(end)] + end

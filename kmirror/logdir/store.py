@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,8 @@ from kmirror.logdir.checkpoints import (
     read_if_present,
     read_offsets,
 )
-from kmirror.logdir.names import partition_of
+from kmirror.logdir.files import replace_file, sync_folder, write_new
+from kmirror.logdir.names import delete_name, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
@@ -50,15 +52,26 @@ class LogFolder:
         log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
 
     It is made if there is none. Raises `FileFault` for a common checkpoint that is damaged. No other process
-    may have the folder open, a broker included.
+    may have the folder open, a broker included (`lock_folder` sees to that).
+
+    A controller has its log in a folder whose other logs are a broker's, as in a node with both roles. With
+    `shares_checkpoints=False` its offsets are kept in memory alone and the common checkpoints left to the broker, as
+    Kafka's controllers do: their log is read whole at each start.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, shares_checkpoints: bool = True) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._offsets = {name: read_offsets(self.path / file) for name, file in SHARED_FILES.items()}
+        self._shares_checkpoints = shares_checkpoints
+        self._offsets: dict[str, dict[TopicPartition, int]] = {
+            name: read_offsets(self.path / file) if shares_checkpoints else {} for name, file in SHARED_FILES.items()
+        }
+        self._writing = threading.Lock()
+        """Held by who changes or writes the common checkpoints: a broker does so beside the jobs for its disk."""
         self._stores: dict[TopicPartition, FileStore] = {}
-        self._dirty: set[str] | None = None  # The names of the checkpoints to write at the end of a batch of changes.
+        self._is_batch = False
+        self._dirty: dict[str, None] = {}
+        """The names of the checkpoints that `write_shared` is to write."""
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
@@ -81,14 +94,18 @@ class LogFolder:
         store = self._stores.pop(tp, None)
         if store is not None:
             store.close()
-        for name, offsets in self._offsets.items():
-            if offsets.pop(tp, None) is not None:
-                self._write_shared(name)
-        path, name = self.path / str(tp), f"{tp}.{os.urandom(16).hex()}-delete"
+        for name in self._offsets:
+            self.set_offset(name, tp, None)
+        path, name = self.path / str(tp), delete_name(tp, os.urandom(16).hex())
         if path.exists():
             path.rename(self.path / name)
-            _sync_folder(self.path)
+            sync_folder(self.path)
         return name
+
+    def leftovers(self) -> list[str]:
+        """Return the names of folders that were set aside and not purged, by whatever process, sorted."""
+        found = ((entry.name, parse_folder_name(entry.name)) for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(name for name, parsed in found if parsed is not None and parsed.set_aside == "delete")
 
     def purge(self, name: str) -> None:
         """Remove a folder that was set aside, if it is there; may run beside other calls."""
@@ -104,7 +121,7 @@ class LogFolder:
 
     def write_file(self, name: str, data: bytes) -> None:
         """Create that file or replace it as a whole, safe from a power cut."""
-        _write(self.path / name, data)
+        replace_file(self.path / name, data)
 
     def delete_file(self, name: str) -> None:
         """Remove that file; no such file is fine."""
@@ -128,32 +145,39 @@ class LogFolder:
 
     def set_offset(self, name: str, tp: TopicPartition, offset: int | None) -> None:
         """Set or remove the partition's line in a common checkpoint."""
-        offsets = self._offsets[name]
-        if offsets.get(tp) == offset:
-            return
-        if offset is None:
-            del offsets[tp]
-        else:
-            offsets[tp] = offset
-        self._write_shared(name)
+        with self._writing:
+            offsets = self._offsets[name]
+            if offsets.get(tp) == offset:
+                return
+            if offset is None:
+                del offsets[tp]
+            else:
+                offsets[tp] = offset
+            if self._is_batch:
+                self._dirty[name] = None
+            else:
+                self._write(name)
 
-    def _write_shared(self, name: str) -> None:
-        if self._dirty is None:
-            _write(self.path / SHARED_FILES[name], encode_offsets(self._offsets[name]))
-        else:
-            self._dirty.add(name)
+    def _write(self, name: str) -> None:
+        if self._shares_checkpoints:
+            replace_file(self.path / SHARED_FILES[name], encode_offsets(self._offsets[name]))
+        self._dirty.pop(name, None)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Write the common checkpoints once, at the end; for a broker that checkpoints all its logs."""
-        assert self._dirty is None, "batches do not nest"
-        self._dirty = set()
+        """Put off writing the common checkpoints until `write_shared`; for a broker that checkpoints all its logs."""
+        assert not self._is_batch, "batches do not nest"
+        self._is_batch = True
         try:
             yield
         finally:
-            dirty, self._dirty = self._dirty, None
-            for name in sorted(dirty):
-                self._write_shared(name)
+            self._is_batch = False
+
+    def write_shared(self) -> None:
+        """Write, once, the common checkpoints that were put off, as they are by now; may run beside other calls."""
+        with self._writing:
+            while self._dirty:
+                self._write(next(iter(self._dirty)))
 
 
 class FileStore:
@@ -169,7 +193,7 @@ class FileStore:
         self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         if not path.exists():
             path.mkdir()
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         self._finish_replacements()
         self._sizes: dict[int, int] = {}
         for entry in os.scandir(path):
@@ -194,7 +218,7 @@ class FileStore:
         descriptor = os.open(self._log(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         self._open = base_offset, descriptor
         self._sizes[base_offset] = 0
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def size(self, base_offset: int) -> int:
         return self._sizes[base_offset]
@@ -267,7 +291,7 @@ class FileStore:
             os.fsync(file.fileno())
         self._release()
         copy.rename(path)
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def delete(self, base_offset: int) -> None:
         if self._open is not None and self._open[0] == base_offset:
@@ -276,7 +300,7 @@ class FileStore:
         self._lingering.pop(base_offset, None)
         self._log(base_offset).unlink()
         del self._sizes[base_offset]
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def set_aside(self, base_offset: int) -> None:
         if self._open is not None and self._open[0] == base_offset:
@@ -285,7 +309,7 @@ class FileStore:
         self._lingering.pop(base_offset, None)
         self._log(base_offset).rename(self._aside(base_offset))
         del self._sizes[base_offset]
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def purge(self, base_offset: int) -> None:
         self._aside(base_offset).unlink(missing_ok=True)
@@ -295,7 +319,7 @@ class FileStore:
         return log.with_name(log.name + DELETED_SUFFIX)
 
     def stage(self, base_offset: int, data: Chunk) -> None:
-        _write_new(self._staged(base_offset), data)
+        write_new(self._staged(base_offset), data)
 
     def unstage(self, base_offset: int) -> None:
         self._staged(base_offset).unlink(missing_ok=True)
@@ -312,13 +336,13 @@ class FileStore:
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
-        _sync_folder(self.path)  # From here on the replacement counts.
+        sync_folder(self.path)  # From here on the replacement counts.
         for base_offset in base_offsets:
             self._lingering.pop(base_offset, None)
             self._log(base_offset).unlink()
             del self._sizes[base_offset]
         swap.rename(first)
-        _sync_folder(self.path)
+        sync_folder(self.path)
         self._sizes[base_offsets[0]] = size
 
     def _finish_replacements(self) -> None:
@@ -344,7 +368,7 @@ class FileStore:
         for _, path in sorted(counting, key=lambda file: file not in logs):
             path.rename(path.with_suffix(""))
         if deleted or cleaned or swaps:
-            _sync_folder(self.path)
+            sync_folder(self.path)
 
     def _drop_replaced(self, swaps: list[tuple[int, Path]]) -> None:
         """Delete whatever is about an offset that these logs, which are to be renamed, cover: snapshots as well."""
@@ -405,7 +429,7 @@ class FileStore:
         if name in SHARED_FILES:
             self._set_offset(name, int(data))
         else:
-            _write(self.path / name, data)
+            replace_file(self.path / name, data)
 
     def _set_offset(self, name: str, offset: int) -> None:
         """Write one of the common offsets; the log start has a line only where the first segment begins below it."""
@@ -424,27 +448,3 @@ class FileStore:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
         own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
         return sorted([*shared, *own])
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
-    temporary = path.with_name(path.name + ".tmp")
-    _write_new(temporary, data)
-    temporary.rename(path)
-    _sync_folder(path.parent)
-
-
-def _write_new(path: Path, data: Chunk) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Make the names in a folder safe from a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,6 @@ Each can be started by itself, as broker and controller in one.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -23,14 +22,15 @@ from typing import Protocol
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.state_files import LOG_SUFFIX, encode_offsets, file_name
+from kmirror.log.state_files import LOG_SUFFIX, QUORUM_STATE, encode_offsets, encode_quorum_state, file_name
 from kmirror.log.store import LOG_START_OFFSET, PartitionStore
 from kmirror.logdir.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES
+from kmirror.logdir.files import sync_folder
+from kmirror.logdir.format import MetaProperties
 from kmirror.logdir.store import SHARED_FILES
 from kmirror.spec.topics import METADATA_TOPIC
 
 _METADATA = TopicPartition(METADATA_TOPIC, 0)
-_QUORUM_STATE = "quorum-state"
 
 
 class ReplicaFiles(Protocol):
@@ -79,12 +79,12 @@ def write_log_dirs(files: ClusterFiles, path: str | os.PathLike[str]) -> dict[in
         for broker in files.brokers:
             _write_broker(beside / _name(broker), broker, files.cluster_id)
         beside.chmod(0o755)  # mkdtemp makes a folder that only its owner may read.
-        _sync(beside)
+        sync_folder(beside)
         beside.rename(target)  # This replaces an empty folder.
     except BaseException:  # Also Ctrl-C.
         shutil.rmtree(beside, ignore_errors=True)
         raise
-    _sync(target.parent)
+    sync_folder(target.parent)
     return {broker.broker_id: target / _name(broker) for broker in files.brokers}
 
 
@@ -115,23 +115,10 @@ def _write_broker(folder: Path, broker: BrokerFiles, cluster_id: str) -> None:
     for name, known in offsets.items():
         if known:
             _write(folder / SHARED_FILES[name], encode_offsets(known))
-    quorum = {
-        "leaderId": -1,
-        "leaderEpoch": broker.metadata_epoch,
-        "votedId": -1,
-        "votedDirectoryId": str(Uuid.ZERO),
-        "data_version": 1,
-    }
-    _write(folder / str(_METADATA) / _QUORUM_STATE, json.dumps(quorum, separators=(",", ":")).encode())
-    ids = {
-        "version": 1,
-        "cluster.id": cluster_id,
-        "node.id": broker.broker_id,
-        "directory.id": broker.directory_id,
-    }
-    _write(folder / META_PROPERTIES, "".join(f"{key}={value}\n" for key, value in ids.items()).encode("ascii"))
+    _write(folder / str(_METADATA) / QUORUM_STATE, encode_quorum_state(broker.metadata_epoch))
+    _write(folder / META_PROPERTIES, MetaProperties(cluster_id, broker.broker_id, broker.directory_id).encode())
     _write(folder / CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')
-    _sync(folder)
+    sync_folder(folder)
 
 
 def _write_log(folder: Path, store: PartitionStore) -> None:
@@ -142,7 +129,7 @@ def _write_log(folder: Path, store: PartitionStore) -> None:
         data = store.read_file(name)
         if name not in SHARED_FILES and data is not None:
             _write(folder / name, data)
-    _sync(folder)
+    sync_folder(folder)
 
 
 def _write(path: Path, data: bytes | memoryview) -> None:
@@ -150,11 +137,3 @@ def _write(path: Path, data: bytes | memoryview) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -187,6 +187,10 @@ class MirrorFetchers:
             except CorruptBatch as error:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
+            except OSError as error:
+                self._broker.fail_disk(f"cannot write to {mp.tp}", error)
+                self._loop.pause(now, fetcher, mp)
+                return
             if info.refused_epoch >= 0:
                 self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
@@ -19,13 +21,14 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node, Note
-from kmirror.kernel.failures import HandlingFailed, OnFailure
+from kmirror.kernel.failures import GaveUp, HandlingFailed, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loop_thread import LoopThread
@@ -33,10 +36,12 @@ from kmirror.net.options import LinkOptions
 from kmirror.net.scripting import ScriptClient
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
@@ -48,6 +53,8 @@ STOP_WITHIN_S = 310.0
 """A broker waits five minutes for a controller that does not answer."""
 WITHIN_S = 60.0
 PORT_MAX = 65_535
+CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
+"""The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
 FAILURES_KEPT = 100
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 Disks = Callable[[int], Disk]
@@ -58,8 +65,12 @@ class TcpCluster(ClusterInside):
 
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
     broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
-    names and numbers of partitions. `disks` opens the disk of a node, by its id, each time that it starts; without it
-    logs are in memory, and outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    names and numbers of partitions. `data` is a folder for their logs, which is made and formatted if there is none.
+    `disks` opens the disk of a node instead, by its id, each time that it starts. Without both, logs are in memory, and
+    outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+
+    `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
+    for: a controller of Kafka refuses a log that speaks of it.
     """
 
     def __init__(
@@ -74,7 +85,8 @@ class TcpCluster(ClusterInside):
         replication_factor: int | None = None,
         name: str = "kafka",
         cluster_id: str | None = None,
-        mirror_version: int = 1,
+        mirror_version: int | None = None,
+        data: str | os.PathLike[str] | None = None,
         disks: Disks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
@@ -84,9 +96,13 @@ class TcpCluster(ClusterInside):
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
+        """Under `data` known once the cluster was started."""
+        self._wanted_id = cluster_id
         self.failures: list[HandlingFailed] = []
         """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
-        self.on_note: list[Callable[[str, Note], None]] = [self._count_failure]
+        self.given_up: dict[str, str] = {}
+        """Processes whose node ended by itself, and why; one that is started anew is no longer among them."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
         """Called on the cluster's thread with the name of a process and each `Note` of its node."""
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
@@ -94,11 +110,15 @@ class TcpCluster(ClusterInside):
         if self._advertised_host in ANY_ADDRESS:
             name = "by which name they reach this machine: advertised_host, or --advertised-host"
             raise UsageError(f"no client can connect to {self._advertised_host or 'an empty host'}: say {name}")
-        self._mirror_version = mirror_version
+        self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._interpose = interpose
-        self._is_on_disk = disks is not None
+        if data is not None and disks is not None:
+            raise UsageError("data names the folder of every node's logs: give either data or disks")
+        self._data = None if data is None else Path(data)
+        self._folders: ClusterFolders | None = None
+        self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
         self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
         self._ports: dict[int, Port] = {}
@@ -138,6 +158,7 @@ class TcpCluster(ClusterInside):
         """
         self._check_may_start()
         if self._host is None:
+            self._open_folders()
             self._bind()
             self._thread.start()
             self._thread.call(self._place)
@@ -149,6 +170,21 @@ class TcpCluster(ClusterInside):
         except BaseException:
             self.close()
             raise
+
+    def _open_folders(self) -> None:
+        """Lock the folders under `data`, and format those that are not."""
+        if self._data is None:
+            return
+        self._folders = open_cluster_folders(
+            self._data,
+            brokers=len(self.broker_ids),
+            controller_id=CONTROLLER_ID,
+            bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
+            endpoint=CONTROLLER_ENDPOINT,
+            now_ms=time.time_ns() // 1_000_000,
+            cluster_id=self._wanted_id,
+        )
+        self._open_disk, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
 
     def _bind(self) -> None:
         host, port = self._listen_at
@@ -163,6 +199,9 @@ class TcpCluster(ClusterInside):
         for port in self._ports.values():
             port.close()
         self._ports.clear()
+        if self._folders is not None:
+            self._folders.close()
+            self._folders = None
 
     def _place(self) -> None:
         """Place every node on a new host."""
@@ -202,16 +241,20 @@ class TcpCluster(ClusterInside):
         return make
 
     async def _start(self) -> None:
-        host = self._running_host()
         for node_id in (CONTROLLER_ID, *self.broker_ids):
-            await host.disk_idle(self.process(node_id))
-            host.start(self.process(node_id))
-        await self._until(super().is_settled, START_WITHIN_S, "to come up")
+            await self._restart(node_id)
+        # Nobody knows how long the recovery of large logs takes.
+        within_s = None if self._is_on_disk else START_WITHIN_S
+        await self._until(lambda: bool(self.given_up) or super(TcpCluster, self).is_settled(), within_s, "to come up")
+        if self.given_up:
+            raise self.loss()
 
     def close(self) -> None:
         """Kill every node that runs and give the ports back; `stop` first is a clean end."""
         if self._host is not None:
             self._thread.call(self._host.close)
+            for name in self._processes.values():
+                self._thread.wait(self._host.disk_idle(name))
             self._thread.stop()
             self._host = self._client = None
         self._release()
@@ -247,6 +290,7 @@ class TcpCluster(ClusterInside):
     async def _restart(self, node_id: int) -> None:
         host, name = self._running_host(), self.process(node_id)
         await host.disk_idle(name)
+        self.given_up.pop(name, None)
         host.start(name)
 
     def _running_host(self) -> Host:
@@ -269,10 +313,10 @@ class TcpCluster(ClusterInside):
         """Return what `call` returns on the cluster's thread, between two events: nothing moves while it looks."""
         return self._on_loop(call)
 
-    async def _until(self, condition: Callable[[], bool], within_s: float, what: str) -> None:
+    async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
         host = self._running_host()
         try:
-            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or condition()), within_s)
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
             raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
@@ -281,6 +325,19 @@ class TcpCluster(ClusterInside):
     def _raise_crash(self, host: Host) -> None:
         if host.crashes:
             raise host.crashes[0][1]
+        if self.is_lost:
+            raise self.loss()
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the controller has given up, or every broker: then nothing is served any more."""
+        lost = self.given_up
+        return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
+
+    def loss(self) -> KafkaError:
+        """Return the error about the nodes that gave up."""
+        told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
         try:
@@ -300,9 +357,11 @@ class TcpCluster(ClusterInside):
         if self._thread.is_current:
             raise UsageError("what the cluster's thread calls cannot wait for the cluster")
 
-    def _count_failure(self, process: str, note: Note) -> None:
+    def _on_failure_told(self, process: str, note: Note) -> None:
         if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
             self.failures.append(note.fact)
+        elif isinstance(note.fact, GaveUp):
+            self.given_up[process] = note.fact.why
 
     # -- what scripts do ----------------------------------------------------------------------
 

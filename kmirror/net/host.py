@@ -62,7 +62,7 @@ HANDLED_MAX = 256
 """Events between nodes of the host, after which sockets are looked at again."""
 SCRATCH_BYTES = 256 << 10
 SWEPT_EVERY_S = 1.0
-BACKLOG = 128
+BACKLOG = 1024
 LISTENER = "PLAINTEXT"
 NO_ADDRESS = Endpoint("127.0.0.1", 0)
 """Where links between nodes of one host come from."""

@@ -48,6 +48,7 @@ class TcpLink:
     """A connected socket as frames. `name` is the node's name for it."""
 
     __slots__ = (
+        "_fd",
         "_held",
         "_is_reading",
         "_is_waiting_to_write",
@@ -81,6 +82,8 @@ class TcpLink:
         self.process = process
         self.name = name
         self._socket = connected
+        self._fd = connected.fileno()
+        """For the loop, which would make a text of a socket each time that it begins to watch one."""
         self._reader = reader
         self._out: deque[Chunk] = deque()
         self._held: deque[Chunk] = deque()
@@ -116,9 +119,9 @@ class TcpLink:
         """Read from the socket exactly as long as frames may be handed over."""
         should = self.is_open and self.is_wanted and self._is_answered and not self._held
         if should and not self._is_reading:
-            self._loop.add_reader(self._socket, self._on_readable)
+            self._loop.add_reader(self._fd, self._on_readable)
         elif self._is_reading and not should:
-            self._loop.remove_reader(self._socket)
+            self._loop.remove_reader(self._fd)
         self._is_reading = should
 
     def _on_readable(self) -> None:
@@ -182,9 +185,9 @@ class TcpLink:
         if bool(out) != self._is_waiting_to_write:
             self._is_waiting_to_write = bool(out)
             if out:
-                self._loop.add_writer(self._socket, self._on_writable)
+                self._loop.add_writer(self._fd, self._on_writable)
             else:
-                self._loop.remove_writer(self._socket)
+                self._loop.remove_writer(self._fd)
         self._adjust()
 
     def _on_writable(self) -> None:
@@ -211,7 +214,7 @@ class TcpLink:
             return
         self.is_open = False
         if self._is_waiting_to_write:
-            self._loop.remove_writer(self._socket)
+            self._loop.remove_writer(self._fd)
         self._adjust()
         self._socket.close()
         self._out.clear()

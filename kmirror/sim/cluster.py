@@ -24,7 +24,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
-from kmirror.log.disk import MemoryDisk
+from kmirror.log.disk import Disk, MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -55,9 +55,10 @@ class Cluster(ClusterInside):
 
     `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. `interpose` is called with the name of a process and its node whenever
-    one starts, and returns what is to stand there: `Hooks` is such a function. UsageError for arguments of which no
-    cluster can be made.
+    unless `replication_factor` says how many. `disks` opens the disk of a node, by its id, each time that it starts,
+    such as a `LogFolder`; without it disks are in memory. `interpose` is called with the name of a process and its node
+    whenever one starts, and returns what is to stand there: `Hooks` is such a function. UsageError for arguments of
+    which no cluster can be made.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Cluster(ClusterInside):
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
+        disks: Callable[[int], Disk] | None = None,
         interpose: Interpose | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
@@ -84,6 +86,8 @@ class Cluster(ClusterInside):
             arguments.callback("interpose", interpose)
         if logs is not None and not hasattr(logs, "partitions"):
             raise UsageError(f"logs are what read_log_dirs(path) or read_sample() returns, not {arguments.shown(logs)}")
+        if logs is not None and disks is not None:
+            raise UsageError("logs are laid down on disks in memory: give either logs or disks")
         self.simulation = simulation
         self._check_free(f"{name}-client")
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
@@ -92,9 +96,11 @@ class Cluster(ClusterInside):
         self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
-        self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
-        self._starts: dict[int, int] = {}
         nodes = (CONTROLLER_ID, *self.broker_ids)
+        self.disks = {node_id: MemoryDisk() for node_id in nodes} if disks is None else {}
+        """Those in memory."""
+        self._open_disk = self.disks.__getitem__ if disks is None else disks
+        self._starts: dict[int, int] = {}
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
             controller_id=CONTROLLER_ID,
@@ -149,7 +155,7 @@ class Cluster(ClusterInside):
 
     def _maker(self, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
-            node = self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
+            node = self._assembly.node(node_id, self._open_disk(node_id), self._node_rng(node_id))
             self._is_new(node_id, node)
             return node
 
@@ -214,6 +220,8 @@ class Cluster(ClusterInside):
         UsageError if it does not run.
         """
         self._check_runs(node_id)
+        if power_cut and not self.disks:
+            raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
         world, name = self.simulation.world, self.process(node_id)
         with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
             world.kill(name)

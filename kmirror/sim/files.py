@@ -98,6 +98,8 @@ def files_of(
     cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
 ) -> ClusterFiles:
     """Return copies of the replicas that these brokers have of these partitions; see `Cluster.files`."""
+    if not cluster.disks:
+        raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, and they are complete")
     brokers = None if brokers is None else _some("brokers", arguments.items("brokers", brokers, "broker ids"))
     partitions = None if partitions is None else _some("partitions", arguments.partitions(partitions))
     wanted = _chosen_partitions(cluster, partitions)

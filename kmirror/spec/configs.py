@@ -219,6 +219,15 @@ ROWS: tuple[ConfigKey, ...] = (
         "transaction.partition.verification.enable", _B, Kind.BOOLEAN, "true",
         "Does a leader ask the coordinator whether a transaction is open before it begins there?", dynamic=True,
     ),
+    ConfigKey(
+        "offset.metadata.max.bytes", _B, Kind.INT, "4096", "Longest metadata of a committed offset, in UTF-16 units.",
+    ),
+    ConfigKey(
+        "offsets.retention.minutes", _B, Kind.INT, "10080", "How long a committed offset is kept that nobody needs.", 1,
+    ),
+    ConfigKey(
+        "offsets.retention.check.interval.ms", _B, Kind.LONG, "600000", "How often expired offsets are looked for.", 1,
+    ),
     ConfigKey("offsets.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __consumer_offsets.", 1),
     ConfigKey("offsets.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __consumer_offsets.", 1),
     ConfigKey("offsets.topic.segment.bytes", _B, Kind.INT, "104857600", "segment.bytes of __consumer_offsets.", 1),

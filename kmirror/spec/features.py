@@ -20,3 +20,25 @@ FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
 )
+
+FORMATTED: dict[str, int] = {
+    METADATA_VERSION: 30,
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+"""The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not among
+FEATURES are for the brokers of Kafka that open the folder later."""
+
+
+def is_supported(name: str, level: int) -> bool:
+    """Return whether a node here can run at this level of a feature."""
+    return any(row.name == name and row.minimum <= level <= row.maximum for row in FEATURES)
+
+
+def supported_text(name: str) -> str:
+    """Return which levels of a feature are supported here, as a part of a sentence."""
+    found = next((row for row in FEATURES if row.name == name), None)
+    return "this is none that is known here" if found is None else f"{found.minimum} to {found.maximum} are supported"

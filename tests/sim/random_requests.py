@@ -32,7 +32,7 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import ROWS
-from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 from tests.builders import marker
 from tests.sim.stage import T0_MS, WrittenLogs, legacy, plain, transactional
 
@@ -98,6 +98,13 @@ WELL_MEANT: dict[str, tuple[Any, ...]] = {
     "resource_type": (2, 4, 64),
     "config_operation": (0, 1, 2, 3),
     "transaction_timeout_ms": (1000, 60_000),
+    "session_timeout_ms": (6000, 10_000),
+    "rebalance_timeout_ms": (1000,),
+    "protocol_type": ("consumer",),
+    "member_id": ("",),
+    "group_instance_id": ("i", "j", None),
+    "groups": ("g", "h"),
+    "groups_names": ("g", "h"),
     "num_partitions": (-1, 1, 2),
     "replication_factor": (-1, 1, 3),
     "state": (0, 1, 2, 3, 4, 5, 6),
@@ -124,6 +131,7 @@ class Generator:
             "mirrorName": ("m", "live"),
             "brokerId": cluster.broker_ids,
             "transactionalId": TRANSACTIONAL_IDS,
+            "groupId": ("g", "h"),
             "producerId": producer_ids(cluster),
         }
         self._known: dict[str, tuple[Any, ...]] = {
@@ -239,7 +247,7 @@ def read_back(frame: bytes, api_key: int, version: int) -> Message:
 
 
 def start(seed: int) -> Cluster:
-    """Return a running cluster with all kinds of logs, two mirrors and both internal topics."""
+    """Return a running cluster with all kinds of logs, two mirrors and every internal topic."""
     simulation = Simulation(seed)
     source = Cluster(simulation, "source", brokers=1, replication_factor=1, logs=WrittenLogs(MIRRORED))
     cluster = Cluster(simulation, "a", configs=CONFIGS, logs=WrittenLogs(LOGS, first_id=50))
@@ -249,7 +257,7 @@ def start(seed: int) -> Cluster:
         mirror_name="m", config=[MirrorConfig(name="bootstrap.servers", value="nowhere:9092")]
     )
     cluster.client.call(cluster.endpoint(1), request, 0)
-    for name in ("t", "u", TRANSACTION_TOPIC):
+    for name in ("t", "u", TRANSACTION_TOPIC, GROUP_TOPIC):
         topic = CreatableTopic(name=name, num_partitions=2, replication_factor=3)
         cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
     live = Mirror("live", source=source, destination=cluster)

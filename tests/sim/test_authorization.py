@@ -17,6 +17,7 @@ from kmirror.kernel.events import Effect, InboundLink, LinkClosed, LinkOpened, R
 from kmirror.kernel.ids import Endpoint, Principal, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import mirror_names
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -33,17 +34,38 @@ from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequ
 from kmirror.protocol.gen.bump_leader_epochs_request import TopicState as BumpedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kmirror.protocol.gen.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -53,6 +75,12 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.gen.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
@@ -82,7 +110,7 @@ CLUSTER_ACTION = (Op.CLUSTER_ACTION, CLUSTER)
 BY_TYPE = "any"
 """Stands for the name of a resource where only its type was asked about."""
 T, U = Resource.topic("t"), Resource.topic("u")
-TX, M = Resource.transactional_id("tx"), Resource.mirror("m")
+TX, M, G = Resource.transactional_id("tx"), Resource.mirror("m"), Resource.group("g")
 PLAIN, IN_TRANSACTION = plain(0, 0, "a"), transactional(0, 0, 1, "b")
 Ask = tuple[Op, Resource]
 
@@ -161,6 +189,36 @@ ADD_TO_MIRROR = AddTopicsToMirrorRequest(
 REMOVE_FROM_MIRROR = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[RemovedTopic(topic_name="t")])
 DESCRIBE_MIRRORS = DescribeMirrorsRequest(mirror_names=["m"], lineages=[LineageTopic(topic_name="t", partitions=[0])])
 CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="n", num_partitions=1, replication_factor=1)])
+COMMIT = OffsetCommitRequest(
+    group_id="g",
+    topics=[
+        OffsetCommitRequestTopic(name=name, partitions=[OffsetCommitRequestPartition(partition_index=0)])
+        for name in ("t", "u")
+    ],
+)
+COMMIT_IN_TXN = TxnOffsetCommitRequest(
+    transactional_id="tx",
+    group_id="g",
+    topics=[
+        TxnOffsetCommitRequestTopic(name=name, partitions=[TxnOffsetCommitRequestPartition(partition_index=0)])
+        for name in ("t", "u")
+    ],
+)
+FETCH_OFFSETS = OffsetFetchRequest(
+    groups=[
+        OffsetFetchRequestGroup(
+            group_id="g", topics=[OffsetFetchRequestTopics(name=name, partition_indexes=[0]) for name in ("t", "u")]
+        )
+    ]
+)
+DELETE_OFFSETS = OffsetDeleteRequest(
+    group_id="g",
+    topics=[
+        OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=0)])
+        for name in ("t", "u")
+    ],
+)
+READ_T_AND_U = [(Op.READ, T), (Op.READ, U)]
 WRITE_T_AND_U = [(Op.WRITE, T), (Op.WRITE, U)]
 DESCRIBE_T_AND_U = [(Op.DESCRIBE, T), (Op.DESCRIBE, U)]
 
@@ -195,6 +253,18 @@ CASES = [
         [CLUSTER_ACTION],
         E.CLUSTER_AUTHORIZATION_FAILED,
     ),
+    Case(JoinGroupRequest(group_id="g", session_timeout_ms=10_000), 9, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(
+        SyncGroupRequest(group_id="g", protocol_type="consumer", protocol_name="range"),
+        5,
+        [(Op.READ, G)],
+        E.GROUP_AUTHORIZATION_FAILED,
+    ),
+    Case(HeartbeatRequest(group_id="g"), 4, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(LeaveGroupRequest(group_id="g"), 5, [(Op.READ, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(DescribeGroupsRequest(groups=["g"]), 5, [(Op.DESCRIBE, G)], E.GROUP_AUTHORIZATION_FAILED),
+    Case(ListGroupsRequest(), 5, [(Op.DESCRIBE, CLUSTER)]),
+    Case(DeleteGroupsRequest(groups_names=["g"]), 2, [(Op.DELETE, G)], E.GROUP_AUTHORIZATION_FAILED),
     Case(ApiVersionsRequest(), 3, []),
     Case(InitProducerIdRequest(transactional_id="tx"), 4, [(Op.WRITE, TX)], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(
@@ -208,6 +278,16 @@ CASES = [
     Case(ADD_PARTITIONS, 3, [(Op.WRITE, TX), *WRITE_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(VERIFY, 4, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     Case(EndTxnRequest(transactional_id="tx"), 3, [(Op.WRITE, TX)], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    Case(COMMIT, 9, [(Op.READ, G), *READ_T_AND_U], E.GROUP_AUTHORIZATION_FAILED),
+    Case(FETCH_OFFSETS, 9, [(Op.DESCRIBE, G), *DESCRIBE_T_AND_U], E.GROUP_AUTHORIZATION_FAILED),
+    Case(DELETE_OFFSETS, 0, [(Op.DELETE, G), *READ_T_AND_U], E.GROUP_AUTHORIZATION_FAILED),
+    Case(
+        AddOffsetsToTxnRequest(transactional_id="tx", group_id="g"),
+        3,
+        [(Op.WRITE, TX), (Op.READ, G)],
+        E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
+    Case(COMMIT_IN_TXN, 3, [(Op.WRITE, TX), (Op.READ, G), *READ_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(MARKERS, 1, [(Op.ALTER, CLUSTER)], E.CLUSTER_AUTHORIZATION_FAILED, also_asked=[CLUSTER_ACTION]),
     Case(ADD_TO_MIRROR, 0, [(Op.ALTER, M)], E.MIRROR_AUTHORIZATION_FAILED),
     Case(ListMirrorsRequest(), 0, [(Op.DESCRIBE, M)]),

@@ -53,8 +53,8 @@ class Broker:
         self._is_closing = False
         self._is_clean = False
         self.parts.server.serve(routes(self.parts))
-        self.parts.server.serve(transaction_routes(self.parts.transactions))
-        self.parts.server.serve(group_routes(self.parts.groups))
+        self.parts.server.serve(transaction_routes(self.parts))
+        self.parts.server.serve(group_routes(self.parts))
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; only before the first event."""
@@ -72,6 +72,8 @@ class Broker:
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
         parts = self.parts
+        if self.context.disk_error is not None:
+            parts.lifecycle.stop(now)
         if self._is_ending or parts.lifecycle.may_stop:
             self._end()
             return False

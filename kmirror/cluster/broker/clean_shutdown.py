@@ -31,8 +31,10 @@ class CloseLogs:
 
     def run(self) -> None:
         """Close and write; raises OSError where the disk fails, and no note is left then."""
-        for log in self.logs:
-            log.close()
+        with self.disk.batch():
+            for log in self.logs:
+                log.close()
+        self.disk.write_shared()
         if self.broker_epoch is not None:
             write(self.disk, self.broker_epoch)
 

@@ -16,7 +16,7 @@ from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
-from kmirror.kernel.failures import Failures, OnFailure
+from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
@@ -68,7 +68,15 @@ class BrokerContext:
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
+        self.disk_error: OSError | None = None
+        """Why nothing more can be written; the broker hands its leaderships over, and ends."""
         self._at_end: dict[AtEnd, None] = {}
+
+    def fail_disk(self, what: str, error: OSError) -> None:
+        """Take in that the disk refused `what`: as Kafka's, a broker whose only log folder fails shuts down."""
+        why = f"{what}: {error}"
+        self.outbox.note(why, None if self.disk_error else GaveUp(why))
+        self.disk_error = self.disk_error or error
 
     def at_end(self, work: AtEnd) -> None:
         """Have `work` done once nothing else follows from the present event; several orders for the same are one.

@@ -13,6 +13,7 @@ from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
+from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -49,6 +50,7 @@ class MetadataFollower:
         self._recovery = recovery
         self._publish = publish
         self._delta = Delta()
+        self._transactions = MetadataTransactions()
         self._epoch = -1
         self._poll: tuple[RepeatedFetch, Sent] | None = None
         """The fetch from the end of the replayed log, and how it was sent."""
@@ -113,7 +115,8 @@ class MetadataFollower:
             if not batch.is_control:
                 for record in batch.records():
                     if record.offset > image.offset and record.value is not None:
-                        image.apply(decode_metadata_record(record.value)[0], self._delta)
+                        for counting in self._transactions.take(decode_metadata_record(record.value)[0]):
+                            image.apply(counting, self._delta)
             image.offset = batch.last_offset
         self._quiet_answer = None
         if (image.offset, self._epoch) != before:

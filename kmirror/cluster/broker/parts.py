@@ -14,6 +14,7 @@ from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
@@ -61,6 +62,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     isr = IsrManager(context, lifecycle, replicas)
     components.add(transactions)
     components.add(groups)
+    components.add(OffsetUpkeep(groups))
     components.add(isr)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")

@@ -29,18 +29,6 @@ from kmirror.records.layout import Buffer
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
-ADDS_FROM = 12
-"""First version of Produce in which the leader adds the partition to the transaction (KIP-890 part 2)."""
-ABORTABLE_FROM = 11
-"""First version of Produce that knows TRANSACTION_ABORTABLE."""
-RETRIABLE = (
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
-"""The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
-
 Verdicts = Mapping[TopicPartition, ErrorCode]
 """Why a partition's batch may not be appended; partitions whose batch may be are left out."""
 ALL_GOOD: Verdicts = {}
@@ -48,13 +36,15 @@ ALL_GOOD: Verdicts = {}
 
 @dataclass(slots=True)
 class Verification:
-    """The verification of one Produce request."""
+    """The verification of one request that writes in a transaction."""
 
     context: BrokerContext
     components: Components
     transactional_id: str
-    version: int
-    """Of the Produce request."""
+    adds: bool
+    """Is the coordinator to add the partitions to the transaction (KIP-890 part 2)? Else the client has done it."""
+    knows_abortable: bool
+    """Does the client know TRANSACTION_ABORTABLE? Else it gets INVALID_TXN_STATE."""
     guards: dict[TopicPartition, tuple[Partition, object]] = field(default_factory=dict)
     """Partition and its guard: an object that stays in `Partition.verifying` until a marker removes it."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
@@ -70,15 +60,23 @@ class Verification:
             return
         if batch.is_control:
             return
-        self.producers[batch.producer_id, batch.producer_epoch] = None
-        entry = partition.log.producers.entries.get(batch.producer_id)
-        if entry is not None and (
-            batch.producer_epoch < entry.producer_epoch  # Fenced: the log refuses it by itself.
-            or (entry.txn_first_offset >= 0 and entry.producer_epoch == batch.producer_epoch)
-        ):
+        self.expect(partition, batch.producer_id, batch.producer_epoch)
+
+    def expect(self, partition: Partition, producer_id: int, producer_epoch: int) -> None:
+        """Note that a producer wants to write to the partition, unless its transaction is open in the log already."""
+        self.producers[producer_id, producer_epoch] = None
+        if _is_told(partition, producer_id, producer_epoch):
             return
-        guard = partition.begin_verifying(batch.producer_id)
+        guard = partition.begin_verifying(producer_id)
         self.guards[partition.tp] = partition, guard
+
+    def holds(self, partition: Partition) -> bool:
+        """Return whether nothing ended the producer's transaction in the partition since it was looked at."""
+        noted = self.guards.get(partition.tp)
+        ((producer_id, producer_epoch),) = self.producers
+        if noted is None:
+            return _is_told(partition, producer_id, producer_epoch)
+        return noted[0] is partition and partition.verifying.get(producer_id) is noted[1]
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
         """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
@@ -106,7 +104,7 @@ class Verification:
             transactional_id=self.transactional_id,
             producer_id=producer_id,
             producer_epoch=epoch,
-            verify_only=self.version < ADDS_FROM,
+            verify_only=not self.adds,
             topics=list(topics.values()),
         )
         return AddPartitionsToTxnRequest(transactions=[asked])
@@ -119,24 +117,31 @@ class Verification:
                     for row in topic.results_by_partition:
                         answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = {}
-        ((producer_id, _),) = self.producers
-        for tp, (partition, guard) in self.guards.items():
+        for tp, (partition, _) in self.guards.items():
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
-            if not error and partition.verifying.get(producer_id) is not guard:
+            if not error and not self.holds(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
             if error:
                 verdicts[tp] = error
         return verdicts
 
     def _for_client(self, error: ErrorCode) -> ErrorCode:
-        """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager, ReplicaManager)."""
-        if error in RETRIABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and self.version < ADDS_FROM):
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+        """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager)."""
         if error is ErrorCode.PRODUCER_FENCED:
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        if error is ErrorCode.TRANSACTION_ABORTABLE and self.version < ABORTABLE_FROM:
+        if error is ErrorCode.TRANSACTION_ABORTABLE and not self.knows_abortable:
             return ErrorCode.INVALID_TXN_STATE
         return error
+
+
+def _is_told(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
+    """Return whether the log itself knows what to say: the transaction is open in it, or the producer is fenced."""
+    entry = partition.log.producers.entries.get(producer_id)
+    if entry is None:
+        return False
+    return producer_epoch < entry.producer_epoch or (
+        entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
+    )
 
 
 def is_transactional(records: Buffer) -> bool:

@@ -16,6 +16,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
 from kmirror.cluster.controller import sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
+from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_records
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.facts import LeaderElected
@@ -24,10 +25,12 @@ from kmirror.cluster.controller.metadata_log import (
     MetadataLog,
     OpenedMetadataLog,
     OpenMetadataLog,
+    ReplayedBatch,
     TooManyRecords,
 )
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import NO_LEADER, Delta
+from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
@@ -50,15 +53,17 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.failures import Failures, OnFailure
+from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
+from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import METADATA_VERSION, is_supported, supported_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,8 @@ class ControllerOptions:
     endpoint: Endpoint
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
-    """Records that a formatted but empty metadata log begins with."""
+    """Records that an empty metadata log begins with; what `bootstrap.checkpoint` says of a feature comes first. A
+    level of mirror.version in them raises that of a log that is not empty."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
 
@@ -111,6 +117,7 @@ class Controller:
         """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
         self._is_ending = False
         self._is_closing = False
+        self._has_given_up = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
@@ -129,6 +136,8 @@ class Controller:
     def _when_committed(self, effects: list[Effect]) -> list[Effect]:
         """Return `effects` without the answers that speak of records which a crash could still take."""
         log = self.context.opened_log
+        if self._has_given_up:
+            return [effect for effect in effects if not isinstance(effect, Reply)]
         if log is None:
             return effects
         committed, end_offset = log.log.high_watermark, log.log.log_end_offset
@@ -175,19 +184,39 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        self.context.opened_log = MetadataLog(opened.log)
+        self.context.opened_log = MetadataLog(opened.log, opened.epoch)
         if self._is_ending:
             return
-        delta = Delta()
-        for batch in opened.batches:
-            for record in batch.records:
-                self.image.apply(record, delta)
-            self.image.offset = batch.last_offset
+        aborted = self._replay(opened.batches)
+        level = self.image.features.get(METADATA_VERSION)
+        if level is not None and not is_supported(METADATA_VERSION, level):
+            self._give_up(f"the metadata log is of metadata.version {level}, and {supported_text(METADATA_VERSION)}")
+            return
+        if self.image.not_enforced:
+            told = f"{self.image.not_enforced} records about ACLs, credentials or quotas"
+            self.outbox.note(f"the metadata log has {told}, which are kept and not enforced")
         self._read_configs()
-        if self.image.offset < 0 and self.options.bootstrap:
-            self.commit(now, self.options.bootstrap, atomic=True)
+        if self.image.offset < 0:
+            min_insync = self.context.configs.integer("min.insync.replicas")
+            records = bootstrap_records(opened.bootstrap, self.options.bootstrap, min_insync)
+            self.commit(now, records, atomic=True)
+        else:
+            if aborted:
+                self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
+            self.commit(now, raised_records(self.image.features, self.options.bootstrap))
         self.sessions.start(now)
         self.server.accept()
+
+    def _replay(self, batches: Sequence[ReplayedBatch]) -> bool:
+        """Make the image from the log; return whether the log ends within a metadata transaction."""
+        delta = Delta()
+        transactions = MetadataTransactions()
+        for batch in batches:
+            for record in batch.records:
+                for counting in transactions.take(record):
+                    self.image.apply(counting, delta)
+            self.image.offset = batch.last_offset
+        return transactions.is_open
 
     def _flush(self) -> None:
         log = self.context.opened_log
@@ -221,8 +250,8 @@ class Controller:
 
     def _give_up(self, why: str) -> None:
         """End at once, as Kafka's controller does at a fault of its log; what was not committed was never said."""
-        self.outbox.note(why)
-        self._is_ending = self._is_closing = True
+        self.outbox.note(why, GaveUp(why))
+        self._is_ending = self._is_closing = self._has_given_up = True
         self._held.clear()
         self.outbox.add(Stopped())
 
@@ -267,10 +296,14 @@ class Controller:
 
         What follows from them is said once they are flushed.
         """
-        if not records:
+        if not records or self._has_given_up:
             return
         delta = Delta()
-        last = self.context.log.append(now, records, atomic=atomic)
+        try:
+            last = self.context.log.append(now, records, atomic=atomic)
+        except OSError as error:
+            self._give_up(f"the metadata log cannot be written: {error}")
+            return
         for record in records:
             if isinstance(record, PartitionRecord | PartitionChangeRecord):
                 self._apply_partition(record, delta)

@@ -3,6 +3,9 @@
 Kafka's rules (PartitionChangeBuilder): the first living ISR member in replica order leads; if there
 is none, an unclean election may take any living replica, where the topic allows it; if not, the
 partition has no leader and keeps its last ISR.
+
+A controller of Kafka may have emptied the ISR and kept its members as eligible leaders (KIP-966). They count as the ISR
+then. With the first change of the ISR here they are forgotten, for nobody here would take out who falls behind.
 """
 
 from __future__ import annotations
@@ -43,6 +46,14 @@ def elect_leaderless(image: MetadataImage, defaults: Configs, broker_id: int | N
     return records
 
 
+def change_of(partition: PartitionImage, topic_id: Uuid, index: int) -> PartitionChangeRecord:
+    """Return a record that will change the ISR of a partition, and ends what was said of eligible leaders."""
+    record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
+    if partition.eligible:
+        record.eligible_leader_replicas, record.last_known_elr = [], []
+    return record
+
+
 def _elect(
     image: MetadataImage,
     defaults: Configs,
@@ -54,11 +65,14 @@ def _elect(
     gone: int | None,
 ) -> PartitionChangeRecord | None:
     isr = [b for b in partition.isr if b != gone]
-    record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
+    record = change_of(partition, topic_id, index)
     if partition.leader not in (gone, NO_LEADER):
         record.isr = isr  # Only a follower is removed; the leader and its epoch stay.
         return record
     clean = [b for b in alive if b in isr]
+    if not isr:
+        clean = [b for b in alive if b in partition.eligible]
+        isr = clean[:1]
     if clean:
         record.leader = clean[0]
         if isr != list(partition.isr):

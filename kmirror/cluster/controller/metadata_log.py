@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.disk import Disk
 from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.state_files import (
+    BOOTSTRAP,
+    QUORUM_STATE,
+    decode_quorum_state,
+    encode_partition_metadata,
+    encode_quorum_state,
+)
+from kmirror.log.store import PARTITION_METADATA
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
 from kmirror.protocol.message import Message
+from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
@@ -29,10 +41,10 @@ CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX)
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
     "BrokerRegistrationChangeRecord": 2,
-    "PartitionRecord": 0,
-    "PartitionChangeRecord": 0,
 }
-"""Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
+"""Versions at metadata.version 30; the rest is 0."""
+ELIGIBLE_FROM = 2
+"""The version from which on a PartitionChangeRecord says something about eligible leader replicas."""
 
 
 class TooManyRecords(Exception):
@@ -53,6 +65,10 @@ class OpenedMetadataLog:
 
     log: PartitionLog
     batches: Sequence[ReplayedBatch]
+    epoch: int
+    """The leader epoch that begins now."""
+    bootstrap: Sequence[Message]
+    """What the disk says that an empty log begins with; nothing if it is not empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +80,32 @@ class OpenMetadataLog:
 
     def run(self) -> OpenedMetadataLog:
         """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end."""
-        log = PartitionLog.open(
-            METADATA_PARTITION, self.disk.open(METADATA_PARTITION), CONFIG, now_ms=self.now_ms, repair=True
-        )
-        return OpenedMetadataLog(log, [ReplayedBatch(list(_messages(b)), b.last_offset) for b in log.batches()])
+        store = self.disk.open(METADATA_PARTITION)
+        log = PartitionLog.open(METADATA_PARTITION, store, CONFIG, now_ms=self.now_ms, repair=True)
+        state = store.read_file(QUORUM_STATE)
+        epoch = 1 + max(log.latest_epoch, decode_quorum_state(state) if state else -1)
+        store.write_file(QUORUM_STATE, encode_quorum_state(epoch))
+        if not store.read_file(PARTITION_METADATA):
+            store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
+        batches = [ReplayedBatch(list(_messages(batch)), batch.last_offset) for batch in log.batches()]
+        formatted = None if batches else self.disk.read_file(BOOTSTRAP)
+        bootstrap = [message for batch in iter_batches(formatted or b"") for message in _messages(batch)]
+        return OpenedMetadataLog(log, batches, epoch, bootstrap)
 
 
 def _messages(batch: AnyBatch) -> Iterator[Message]:
     for record in () if batch.is_control else batch.records():
-        assert record.value is not None, f"metadata record {record.offset} has no value"
-        yield decode_metadata_record(record.value)[0]
+        try:
+            yield decode_metadata_record(record.value or b"")[0]
+        except ProtocolError as error:
+            reason = f"metadata record {record.offset} cannot be read, a later Kafka may have written it: {error}"
+            raise CorruptBatch(reason) from None
+
+
+def _version_of(record: Message) -> int:
+    if isinstance(record, PartitionChangeRecord) and record.eligible_leader_replicas is not None:
+        return ELIGIBLE_FROM
+    return RECORD_VERSIONS.get(record.NAME, 0)
 
 
 def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
@@ -101,10 +133,10 @@ class CloseMetadataLog:
 class MetadataLog:
     """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
 
-    def __init__(self, log: PartitionLog) -> None:
+    def __init__(self, log: PartitionLog, epoch: int) -> None:
         self._log = log
         self._log.flushing.is_deferred = True
-        self.epoch = self._log.latest_epoch + 1
+        self.epoch = epoch
         self._log.assign_epoch_start(self.epoch)
         self._log.update_high_watermark(self._log.log_end_offset)
         self._parked: dict[int, Callable[[Instant, bool], bool]] = {}
@@ -120,7 +152,7 @@ class MetadataLog:
         With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
         hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
         """
-        batches = list(_batches([encode_metadata_record(r, RECORD_VERSIONS.get(r.NAME, 0)) for r in records]))
+        batches = list(_batches([encode_metadata_record(record, _version_of(record)) for record in records]))
         if atomic and len(batches) > 1:
             raise TooManyRecords(f"{len(records)} records do not fit into one batch of the metadata log")
         last_offset = -1

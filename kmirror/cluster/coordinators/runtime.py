@@ -181,6 +181,10 @@ class CoordinatorRuntime(Generic[S]):
         """Return by partition the state of every shard of which this broker can tell what is committed."""
         return {partition: shard.state for partition, shard in self._shards.items() if shard.is_loaded}
 
+    def led(self) -> dict[int, S]:
+        """Return by partition the state of every shard that this broker leads; of some only the newest is known."""
+        return {partition: shard.state for partition, shard in self._shards.items()}
+
     @property
     def is_loading(self) -> bool:
         """Return whether this broker leads a shard of which it cannot tell yet what is committed."""

@@ -230,6 +230,10 @@ class ReplicaFetchers:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
                 self._loop.pause(now, fetcher, followed)
                 return
+            except OSError as error:
+                self._context.fail_disk(f"cannot write to {followed.tp}", error)
+                self._loop.pause(now, fetcher, followed)
+                return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))

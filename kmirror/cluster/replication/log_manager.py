@@ -99,6 +99,9 @@ class LogManager:
         """Begin to look after the logs."""
         configs = self._context.configs
         delay_ms = configs.integer("log.initial.task.delay.ms")
+        for name in self._context.disk.leftovers():  # The process before this one had no time to.
+            purge = PurgePartition(self._context.disk, name)
+            self._purge_later(now, configs.integer("log.segment.delete.delay.ms"), purge)
         self._again(now, "retention", delay_ms)
         self._again(now, "expiry", configs.integer("producer.id.expiration.check.interval.ms"))
         if configs.flag("log.cleaner.enable"):
@@ -144,7 +147,8 @@ class LogManager:
     # -- deletion -----------------------------------------------------------------------------
 
     def _retain(self, now: Instant) -> None:
-        self._delete_old_segments(now, [p for p in self._replicas.partitions.values() if not p.log.config.compact])
+        partitions = [p for p in self._replicas.partitions.values() if p.log.log_end_offset and not p.log.config.compact]
+        self._delete_old_segments(now, partitions)
         self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
 
     def _delete_old_segments(self, now: Instant, partitions: Iterable[Partition]) -> None:

@@ -58,7 +58,10 @@ class LogRecovery:
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
         self._opened: dict[TopicPartition, PartitionLog] = {}
-        self._left = 0
+        self.total = 0
+        """How many logs were found."""
+        self.left = 0
+        """How many of them are not open yet."""
 
     def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
         """Open the logs of this broker's partitions; then call `on_done`, at once if there are none."""
@@ -70,7 +73,7 @@ class LogRecovery:
                 store = context.disk.open(tp)
                 if is_of_topic(store, context.image.topics[tp.topic].topic_id):
                     jobs.append(self.job(now, tp, store))
-        self._left = len(jobs)
+        self.total = self.left = len(jobs)
         if not jobs:
             on_done(now)
         for job in jobs:
@@ -86,8 +89,8 @@ class LogRecovery:
             self._opened[tp] = done.result
         else:
             self._context.outbox.note(f"{tp} could not be opened: {done.error}")
-        self._left -= 1
-        if not self._left:
+        self.left -= 1
+        if not self.left:
             on_done(now)
 
     def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:

@@ -280,7 +280,11 @@ class Partition:
     def has_followers_behind(self) -> bool:
         """Return whether any member of the ISR is not known to have all that this leader has."""
         end, followers = self.log.log_end_offset, self.followers
-        return any(replica in followers and followers[replica].log_end != end for replica in self.image.isr)
+        for replica in self.image.isr:  # A generator would cost more than all of this.
+            follower = followers.get(replica)
+            if follower is not None and follower.log_end != end:
+                return True
+        return False
 
     def lagging(self, now: Instant, lag_max: Duration) -> tuple[int, ...]:
         """Return the ISR members that have not been caught up for longer than `lag_max`."""

@@ -8,19 +8,22 @@ looks at the waiters of those partitions once, after the event has been handled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
+from kmirror.cluster.replication.log_recovery import LOG_DIR, LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import Chunk, SetTimer
+from kmirror.kernel.events import Chunk, DiskDone, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk
+from kmirror.log.errors import LogAppendError
 from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
@@ -47,6 +50,17 @@ class AckWait:
     required: int
     on_acked: OnAcked
     timer: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCheckpoints:
+    """A job for the disk: write the offsets of all logs into the files that they share."""
+
+    disk: Disk
+
+    def run(self) -> None:
+        """Write; raises OSError where the disk fails."""
+        self.disk.write_shared()
 
 
 class ReplicaManager:
@@ -82,15 +96,23 @@ class ReplicaManager:
 
     def checkpoint(self, now: Instant) -> None:
         """Write the marks of the logs where they moved; without its log start a log regains deleted records."""
-        logs = list(self._unsaved)
-        try:
-            with self._context.disk.batch():
-                for log in logs:
-                    log.checkpoint()
-        except OSError:
-            self._unsaved.update(dict.fromkeys(logs))  # Of none is it known that the disk has it.
-            raise
         self.start(now)
+        logs = list(self._unsaved)
+        if not logs:
+            return
+        disk = self._context.disk
+        with disk.batch():
+            for log in logs:
+                log.checkpoint()
+        self._context.disk_jobs.order(LOG_DIR, WriteCheckpoints(disk), partial(self._on_checkpointed, logs))
+
+    def _on_checkpointed(self, logs: Sequence[LogState], now: Instant, done: DiskDone) -> None:
+        if done.error is None:
+            return
+        self._context.outbox.note(f"checkpoints could not be written: {done.error}")
+        for log in logs:  # Of none is it known that the disk has it.
+            if log.unsaved is self._unsaved:
+                self._unsaved[log] = None
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -108,7 +130,12 @@ class ReplicaManager:
                     changed[tp] = False
                 continue
             led_before = tp in self.partitions and self.partitions[tp].is_leader
-            if self._apply_partition(now, tp, image) or led_before != self.partitions[tp].is_leader:
+            try:
+                has_changed = self._apply_partition(now, tp, image)
+            except OSError as error:  # Others are followed all the same.
+                self._context.fail_disk(f"cannot open {tp}", error)
+                continue
+            if has_changed or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
             self.touch(tp)
         for kind, topic in delta.configs:
@@ -149,9 +176,15 @@ class ReplicaManager:
         changed = partition.apply(now, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
-                partition.log.assign_epoch_start(image.leader_epoch)
+                self._begin_epoch(partition, image.leader_epoch)
             partition.advance_high_watermark()  # A member that held it back may have left.
         return changed
+
+    def _begin_epoch(self, partition: Partition, epoch: int) -> None:
+        try:
+            partition.log.assign_epoch_start(epoch)
+        except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
+            self._context.fail_disk(f"cannot write down epoch {epoch} of {partition.tp}", error)
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
         opened = self.recovery.take(tp, topic_id)
@@ -174,7 +207,10 @@ class ReplicaManager:
     def _drop(self, tp: TopicPartition) -> None:
         partition = self.partitions.pop(tp)
         partition.log.enter_when_unsaved(None)
-        self.dropped.append(self._context.disk.set_aside(tp))
+        try:
+            self.dropped.append(self._context.disk.set_aside(tp))
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            self._context.fail_disk(f"cannot set {tp} aside", error)
         partition.mark()
         for watcher in partition.watchers:
             self._orphaned.update(dict.fromkeys(watcher.parked))
@@ -200,10 +236,17 @@ class ReplicaManager:
     def append(
         self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
-        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it."""
-        info = partition.log.append_as_leader(
-            data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
-        )
+        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
+
+        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended.
+        """
+        try:
+            info = partition.log.append_as_leader(
+                data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
+            )
+        except OSError as error:
+            self._context.fail_disk(f"cannot write to {partition.tp}", error)
+            raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}") from None
         self.appended(now, partition)
         return info
 

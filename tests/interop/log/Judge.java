@@ -7,6 +7,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,19 +19,24 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
+import kafka.tools.StorageTool;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.ProducerState;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -74,6 +81,11 @@ public class Judge {
             case "producers" -> producers(partitions(question));
             case "read" -> read(partitions(question), question.get("isolation").asText());
             case "produce" -> produce(question);
+            case "format" -> format(question.get("config"), question.get("cluster").asText());
+            case "create" -> create(question);
+            case "commit" -> commit(partitions(question), question.get("group").asText(), question.get("offsets"));
+            case "committed" -> committed(question.get("group").asText());
+            case "topic" -> topic(question.get("topic").asText());
             default -> throw new IllegalArgumentException(question.get("do").asText());
         };
     }
@@ -115,9 +127,26 @@ public class Judge {
         return ended.put("out", out.toString(StandardCharsets.UTF_8)).put("err", err.toString(StandardCharsets.UTF_8));
     }
 
-    private JsonNode start(JsonNode config) {
+    private static Properties properties(JsonNode config) {
         Properties properties = new Properties();
         config.properties().forEach(field -> properties.put(field.getKey(), field.getValue().asText()));
+        return properties;
+    }
+
+    /** As kafka-storage format --standalone; answers with its exit status. */
+    private JsonNode format(JsonNode config, String cluster) throws Exception {
+        Path file = Files.createTempFile("server", ".properties");
+        try (var out = Files.newOutputStream(file)) {
+            properties(config).store(out, null);
+        }
+        String[] words = {"format", "--standalone", "-t", cluster, "-c", file.toString()};
+        int status = StorageTool.execute(words, System.err);
+        Files.delete(file);
+        return JSON.getNodeFactory().numberNode(status);
+    }
+
+    private JsonNode start(JsonNode config) {
+        Properties properties = properties(config);
         address = properties.getProperty("listeners").split(",")[0].split("://")[1];
         server = new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM);
         server.startup();
@@ -217,6 +246,54 @@ public class Judge {
                     }
                 }
             }
+        }
+        return found;
+    }
+
+    private JsonNode create(JsonNode question) throws Exception {
+        Map<String, String> configs = new HashMap<>();
+        question.get("configs").properties().forEach(field -> configs.put(field.getKey(), field.getValue().asText()));
+        int count = question.get("count").asInt();
+        try (Admin admin = Admin.create(client())) {
+            NewTopic topic = new NewTopic(question.get("topic").asText(), count, (short) 1).configs(configs);
+            admin.createTopics(List.of(topic)).all().get();
+        }
+        return null;
+    }
+
+    /** The ids and epochs by which the broker knows a topic, and what is configured for it alone. */
+    private JsonNode topic(String name) throws Exception {
+        ObjectNode found = JSON.createObjectNode();
+        try (Admin admin = Admin.create(client())) {
+            var told = admin.describeTopics(List.of(name)).allTopicNames().get().get(name);
+            found.put("id", told.topicId().toString()).put("count", told.partitions().size());
+            ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, name);
+            ObjectNode configs = found.putObject("configs");
+            for (var entry : admin.describeConfigs(List.of(resource)).all().get().get(resource).entries()) {
+                if (entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG) {
+                    configs.put(entry.name(), entry.value());
+                }
+            }
+        }
+        return found;
+    }
+
+    private JsonNode commit(List<TopicPartition> partitions, String group, JsonNode offsets) throws Exception {
+        Map<TopicPartition, OffsetAndMetadata> wanted = new HashMap<>();
+        for (int i = 0; i < partitions.size(); i++) {
+            wanted.put(partitions.get(i), new OffsetAndMetadata(offsets.get(i).asLong(), "by the judge"));
+        }
+        try (Admin admin = Admin.create(client())) {
+            admin.alterConsumerGroupOffsets(group, wanted).all().get();
+        }
+        return null;
+    }
+
+    private JsonNode committed(String group) throws Exception {
+        ObjectNode found = JSON.createObjectNode();
+        try (Admin admin = Admin.create(client())) {
+            admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
+                .forEach((tp, told) -> found.putArray(tp.toString()).add(told.offset()).add(told.metadata()));
         }
         return found;
     }

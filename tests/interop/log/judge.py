@@ -107,23 +107,16 @@ class Judge:
     def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> None:
         """Start a broker on the folder; it leads `partitions`."""
         self._log.write_bytes(b"")
-        broker, controller = _free_ports(2)
-        own = {
-            "process.roles": "broker,controller",
-            "node.id": str(NODE_ID),
-            "controller.quorum.voters": f"{NODE_ID}@127.0.0.1:{controller}",
-            "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
-            "log.dirs": str(folder),
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "transaction.state.log.num.partitions": "1",
-            "log.cleaner.dedupe.buffer.size": str(4 << 20),
-            "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted meanwhile.
-        }
         self._partitions = list(partitions)
-        self.ask("start", config={**own, **configs})
+        self.ask("start", config={**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs})
+
+    def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> None:
+        """Start a broker on a folder that says itself who the controller is; format it for `cluster_id`, if given."""
+        self._log.write_bytes(b"")
+        config = {**_properties(folder, "controller.quorum.bootstrap.servers", ""), **configs}
+        if cluster_id:
+            assert self.ask("format", config=config, cluster=cluster_id) == 0
+        self.ask("start", config=config)
 
     def stop(self) -> list[str]:
         """Shut the broker down as its controller wants it, cleanly; returns what it warned of."""
@@ -133,6 +126,25 @@ class Judge:
     def about(self, what: str, **details: Any) -> Any:
         """Ask about every partition that the broker was started with; a JSON object by partition."""
         return self.ask(what, partitions=[(tp.topic, tp.partition) for tp in self._partitions], **details)
+
+
+def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:
+    """Return the properties of a broker that is the controller too; `quorum` is the key that says where that is."""
+    broker, controller = _free_ports(2)
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(NODE_ID),
+        quorum: f"{before}127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
+        "log.dirs": str(folder),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "1",
+        "log.cleaner.dedupe.buffer.size": str(4 << 20),
+        "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted meanwhile.
+    }
 
 
 def _free_ports(count: int) -> list[int]:

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 
@@ -473,15 +474,42 @@ def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
     assert list(read_folder_facts(tmp_path).high_watermarks) == [("b", 0)]
 
 
-def test_a_batch_of_checkpoints_writes_each_file_once(tmp_path: Path) -> None:
+def test_checkpoints_that_were_put_off_are_written_once_as_they_are_by_then(
+    tmp_path: Path,
+) -> None:
     folder = LogFolder(tmp_path)
     stores = [folder.open(TopicPartition("t", number)) for number in range(5)]
     path = tmp_path / "replication-offset-checkpoint"
     with folder.batch():
         for number, store in enumerate(stores):
             store.write_file(HIGH_WATERMARK, b"%d" % number)
-        assert not path.exists()
+    assert not path.exists()
+    folder.write_shared()
     assert path.read_text() == "0\n5\n" + "".join(f"t {number} {number}\n" for number in range(5))
+    with folder.batch():
+        stores[0].write_file(HIGH_WATERMARK, b"7")
+    stores[1].write_file(HIGH_WATERMARK, b"8")  # Outside, and so written at once, with all that was put off.
+    expected = path.read_text()
+    assert expected.startswith("0\n5\nt 0 7\nt 1 8\n")
+    path.unlink()
+    folder.write_shared()
+    assert not path.exists(), "nothing is left to be written"
+
+
+def test_checkpoints_that_could_not_be_written_are_written_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = LogFolder(tmp_path)
+    store = folder.open(TP)
+    with folder.batch():
+        store.write_file(HIGH_WATERMARK, b"7")
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            folder.write_shared()
+    assert not (tmp_path / "replication-offset-checkpoint.tmp").exists()
+    folder.write_shared()
+    assert read_folder_facts(tmp_path).high_watermarks == {TP: 7}
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     inbound.reply(
         FindCoordinatorResponse(
             error_code=one.error_code,
-            error_message=one.error_message,
+            # Here Kafka has a text for everything, in later versions for nothing.
+            error_message=ErrorCode(one.error_code).text if one.error_code else ErrorCode.NONE.name,
             node_id=one.node_id,
             host=one.host,
             port=one.port,
@@ -59,15 +60,14 @@ def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
     error = rights.error(operation, CLUSTER if kind is CLUSTER.type else Resource(kind, key))
     if not error:
         return None
-    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.text)
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message="")
 
 
 def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
-    answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message=None)
+    answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message="")
     shard = parts.components.coordinator_for(key_type, key) if served else None
     if shard is None:
         answer.error_code = ErrorCode.INVALID_REQUEST
-        answer.error_message = f"coordinator type {key_type} is not served"
         return answer
     partition = parts.context.image.partition(shard)
     if partition is None:

@@ -34,6 +34,17 @@ from kmirror.spec.wire_values import Acks, AclOperation
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
 ACKS = frozenset(Acks)
+ADDS_FROM = 12
+"""First version in which the leader adds the partition to the transaction (KIP-890 part 2)."""
+ABORTABLE_FROM = 11
+"""First version that knows TRANSACTION_ABORTABLE."""
+NOT_VERIFIED_NOW = (
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+"""The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the present leader (KIP-951)."""
 
@@ -52,7 +63,14 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if not request.transactional_id or not parts.context.configs.flag("transaction.partition.verification.enable"):
         _append_all(parts, now, inbound, denied, ALL_GOOD)
         return
-    verification = Verification(parts.context, parts.components, request.transactional_id, inbound.version)
+    version = inbound.version
+    verification = Verification(
+        parts.context,
+        parts.components,
+        request.transactional_id,
+        adds=version >= ADDS_FROM,
+        knows_abortable=version >= ABORTABLE_FROM,
+    )
     for name, topic in zip(_names(parts, request, by_id=by_id), request.topic_data, strict=True):
         if name in denied or is_internal(name):
             continue
@@ -63,9 +81,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
     @inbound.guard
     def on_verified(later: Instant, verdicts: Verdicts) -> None:
-        _append_all(parts, later, inbound, denied, verdicts)
+        told = {tp: _for_producer(error, version) for tp, error in verdicts.items()}
+        _append_all(parts, later, inbound, denied, told)
 
     verification.ask(now, on_verified)
+
+
+def _for_producer(error: ErrorCode, version: int) -> ErrorCode:
+    """Return what a producer gets for the error of a verification (ReplicaManager)."""
+    if error in NOT_VERIFIED_NOW or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    return error
 
 
 def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[str]:

@@ -1,8 +1,9 @@
 """WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in its partitions.
 
-One control batch is appended to each partition, and acknowledged by the whole ISR. A marker into a mirrored topic is
-refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as the mirror
-has not cut the log, the coordinator gets a retriable error instead (D41).
+One control batch is appended to each partition, and acknowledged by the whole ISR. In a partition of
+`__consumer_offsets` it makes the producer's offsets those of their groups, or drops them. A marker into a mirrored
+topic is refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as
+the mirror has not cut the log, the coordinator gets a retriable error instead (D41).
 """
 
 from __future__ import annotations
@@ -76,5 +77,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
     except LogAppendError as error:
         on_acked(now, error.code)
         return
+    end = info.last_offset + 1
+    parts.groups.end_transaction(now, tp, marker.producer_id, end, commit=marker.transaction_result)
     timeout_ms = parts.context.configs.integer("request.timeout.ms")
-    parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+    parts.replicas.await_acks(now, partition, end, timeout_ms, on_acked)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.elections import change_of
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.alter_partition_request import PartitionData as Proposal
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
-from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -49,9 +49,9 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
             isr = [b for b, _ in members]
             changed = isr != list(image.isr)
             if changed:
-                records.append(
-                    PartitionChangeRecord(partition_id=proposal.partition_index, topic_id=topic.topic_id, isr=isr)
-                )
+                record = change_of(image, topic.topic_id, proposal.partition_index)
+                record.isr = isr
+                records.append(record)
             answer.leader_id, answer.leader_epoch, answer.isr = image.leader, image.leader_epoch, isr
             answer.partition_epoch = image.partition_epoch + changed
     return Decision(records, response, atomic=False)

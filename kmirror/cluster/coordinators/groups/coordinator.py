@@ -53,7 +53,13 @@ class GroupCoordinator(BrokerComponent):
         """Return the partition whose leader coordinates group `key`; None for other key types."""
         if key_type != CoordinatorType.GROUP:
             return None
-        return TopicPartition(GROUP_TOPIC, max(0, self.shard_of(key)))
+        return self.home(key)
+
+    def home(self, group_id: str) -> TopicPartition:
+        """Return the partition that owns the group, or will when the topic exists."""
+        shard = self.shard_of(group_id)
+        count = self.context.configs.integer("offsets.topic.num.partitions")
+        return TopicPartition(GROUP_TOPIC, partition_for(group_id, count) if shard < 0 else shard)
 
     def error(self, group_id: str) -> ErrorCode:
         """Return why this broker cannot answer for the group now, or NONE.
@@ -207,6 +213,10 @@ class GroupCoordinator(BrokerComponent):
         its own: NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, UNKNOWN_SERVER_ERROR for records that are too large.
         """
         self.runtime.submit(self.shard_of(group_id), decide, on_done)
+
+    def end_transaction(self, now: Instant, tp: TopicPartition, producer_id: int, end: int, *, commit: bool) -> None:
+        """Commit or drop what is pending of a producer: its marker was appended to `tp`, below offset `end`."""
+        self.runtime.end_transaction(now, tp, producer_id, end, commit=commit)
 
     # -- leadership ---------------------------------------------------------------------------
 

@@ -160,7 +160,9 @@ class Membership:
                 self.end(error)
                 self._rebalance.effects.append(Forget())
 
-        self._rebalance.write(GroupMetadataValue(current_state_timestamp=group.state_since_ms), on_written)
+        self._rebalance.write(
+            GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=group.state_since_ms), on_written
+        )
 
     # -- static members -----------------------------------------------------------------------
 

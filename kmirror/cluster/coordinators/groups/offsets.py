@@ -184,6 +184,12 @@ class Offsets:
         """Return whether anything is pending for the group."""
         return any(self.producers(name) for name in self._open.get(group, ()))
 
+    def is_in_use(self, group: str) -> bool:
+        """Return whether anything is committed, as of the log end, or pending for the group."""
+        return self.is_open(group) or any(
+            self._committed.get(name) is not None for name in self._of_group.get(group, ())
+        )
+
     def open_keys(self, group: str) -> list[OffsetKey]:
         """Return the keys of the group for which something is pending, in the order in which they came up."""
         return [name for name in self._open.get(group, ()) if self.producers(name)]

@@ -156,7 +156,7 @@ def test_a_crash_between_the_batches_of_an_unfencing_leaves_no_partition_without
 
 
 def test_a_batch_of_the_metadata_log_is_bounded_in_records_and_bytes() -> None:
-    log = MetadataLog(PartitionLog.open(METADATA_PARTITION, MemoryStore(), CONFIG, now_ms=0))
+    log = MetadataLog(PartitionLog.open(METADATA_PARTITION, MemoryStore(), CONFIG, now_ms=0), 0)
     changes = [PartitionChangeRecord(partition_id=n, topic_id=Uuid.from_ints(1, 1), leader=1) for n in range(45_000)]
     assert log.append(0, changes, atomic=False) == 44_999
     large = [ConfigRecord(resource_type=2, resource_name="t", name="k", value="v" * 30_000) for _ in range(600)]
@@ -167,7 +167,7 @@ def test_a_batch_of_the_metadata_log_is_bounded_in_records_and_bytes() -> None:
 
 
 def test_what_must_stand_or_fall_together_is_never_parted() -> None:
-    log = MetadataLog(PartitionLog.open(METADATA_PARTITION, MemoryStore(), CONFIG, now_ms=0))
+    log = MetadataLog(PartitionLog.open(METADATA_PARTITION, MemoryStore(), CONFIG, now_ms=0), 0)
     changes = [PartitionChangeRecord(partition_id=n, topic_id=Uuid.from_ints(1, 1), leader=1) for n in range(10_001)]
     with pytest.raises(TooManyRecords):
         log.append(0, changes, atomic=True)

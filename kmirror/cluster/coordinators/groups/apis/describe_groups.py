@@ -30,7 +30,7 @@ def handle(coordinator: GroupCoordinator, _: Instant, inbound: Inbound) -> None:
     for group_id in request.groups:
         error = denied(inbound, group_id, AclOperation.DESCRIBE)
         if error:
-            rows.append(DescribedGroup(group_id=group_id, error_code=error, error_message=""))
+            rows.append(DescribedGroup(group_id=group_id, error_code=error))
         else:
             allowed.append(group_id)
     for group_id in allowed:

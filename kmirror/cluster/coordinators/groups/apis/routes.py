@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.coordinators.groups.apis import (
     delete_groups,
     describe_groups,
@@ -12,10 +13,14 @@ from kmirror.cluster.coordinators.groups.apis import (
     join_group,
     leave_group,
     list_groups,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
     sync_group,
+    txn_offset_commit,
 )
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
-from kmirror.cluster.server import Inbound, Routes
+from kmirror.cluster.server import Handler, Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
@@ -23,7 +28,11 @@ from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
+from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
 from kmirror.protocol.message import Message
 
 ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], None]] = {
@@ -34,9 +43,16 @@ ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], No
     DescribeGroupsRequest: describe_groups.handle,
     ListGroupsRequest: list_groups.handle,
     DeleteGroupsRequest: delete_groups.handle,
+    OffsetCommitRequest: offset_commit.handle,
+    OffsetFetchRequest: offset_fetch.handle,
+    OffsetDeleteRequest: offset_delete.handle,
 }
 
 
-def routes(coordinator: GroupCoordinator) -> Routes:
-    """Return the handlers of the requests that `coordinator` answers."""
-    return {request: partial(handler, coordinator) for request, handler in ROUTES.items()}
+def routes(parts: BrokerParts) -> Routes:
+    """Return the handlers of the requests that the group coordinator of a broker answers."""
+    found: dict[type[Message], Handler] = {
+        request: partial(handler, parts.groups) for request, handler in ROUTES.items()
+    }
+    found[TxnOffsetCommitRequest] = partial(txn_offset_commit.handle, parts)
+    return found

@@ -144,17 +144,29 @@ def _add(
     version: int,
     on_done: Callable[[Errors], None],
 ) -> None:
-    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each."""
+    """Add partitions that exist, as `add` does; one that does not has all of them refused."""
     wanted = _partitions(asked)
-    known, error = _find(coordinator, asked, version)
-    if error or known is None:
-        on_done(dict.fromkeys(wanted, error))
-        return
     unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
     if unknown:
         errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
         errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         on_done(errors)
+        return
+    add(coordinator, now, asked, version, on_done)
+
+
+def add(
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    asked: AddPartitionsToTxnTransaction,
+    version: int,
+    on_done: Callable[[Errors], None],
+) -> None:
+    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each."""
+    wanted = _partitions(asked)
+    known, error = _find(coordinator, asked, version)
+    if error or known is None:
+        on_done(dict.fromkeys(wanted, error))
         return
     ongoing = known.status is Status.ONGOING
     partitions = tuple(dict.fromkeys((*(known.partitions if ongoing else ()), *wanted)))

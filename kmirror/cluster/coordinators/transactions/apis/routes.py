@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn, init_producer_id
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.coordinators.transactions.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
+    end_txn,
+    init_producer_id,
+)
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.cluster.server import Inbound, Routes
+from kmirror.cluster.server import Handler, Inbound, Routes
 from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -21,6 +28,10 @@ ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inboun
 }
 
 
-def routes(coordinator: TransactionCoordinator) -> Routes:
-    """Return the handlers of the requests that `coordinator` answers."""
-    return {request: partial(handler, coordinator) for request, handler in ROUTES.items()}
+def routes(parts: BrokerParts) -> Routes:
+    """Return the handlers of the requests that the transaction coordinator of a broker answers."""
+    found: dict[type[Message], Handler] = {
+        request: partial(handler, parts.transactions) for request, handler in ROUTES.items()
+    }
+    found[AddOffsetsToTxnRequest] = partial(add_offsets_to_txn.handle, parts)
+    return found

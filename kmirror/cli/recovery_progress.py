@@ -1,0 +1,48 @@
+"""How many logs have the brokers of a cluster that starts opened yet? A bar on stderr, while stderr is a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+
+from kmirror.net.cluster import TcpCluster
+
+LOOKED_EVERY_S = 0.1
+
+
+def logs_opened(cluster: TcpCluster) -> tuple[int, int]:
+    """Return how many logs the brokers have opened, and how many they have found so far."""
+    found = [cluster.broker(broker_id).parts.replicas.recovery for broker_id in cluster.living()]
+    return sum(each.total - each.left for each in found), sum(each.total for each in found)
+
+
+@contextmanager
+def recovery_progress(cluster: TcpCluster) -> Iterator[None]:
+    """Show how far the brokers have come, for as long as the body starts the cluster."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    over = threading.Event()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("opening logs", total=None)
+
+        def show() -> None:
+            with suppress(CancelledError, RuntimeError):  # The cluster's loop may end while it is asked.
+                while not over.wait(LOOKED_EVERY_S):
+                    done, total = cluster.look(lambda: logs_opened(cluster))
+                    progress.update(task, completed=done, total=total or None)
+
+        thread = threading.Thread(target=show, name="recovery progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(timeout=1)

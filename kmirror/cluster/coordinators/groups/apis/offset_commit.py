@@ -1,0 +1,86 @@
+"""OffsetCommit, versions 2-10: a member, or anybody while the group has no members, commits offsets.
+
+Versions 2-4 may name a retention time, which the record then carries; 6 brought leader epochs, 7 static members, 10
+topic ids. The answer goes out once the records are committed (D48).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.coordinators.groups.commits import PlainCommit
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
+from kmirror.protocol.gen.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+
+IDS_FROM = 10
+"""First version that names topics by their ids."""
+
+Asked = list[AskedTopic[OffsetCommitRequestPartition]]
+
+
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Commit, and answer with an error for each partition."""
+    request = inbound.body
+    assert isinstance(request, OffsetCommitRequest)
+    asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
+    denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
+    if denied:
+        _reply(inbound, [topic.errors(denied) for topic in asked])
+        return
+    refused, accepted = _sort_out(coordinator, inbound, asked)
+    if not accepted:
+        _reply(inbound, refused)
+        return
+    commit = PlainCommit(coordinator, now, request, inbound.version, accepted)
+
+    @inbound.guard
+    def on_done(_: Instant, error: ErrorCode) -> None:
+        _reply(inbound, merged(refused, commit.rows(error)))
+
+    coordinator.write(request.group_id, commit.decide, on_done)
+
+
+def _asked(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id: bool) -> Asked:
+    image = coordinator.context.image
+    asked: Asked = []
+    for topic in request.topics:
+        if by_id:
+            name, topic_id = image.topic_names.get(topic.topic_id, ""), topic.topic_id
+        else:
+            known = image.topics.get(topic.name)
+            name, topic_id = topic.name, Uuid.ZERO if known is None else known.topic_id
+        asked.append(AskedTopic(name, topic_id, topic.partitions))
+    return asked
+
+
+def _sort_out(coordinator: GroupCoordinator, inbound: Inbound, asked: Asked) -> tuple[list[TopicErrors], Asked]:
+    by_id = inbound.version >= IDS_FROM
+    names = [topic.name for topic in asked if topic.name or not by_id]
+    denied = dict(inbound.rights.denied_topics(AclOperation.READ, names))
+    if by_id:
+        denied[""] = ErrorCode.UNKNOWN_TOPIC_ID
+    return sort_out(coordinator.context.image, asked, denied)
+
+
+def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+    rows = [
+        OffsetCommitResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=[
+                OffsetCommitResponsePartition(partition_index=index, error_code=error) for index, error in topic.rows
+            ],
+        )
+        for topic in topics
+    ]
+    inbound.reply(OffsetCommitResponse(topics=rows))

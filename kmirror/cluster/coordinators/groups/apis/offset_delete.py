@@ -1,0 +1,62 @@
+"""OffsetDelete, version 0: an administrator removes committed offsets.
+
+Of a group with members only a consumer group's can be removed, and of topics that no member reads.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.coordinators.groups.commits import Deletion
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequest
+from kmirror.protocol.gen.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+
+
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Remove offsets, and answer with an error for the group or one for each partition."""
+    request = inbound.body
+    assert isinstance(request, OffsetDeleteRequest)
+    denied = inbound.rights.error(AclOperation.DELETE, Resource.group(request.group_id))
+    if denied or not request.group_id:
+        _refuse(inbound, denied or ErrorCode.INVALID_GROUP_ID)
+        return
+    asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
+    topics_denied = inbound.rights.denied_topics(AclOperation.READ, [topic.name for topic in asked])
+    refused, accepted = sort_out(coordinator.context.image, asked, topics_denied)
+    deletion = Deletion(coordinator, request.group_id, accepted)
+
+    @inbound.guard
+    def on_done(_: Instant, error: ErrorCode) -> None:
+        if error:
+            _refuse(inbound, error)
+        else:
+            _reply(inbound, merged(refused, deletion.decided))
+
+    coordinator.write(request.group_id, deletion.decide, on_done)
+
+
+def _refuse(inbound: Inbound, error: ErrorCode) -> None:
+    inbound.reply(OffsetDeleteResponse(error_code=error, topics=[]))
+
+
+def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+    rows = [
+        OffsetDeleteResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetDeleteResponsePartition(partition_index=index, error_code=error) for index, error in topic.rows
+            ],
+        )
+        for topic in topics
+    ]
+    inbound.reply(OffsetDeleteResponse(topics=rows))

@@ -1,0 +1,258 @@
+"""OffsetFetch, versions 1-10: what has a group committed?
+
+All topics from version 2 on (the list is null), RequireStable from 7, many groups from 8, topic ids from 10. An answer
+is what is committed below the high watermark. With RequireStable it goes by the log end, and waits until that is
+committed; a partition for which a transaction has something pending is UNSTABLE_OFFSET_COMMIT. A group that nobody
+knows has no offsets, which is no error. Left out: members of the consumer protocol (KIP-848), whose id and epoch are
+not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey, Offsets
+from kmirror.cluster.coordinators.groups.state import GroupShard
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.server import Gathering, Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
+from kmirror.protocol.gen.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+
+GROUPS_FROM = 8
+"""First version that asks about many groups."""
+IDS_FROM = 10
+"""First version that names topics by their ids."""
+GROUP_ERRORS_FROM = 2
+"""First version that has an error for the group; before, each partition gets it."""
+STABLE_OUTCOMES = {ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.NOT_COORDINATOR}
+"""Consumers before Kafka 3.9 do not expect the first from a fetch; the second has them look for the coordinator."""
+
+OnRow = Callable[[OffsetFetchResponseGroup], None]
+
+
+class Asked(NamedTuple):
+    """One topic of a request."""
+
+    name: str
+    """"" if the request names an id that nobody has."""
+    topic_id: Uuid
+    """ZERO in versions that go by names."""
+    partitions: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about one group."""
+
+    group_id: str
+    topics: Sequence[Asked] | None
+    """None for all that the group has committed."""
+    version: int
+    is_stable: bool
+
+    def error(self, error: ErrorCode) -> OffsetFetchResponseGroup:
+        """Return the answer that has `error` for the whole group."""
+        if self.version >= GROUP_ERRORS_FROM:
+            return OffsetFetchResponseGroup(group_id=self.group_id, topics=[], error_code=error)
+        return OffsetFetchResponseGroup(group_id=self.group_id, topics=[_same(t, error) for t in self.topics or ()])
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A group's offsets: as of the log end if they have to be stable, else as of the high watermark."""
+
+    offsets: Offsets
+    is_stable: bool
+
+    def row(self, name: OffsetKey, topic_id: Uuid) -> OffsetFetchResponsePartitions:
+        """Return what is committed for `name`, if for the topic with this id; ZERO stands for any."""
+        if self.is_stable and self.offsets.producers(name):
+            return _row(name.tp.partition, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        found = self._find(name)
+        return _row(name.tp.partition, found if found is not None and found.is_about(topic_id) else None)
+
+    def all(self, group_id: str) -> list[OffsetFetchResponseTopics]:
+        """Return every topic for which the group has committed, with the partitions."""
+        topics: dict[str, OffsetFetchResponseTopics] = {}
+        for name in self.offsets.keys(group_id):
+            if self._find(name) is not None:
+                topic = topics.get(name.tp.topic)
+                if topic is None:
+                    topic = topics[name.tp.topic] = OffsetFetchResponseTopics(name=name.tp.topic, partitions=[])
+                topic.partitions.append(self.row(name, Uuid.ZERO))
+        return list(topics.values())
+
+    def _find(self, name: OffsetKey) -> Committed | None:
+        return self.offsets.newest(name) if self.is_stable else self.offsets.settled(name)
+
+
+def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Answer for each group by itself, once what all the answers rest on is committed."""
+    request = inbound.body
+    assert isinstance(request, OffsetFetchRequest)
+    if inbound.version < GROUPS_FROM:
+        named = None if request.topics is None else [(t.name, Uuid.ZERO, t.partition_indexes) for t in request.topics]
+        question = _question(coordinator, inbound, request.group_id, named)
+
+        @inbound.guard
+        def on_row(row: OffsetFetchResponseGroup) -> None:
+            topics = [_flat(topic) for topic in row.topics]
+            inbound.reply(OffsetFetchResponse(topics=topics, error_code=row.error_code))
+
+        _fetch(coordinator, inbound.rights, question, on_row)
+        return
+    response = OffsetFetchResponse(groups=[OffsetFetchResponseGroup() for _ in request.groups])
+    gathering = Gathering(inbound, response)
+    for at, group in enumerate(request.groups):
+        asked = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
+        gathering.begin()
+
+        @inbound.guard
+        def on_one(row: OffsetFetchResponseGroup, at: int = at) -> None:
+            response.groups[at] = row
+            gathering.end()
+
+        _fetch(coordinator, inbound.rights, _question(coordinator, inbound, group.group_id, asked), on_one)
+    gathering.end()
+
+
+def _question(
+    coordinator: GroupCoordinator,
+    inbound: Inbound,
+    group_id: str,
+    topics: Iterable[tuple[str, Uuid, Sequence[int]]] | None,
+) -> Question:
+    request, version = inbound.body, inbound.version
+    assert isinstance(request, OffsetFetchRequest)
+    asked = None
+    if topics is not None:
+        names = coordinator.context.image.topic_names
+        by_id = version >= IDS_FROM
+        asked = [Asked(names.get(topic_id, "") if by_id else name, topic_id, rows) for name, topic_id, rows in topics]
+    return Question(group_id, asked, version, request.require_stable)
+
+
+def _fetch(coordinator: GroupCoordinator, rights: Rights, question: Question, on_row: OnRow) -> None:
+    denied = rights.error(AclOperation.DESCRIBE, Resource.group(question.group_id))
+    if denied:
+        on_row(question.error(denied))
+        return
+
+    hidden = _hidden(rights, question)
+
+    def answer(view: View) -> list[OffsetFetchResponseTopics]:
+        if question.topics is None:
+            return _all(coordinator, rights, question, view)
+        return _named(question.group_id, question.topics, hidden, view)
+
+    if not question.is_stable:
+        shard = coordinator.runtime.state(coordinator.shard_of(question.group_id))
+        if shard is None:
+            on_row(question.error(coordinator.error(question.group_id)))
+        else:
+            topics = answer(View(shard.offsets, is_stable=False))
+            on_row(OffsetFetchResponseGroup(group_id=question.group_id, topics=topics))
+        return
+    row = OffsetFetchResponseGroup(group_id=question.group_id)
+
+    def look(shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        row.topics = answer(View(shard.offsets, is_stable=True))
+        return (), ErrorCode.NONE
+
+    def on_done(_: Instant, error: ErrorCode) -> None:
+        on_row(question.error(STABLE_OUTCOMES.get(error, error)) if error else row)
+
+    coordinator.write(question.group_id, look, on_done)
+
+
+def _hidden(rights: Rights, question: Question) -> Mapping[str, ErrorCode]:
+    """Return by name the topics of the question that are not told about."""
+    by_id = question.version >= IDS_FROM
+    names = [topic.name for topic in question.topics or () if topic.name or not by_id]
+    hidden = dict(rights.denied_topics(AclOperation.DESCRIBE, names))
+    if by_id:
+        hidden[""] = ErrorCode.UNKNOWN_TOPIC_ID
+    return hidden
+
+
+def _named(
+    group_id: str, asked: Sequence[Asked], hidden: Mapping[str, ErrorCode], view: View
+) -> list[OffsetFetchResponseTopics]:
+    """Return the topics that were asked for; those that are hidden are the last, with their errors."""
+    found, refused = [], []
+    for topic in asked:
+        error = hidden.get(topic.name)
+        if error is not None:
+            refused.append(_same(topic, error))
+            continue
+        rows = [
+            view.row(OffsetKey(group_id, TopicPartition(topic.name, index)), topic.topic_id)
+            for index in topic.partitions
+        ]
+        found.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows))
+    return found + refused
+
+
+def _all(
+    coordinator: GroupCoordinator, rights: Rights, question: Question, view: View
+) -> list[OffsetFetchResponseTopics]:
+    """Return all topics that the client may describe; where they go by ids, those that have one."""
+    topics = view.all(question.group_id)
+    denied = rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in topics])
+    topics = [topic for topic in topics if topic.name not in denied]
+    if question.version < IDS_FROM:
+        return topics
+    image = coordinator.context.image.topics
+    topics = [topic for topic in topics if topic.name in image]
+    for topic in topics:
+        topic.topic_id = image[topic.name].topic_id
+    return topics
+
+
+def _same(topic: Asked, error: ErrorCode) -> OffsetFetchResponseTopics:
+    rows = [_row(index, None, error) for index in topic.partitions]
+    return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=rows)
+
+
+def _row(partition: int, found: Committed | None, error: ErrorCode = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
+    if found is None:
+        return OffsetFetchResponsePartitions(
+            partition_index=partition, committed_offset=NOT_SET, metadata="", error_code=error
+        )
+    return OffsetFetchResponsePartitions(
+        partition_index=partition,
+        committed_offset=found.offset,
+        committed_leader_epoch=found.leader_epoch,
+        metadata=found.metadata,
+    )
+
+
+def _flat(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+    """Return a topic as versions up to 7 have it."""
+    rows = [
+        OffsetFetchResponsePartition(
+            partition_index=row.partition_index,
+            committed_offset=row.committed_offset,
+            committed_leader_epoch=row.committed_leader_epoch,
+            metadata=row.metadata,
+            error_code=row.error_code,
+        )
+        for row in topic.partitions
+    ]
+    return OffsetFetchResponseTopic(name=topic.name, partitions=rows)

@@ -1,0 +1,129 @@
+"""TxnOffsetCommit, versions 0-5: a transactional producer commits the offsets of what it has consumed.
+
+They are pending until the marker of the transaction. The group's partition of `__consumer_offsets` has to be part of
+the transaction: the coordinator of transactions is asked about that (KIP-890), as with a produced batch. In version 5
+it is asked to add the partition. Versions 0-2 name neither member nor generation.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.broker.verification import Verdicts, Verification
+from kmirror.cluster.coordinators.groups.commits import TransactionalCommit
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.coordinators.runtime import Producer
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
+from kmirror.protocol.gen.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.wire_values import AclOperation
+
+ADDS_FROM = 5
+"""First version in which the partition is added to the transaction here (KIP-890 part 2)."""
+ABORTABLE_FROM = 4
+"""First version that knows TRANSACTION_ABORTABLE."""
+LOADING_FROM = 2
+"""First version whose clients know COORDINATOR_LOAD_IN_PROGRESS; older ones get COORDINATOR_NOT_AVAILABLE."""
+
+Asked = list[AskedTopic[TxnOffsetCommitRequestPartition]]
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Commit within the transaction, and answer with an error for each partition."""
+    request = inbound.body
+    assert isinstance(request, TxnOffsetCommitRequest)
+    asked = [AskedTopic(topic.name, Uuid.ZERO, topic.partitions) for topic in request.topics]
+    rights = inbound.rights
+    denied = rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
+    denied = denied or rights.error(AclOperation.READ, Resource.group(request.group_id))
+    if denied:
+        _reply(inbound, [topic.errors(denied) for topic in asked])
+        return
+    names = [topic.name for topic in asked]
+    refused, accepted = sort_out(parts.context.image, asked, rights.denied_topics(AclOperation.READ, names))
+    if not accepted:
+        _reply(inbound, refused)
+        return
+
+    @inbound.guard
+    def refuse(error: ErrorCode) -> None:
+        _reply(inbound, merged(refused, [topic.errors(error) for topic in accepted]))
+
+    partition = parts.replicas.led(TopicPartition(GROUP_TOPIC, parts.groups.shard_of(request.group_id)))
+    if not request.group_id:
+        refuse(ErrorCode.INVALID_GROUP_ID)
+    elif partition is None:
+        refuse(ErrorCode.NOT_COORDINATOR)
+    else:
+        verification = _verification(parts, inbound, request, partition)
+
+        @inbound.guard
+        def on_verified(later: Instant, verdicts: Verdicts) -> None:
+            error = verdicts.get(partition.tp, ErrorCode.NONE)
+            if error:
+                # Older clients do not know NETWORK_EXCEPTION here, and need not look for another coordinator.
+                refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if error is ErrorCode.NETWORK_EXCEPTION else error)
+            else:
+                _commit(parts, later, inbound, verification, partition, refused, accepted)
+
+        verification.ask(now, on_verified)
+
+
+def _verification(
+    parts: BrokerParts, inbound: Inbound, request: TxnOffsetCommitRequest, partition: Partition
+) -> Verification:
+    adds = inbound.version >= ADDS_FROM
+    verification = Verification(
+        parts.context,
+        parts.components,
+        request.transactional_id,
+        adds=adds,
+        knows_abortable=inbound.version >= ABORTABLE_FROM,
+    )
+    if adds or parts.context.configs.flag("transaction.partition.verification.enable"):
+        verification.expect(partition, request.producer_id, request.producer_epoch)
+    return verification
+
+
+def _commit(
+    parts: BrokerParts,
+    now: Instant,
+    inbound: Inbound,
+    verification: Verification,
+    partition: Partition,
+    refused: list[TopicErrors],
+    accepted: Asked,
+) -> None:
+    """Append the records, unless a marker came since the coordinator of transactions was asked."""
+    request = inbound.body
+    assert isinstance(request, TxnOffsetCommitRequest)
+    commit = TransactionalCommit(parts.groups, now, request, accepted, verification, partition)
+
+    @inbound.guard
+    def on_done(_: Instant, error: ErrorCode) -> None:
+        _reply(inbound, merged(refused, commit.rows(error)))
+
+    producer = Producer(request.producer_id, request.producer_epoch)
+    parts.groups.runtime.submit(partition.tp.partition, commit.decide, on_done, producer=producer)
+
+
+def _reply(inbound: Inbound, topics: list[TopicErrors]) -> None:
+    loading, old = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, inbound.version < LOADING_FROM
+    rows = []
+    for topic in topics:
+        row = TxnOffsetCommitResponseTopic(name=topic.name, partitions=[])
+        rows.append(row)
+        for index, error in topic.rows:
+            told = ErrorCode.COORDINATOR_NOT_AVAILABLE if old and error is loading else error
+            row.partitions.append(TxnOffsetCommitResponsePartition(partition_index=index, error_code=told))
+    inbound.reply(TxnOffsetCommitResponse(topics=rows))

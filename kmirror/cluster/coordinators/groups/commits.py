@@ -1,0 +1,198 @@
+"""What does a request to commit offsets write, and what becomes of each partition that it names?
+
+Whoever names no generation may commit for a group that nobody has used: that makes a simple group of it, which has no
+members and only keeps offsets.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from kmirror.cluster.broker.verification import Verification
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.offsets import NOT_SET, Committed, OffsetKey
+from kmirror.cluster.coordinators.groups.state import GroupShard
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
+from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequestPartition
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
+from kmirror.spec.error_codes import ErrorCode
+
+GROUP_ID_NOT_FOUND_FROM = 9
+"""First version of OffsetCommit in which a member learns that its group is gone; before, ILLEGAL_GENERATION says it."""
+
+
+class Asked(Protocol):
+    """One partition of a request that commits."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    committed_metadata: str | None
+
+
+P = TypeVar("P", bound=Asked)
+
+
+class Commit(ABC, Generic[P]):
+    """What one request commits for a group."""
+
+    def __init__(self, coordinator: GroupCoordinator, now: Instant, group_id: str, topics: list[AskedTopic[P]]) -> None:
+        self._coordinator = coordinator
+        self._now = now
+        self._group_id = group_id
+        self._topics = topics
+        self._decided: list[TopicErrors] = []
+
+    @abstractmethod
+    def check(self, group: Group | None) -> ErrorCode:
+        """Return why the sender may not commit for the group, which may not be there, or NONE."""
+
+    def expires_ms(self) -> int:
+        """Return when the client wants the offsets to expire, or NOT_SET."""
+        return NOT_SET
+
+    def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        """Return the records, or the error for all partitions; an operation of a shard."""
+        self._decided = []
+        error = self._coordinator.error(self._group_id) or self.check(self._coordinator.find(self._group_id))
+        if error:
+            return (), error
+        metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
+        records: list[KeyValue] = []
+        for topic in self._topics:
+            errors = TopicErrors(topic.name, topic.topic_id, [])
+            self._decided.append(errors)
+            for asked in topic.partitions:
+                if length(asked.committed_metadata) > metadata_max:
+                    errors.rows.append((asked.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE))
+                else:
+                    errors.rows.append((asked.partition_index, ErrorCode.NONE))
+                    records.append(self._record(topic, asked))
+        return records, ErrorCode.NONE
+
+    def _record(self, topic: AskedTopic[P], asked: P) -> KeyValue:
+        value = Committed(
+            asked.committed_offset,
+            asked.committed_leader_epoch,
+            asked.committed_metadata or "",
+            to_ms(self._now),
+            self.expires_ms(),
+            topic.topic_id,
+        )
+        return value.record(OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index)))
+
+    def rows(self, error: ErrorCode) -> list[TopicErrors]:
+        """Return the rows of the answer, once `decide` has come to `error`."""
+        return [topic.errors(error) for topic in self._topics] if error else self._decided
+
+
+class PlainCommit(Commit[OffsetCommitRequestPartition]):
+    """An OffsetCommit."""
+
+    def __init__(
+        self,
+        coordinator: GroupCoordinator,
+        now: Instant,
+        request: OffsetCommitRequest,
+        version: int,
+        topics: list[AskedTopic[OffsetCommitRequestPartition]],
+    ) -> None:
+        super().__init__(coordinator, now, request.group_id, topics)
+        self._request = request
+        self._version = version
+
+    def check(self, group: Group | None) -> ErrorCode:
+        """Return why not; a member that may commit has shown that it lives."""
+        request = self._request
+        generation = request.generation_id_or_member_epoch
+        if group is not None:
+            error = group.commit_error(request.member_id, request.group_instance_id, generation, in_transaction=False)
+            if not error:
+                self._coordinator.keep_alive(self._now, request.group_id, request.member_id)
+            return error
+        if generation < 0:
+            return ErrorCode.NONE
+        known = self._version >= GROUP_ID_NOT_FOUND_FROM
+        return ErrorCode.GROUP_ID_NOT_FOUND if known else ErrorCode.ILLEGAL_GENERATION
+
+    def expires_ms(self) -> int:
+        retention_ms = self._request.retention_time_ms
+        return NOT_SET if retention_ms == NOT_SET else to_ms(self._now) + retention_ms
+
+
+class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):
+    """A TxnOffsetCommit; nothing is written if a marker came since `verification` asked about the transaction."""
+
+    def __init__(
+        self,
+        coordinator: GroupCoordinator,
+        now: Instant,
+        request: TxnOffsetCommitRequest,
+        topics: list[AskedTopic[TxnOffsetCommitRequestPartition]],
+        verification: Verification,
+        shard: Partition,
+    ) -> None:
+        # The records of a transaction never name the topic's id.
+        super().__init__(coordinator, now, request.group_id, topics)
+        assert all(topic.topic_id == Uuid.ZERO for topic in topics)
+        self._request = request
+        self._verification = verification
+        self._shard = shard
+
+    def check(self, group: Group | None) -> ErrorCode:
+        """Return why not; a rebalance does not matter, and versions before 3 name neither member nor generation."""
+        request = self._request
+        if not self._verification.holds(self._shard):
+            return ErrorCode.INVALID_TXN_STATE
+        generation = request.generation_id
+        if group is not None:
+            return group.commit_error(request.member_id, request.group_instance_id, generation, in_transaction=True)
+        return ErrorCode.NONE if generation < 0 else ErrorCode.ILLEGAL_GENERATION
+
+
+class Deletion:
+    """What an OffsetDelete removes of a group's offsets."""
+
+    def __init__(
+        self, coordinator: GroupCoordinator, group_id: str, topics: list[AskedTopic[OffsetDeleteRequestPartition]]
+    ) -> None:
+        self._coordinator = coordinator
+        self._group_id = group_id
+        self._topics = topics
+        self.decided: list[TopicErrors] = []
+
+    def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        """Return tombstones, or the error for the group; an operation of a shard."""
+        self.decided = []
+        group = self._coordinator.find(self._group_id)
+        error = self._coordinator.error(self._group_id)
+        if error or group is None:
+            return (), error or ErrorCode.GROUP_ID_NOT_FOUND
+        if not group.is_consumer_group and group.delete_error():
+            return (), group.delete_error()
+        records: list[KeyValue] = []
+        for topic in self._topics:
+            if group.reads(topic.name):
+                self.decided.append(topic.errors(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC))
+                continue
+            self.decided.append(topic.errors(ErrorCode.NONE))
+            for asked in topic.partitions:
+                name = OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index))
+                records += shard.offsets.deletion(name)
+        return records, ErrorCode.NONE
+
+
+def length(metadata: str | None) -> int:
+    """Return the length of a commit's metadata as Kafka counts it: in UTF-16 code units."""
+    if not metadata or metadata.isascii():
+        return len(metadata or "")
+    return len(metadata.encode("utf-16-le", "surrogatepass")) // 2

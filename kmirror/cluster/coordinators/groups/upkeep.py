@@ -1,0 +1,116 @@
+"""What removes committed offsets that nobody removes by a request: their expiry (KIP-211), and the deletion of topics.
+
+Every `offsets.retention.check.interval.ms` the leader of a shard looks at all of its groups. An offset of a simple
+consumer expires `offsets.retention.minutes` after its commit; offsets of a group whose members are gone, after the
+group became empty; those of a stable consumer group only for topics that no member reads. A retention that the client
+named, up to version 4 of OffsetCommit, counts alone. A group without offsets and members is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
+from kmirror.cluster.coordinators.groups.group import NO_TIME, Group
+from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.groups.offsets import Committed, OffsetKey, Offsets, tombstone
+from kmirror.cluster.coordinators.groups.state import GroupShard
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.cluster.images import Delta
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.configs import MINUTE_MS
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import GROUP_TOPIC
+
+Records = tuple[Sequence[KeyValue], ErrorCode]
+
+
+class OffsetUpkeep(BrokerComponent):
+    """Expiry and deletion of offsets in the shards that this broker leads."""
+
+    name = "offsets"
+
+    def __init__(self, coordinator: GroupCoordinator) -> None:
+        self._coordinator = coordinator
+        self._context = coordinator.context
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        """Look at a shard's offsets from time to time, as long as this broker leads it."""
+        if tp.topic == GROUP_TOPIC and leads:
+            self._look_later(now, tp.partition)
+
+    def _look_later(self, now: Instant, partition: int) -> None:
+        interval_ms = self._context.configs.integer("offsets.retention.check.interval.ms")
+        self._context.outbox.set_timer((self.name, partition), now + interval_ms * MILLISECOND)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        match key:
+            case (_, int(partition)):
+                if self._coordinator.runtime.leads(partition):
+                    self._look(now, partition)
+                    self._look_later(now, partition)
+            case _:
+                raise AssertionError(f"a timer nobody set: {key}")
+
+    def _look(self, now: Instant, partition: int) -> None:
+        shard = self._coordinator.runtime.state(partition)
+        if shard is None:
+            return  # What is in its log is not all committed: later.
+        retention_ms = self._context.configs.integer("offsets.retention.minutes") * MINUTE_MS
+        for group_id in shard.group_ids():
+            group = self._coordinator.find(group_id)
+            if group is not None:
+                for name in expired(shard.offsets, group, to_ms(now), retention_ms):
+                    self._delete(partition, name, shard.offsets.newest(name))
+                self._delete_if_spent(now, partition, group_id)
+
+    def _delete(self, partition: int, name: OffsetKey, seen: Committed | None) -> None:
+        """Remove an offset, unless another one was committed meanwhile."""
+
+        def decide(shard: GroupShard) -> Records:
+            is_same = shard.offsets.newest(name) == seen and not shard.offsets.producers(name)
+            return [tombstone(name)] if is_same else (), ErrorCode.NONE
+
+        # One operation for each: they share batches as far as a batch goes.
+        self._coordinator.runtime.submit(partition, decide, _ignore)
+
+    def _delete_if_spent(self, now: Instant, partition: int, group_id: str) -> None:
+        """Remove a group that has neither offsets nor members."""
+
+        def decide(shard: GroupShard) -> Records:
+            group = self._coordinator.find(group_id)
+            if group is None or group.state is not GroupState.EMPTY or shard.offsets.is_in_use(group_id):
+                return (), ErrorCode.NONE
+            return self._coordinator.deletion(now, shard, group_id), ErrorCode.NONE
+
+        self._coordinator.runtime.submit(partition, decide, _ignore)
+
+    def on_metadata(self, now: Instant, delta: Delta) -> None:
+        """Remove the offsets of topics that were deleted."""
+        if not delta.topics_deleted:
+            return
+        for partition, shard in self._coordinator.runtime.led().items():
+            for name in shard.offsets.of_topics(delta.topics_deleted):
+
+                def decide(shard: GroupShard, name: OffsetKey = name) -> Records:
+                    return list(shard.offsets.deletion(name)), ErrorCode.NONE
+
+                self._coordinator.runtime.submit(partition, decide, _ignore)
+
+
+def _ignore(now: Instant, error: ErrorCode) -> None:
+    """What is not removed now is removed the next time."""
+
+
+def expired(offsets: Offsets, group: Group, now_ms: int, retention_ms: int) -> list[OffsetKey]:
+    """Return the keys of the group's offsets that have expired at `now_ms`."""
+    since_ms: int | None = None
+    if group.protocol_type is not None:
+        if group.state is GroupState.EMPTY:
+            since_ms = None if group.state_since_ms == NO_TIME else group.state_since_ms
+        elif group.state is not GroupState.STABLE or group.subscribed_topics is None:
+            return []
+    return offsets.expired(group.group_id, now_ms, retention_ms, since_ms, group.reads)

@@ -1,0 +1,41 @@
+"""AddOffsetsToTxn, versions 0-4: a transaction is about to commit offsets of a group.
+
+What is added is the group's partition of `__consumer_offsets`, which gets a marker when the transaction ends. The topic
+need not be there yet.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import Errors, add
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from kmirror.protocol.gen.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
+from kmirror.spec.wire_values import AclOperation
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Add the partition, and answer once the transaction is persisted."""
+    request = inbound.body
+    assert isinstance(request, AddOffsetsToTxnRequest)
+    denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
+    denied = denied or inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
+    if denied:
+        inbound.reply(AddOffsetsToTxnResponse(error_code=denied))
+        return
+    tp = parts.groups.home(request.group_id)
+    asked = AddPartitionsToTxnTransaction(
+        transactional_id=request.transactional_id,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+        topics=[AddPartitionsToTxnTopic(name=tp.topic, partitions=[tp.partition])],
+    )
+
+    @inbound.guard
+    def on_done(errors: Errors) -> None:
+        inbound.reply(AddOffsetsToTxnResponse(error_code=errors[tp]))
+
+    add(parts.transactions, now, asked, inbound.version, on_done)

@@ -1,0 +1,49 @@
+"""Does another process have this folder open? `.lock`, as Kafka's brokers lock each entry of `log.dirs`.
+
+The lock is the system's: it ends with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from kmirror.errors import UsageError
+
+LOCK = ".lock"
+_locked_here: dict[Path, None] = {}
+"""The lock files of this process: the system does not keep a process from itself."""
+
+
+class FolderLock:
+    """The lock on one folder, from `lock_folder` to `release`."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let others open the folder; only once."""
+        self._path.unlink(missing_ok=True)
+        del _locked_here[self._path]
+        os.close(self._descriptor)
+
+
+def lock_folder(folder: Path) -> FolderLock:
+    """Lock a folder that exists; UsageError if a broker has it open, in this process or another."""
+    path = (folder / LOCK).resolve()
+    if path in _locked_here:
+        raise _in_use(folder)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise _in_use(folder) from None
+    _locked_here[path] = None
+    return FolderLock(path, descriptor)
+
+
+def _in_use(folder: Path) -> UsageError:
+    return UsageError(f"{folder}: a broker of Kafka or kmirror has it open: stop that one, or name another folder")

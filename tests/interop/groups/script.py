@@ -1,0 +1,442 @@
+"""What members of classic groups, and those who look after groups, say to a broker: one conversation after the other.
+
+The broker has `group.initial.rebalance.delay.ms` 0, `group.min.session.timeout.ms` 500 and `group.max.size` 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.json_form import to_json
+from kmirror.protocol.keyed_records import decode_record
+from kmirror.records.legacy import iter_any_batches
+from tests.interop.groups.talk import Talk
+
+CONFIGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "500",
+    "group.max.size": "3",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+}
+SESSION_MS = 20_000
+SYNC, BEAT, LEAVE = 5, 4, 5
+"""The versions that are spoken where no version is what is looked at."""
+
+
+def subscription(user_data: bytes) -> bytes:
+    """Return what a consumer says when it joins; with bytes that are none Kafka's rebalance never ends."""
+    return b"\0\0" + ConsumerProtocolSubscription(topics=["orders"], user_data=user_data).encode(0)
+
+
+class Somebody:
+    """One client of a group, on a link of its own."""
+
+    def __init__(self, talk: Talk, link: str, group: str, **options: Any) -> None:
+        self.talk, self.link, self.group = talk, link, group
+        self.version: int = options.get("version", 9)
+        self.instance: str | None = options.get("instance")
+        self.protocols: tuple[str, ...] = options.get("protocols", ("range",))
+        self.session_ms: int = options.get("session_ms", SESSION_MS)
+        self.rebalance_ms: int = options.get("rebalance_ms", SESSION_MS)
+        self.member_id = ""
+        self.generation = -1
+        self.joined: Any = None
+
+    def send_join(self, label: str, *, metadata: bytes = b"m") -> None:
+        self.talk.send(self.link, label, self._request(metadata), self.version)
+
+    def _request(self, metadata: bytes) -> JoinGroupRequest:
+        protocols = [
+            JoinGroupRequestProtocol(name=name, metadata=subscription(metadata + name.encode()))
+            for name in self.protocols
+        ]
+        return JoinGroupRequest(
+            group_id=self.group,
+            session_timeout_ms=self.session_ms,
+            rebalance_timeout_ms=self.rebalance_ms,
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+            protocol_type="consumer",
+            protocols=protocols,
+        )
+
+    def take_join(self) -> Any:
+        self.joined = self.talk.take(self.link)
+        if self.joined.error_code in (0, 79):
+            self.member_id, self.generation = self.joined.member_id, self.joined.generation_id
+        return self.joined
+
+    def join(self, label: str, *, metadata: bytes = b"m") -> Any:
+        """Join and wait for the answer; somebody who is told to come again with a member id does."""
+        self.send_join(label, metadata=metadata)
+        if self.take_join().error_code == 79:
+            self.send_join(label, metadata=metadata)
+            self.take_join()
+        return self.joined
+
+    def begin_join(self, label: str) -> None:
+        """Get a member id if one is needed, and send the join that waits."""
+        if not self.member_id and self.instance is None and self.version >= 4:
+            self.send_join(label)
+            self.take_join()
+        self.send_join(label)
+
+    def send_sync(self, label: str, *others: Somebody, version: int = SYNC, **wrong: Any) -> None:
+        rows = [
+            SyncGroupRequestAssignment(member_id=one.member_id, assignment=one.link.encode()) for one in (self, *others)
+        ]
+        leads = self.joined is not None and self.joined.leader == self.member_id
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+            "protocol_type": "consumer",
+            "protocol_name": getattr(self.joined, "protocol_name", None) or "range",
+            "assignments": rows if leads and not getattr(self.joined, "skip_assignment", False) else [],
+        }
+        self.talk.send(self.link, label, SyncGroupRequest(**{**fields, **wrong}), version)
+
+    def sync(self, label: str, *others: Somebody, version: int = SYNC, **wrong: Any) -> Any:
+        self.send_sync(label, *others, version=version, **wrong)
+        return self.talk.take(self.link)
+
+    def beat(self, label: str, version: int = BEAT, **wrong: Any) -> Any:
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance if version >= 3 else None,
+        }
+        return self.talk.ask(f"{self.link} beats", label, HeartbeatRequest(**{**fields, **wrong}), version)
+
+    def leave(self, label: str, version: int = LEAVE, **wrong: Any) -> Any:
+        fields: dict[str, Any] = {"group_id": self.group}
+        if version >= 3:
+            who = {"member_id": self.member_id, "group_instance_id": self.instance, **wrong}
+            fields["members"] = [MemberIdentity(**who)]
+        else:
+            fields["member_id"] = wrong.get("member_id", self.member_id)
+        return self.talk.ask(f"{self.link} beats", label, LeaveGroupRequest(**fields), version)
+
+
+def describe(talk: Talk, label: str, *groups: str, version: int = 6, operations: bool = False) -> Any:
+    request = DescribeGroupsRequest(groups=list(groups), include_authorized_operations=operations)
+    return talk.ask("admin", label, request, version)
+
+
+def delete(talk: Talk, label: str, *groups: str, version: int = 2) -> Any:
+    return talk.ask("admin", label, DeleteGroupsRequest(groups_names=list(groups)), version)
+
+
+def find(talk: Talk) -> None:
+    """Look for coordinators in every version."""
+    for version in range(7):
+        keys: dict[str, Any] = {"coordinator_keys": ["g", "h"]} if version >= 4 else {"key": "g"}
+        request = FindCoordinatorRequest(key_type=0, **keys)
+        talk.ask("admin", "find", request, version)
+
+
+def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
+    """One member, a second one, both leave, the group is deleted; in one version of JoinGroup."""
+    group = f"life-{version}"
+    one, two = (Somebody(talk, name, group, version=version) for name in ("one", "two"))
+    describe(talk, "not yet", group, version=others["describe"])
+    one.join("first")
+    describe(talk, "completing", group, version=others["describe"])
+    one.sync("first", version=others["sync"])
+    one.beat("first", others["beat"])
+    describe(talk, "stable", group, version=others["describe"], operations=others["describe"] >= 3)
+    two.begin_join("second")
+    talk.waits("two", "second")
+    one.beat("rebalancing", others["beat"])
+    one.sync("rebalancing", version=others["sync"])
+    describe(talk, "preparing", group, version=others["describe"])
+    one.send_join("again")
+    one.take_join()
+    two.take_join()
+    two.send_sync("second", version=others["sync"])
+    talk.waits("two", "second sync")
+    two.beat("completing", others["beat"])
+    one.sync("second", two, version=others["sync"])
+    talk.take("two")
+    two.sync("once more", version=others["sync"])
+    two.join("nothing new")
+    describe(talk, "two", group, version=others["describe"])
+    delete(talk, "not empty", group, version=others["delete"])
+    two.leave("leaves", others["leave"])
+    two.leave("has left", others["leave"])
+    one.beat("one left", others["beat"])
+    one.join("alone")
+    one.sync("alone", version=others["sync"])
+    one.leave("leaves", others["leave"])
+    describe(talk, "empty", group, version=others["describe"])
+    one.beat("gone", others["beat"])
+    one.sync("gone", version=others["sync"])
+    one.join("gone")
+    delete(talk, "empty", group, "no-such-group", version=others["delete"])
+    describe(talk, "deleted", group, version=others["describe"])
+    one.leave("deleted", others["leave"])
+
+
+def refusals(talk: Talk) -> None:
+    """Requests that are wrong, each for one reason."""
+    for version in (2, 3, 4, 6, 7, 9):
+        Somebody(talk, "one", "", version=version).join("no group")
+        Somebody(talk, "one", "r", version=version, session_ms=499).join("short session")
+        Somebody(talk, "one", "r", version=version, session_ms=1_800_001).join("long session")
+        stranger = Somebody(talk, "one", "r", version=version)
+        stranger.member_id = "nobody"
+        stranger.join("no such group")
+        Somebody(talk, "one", f"without-{version}", version=version, protocols=()).join("no protocols")
+        describe(talk, "refused", f"without-{version}")
+    member = Somebody(talk, "one", "refusals", protocols=("range", "sticky"))
+    member.join("refusals")
+    for version in (0, 2, 3, 4, 5):
+        group_instance = {"group_instance_id": "i"} if version >= 3 else {}
+        member.sync("wrong generation", version=version, generation_id=7)
+        member.sync("wrong member", version=version, member_id="nobody")
+        member.sync("wrong group", version=version, group_id="none")
+        member.sync("no group", version=version, group_id="")
+        member.sync("unknown instance", version=version, **group_instance)
+    member.sync("wrong type", protocol_type="connect")
+    member.sync("wrong protocol", protocol_name="sticky")
+    member.sync("no type", protocol_type=None)
+    member.sync("no protocol", protocol_name=None)
+    for version in range(5):
+        member.beat("wrong generation", version, generation_id=7)
+        member.beat("wrong member", version, member_id="nobody")
+        member.beat("wrong group", version, group_id="none")
+        member.beat("no group", version, group_id="")
+    member.sync("at last")
+    for version in range(6):
+        member.leave("nobody", version, member_id="nobody")
+    member.leave("unknown instance", member_id="", group_instance_id="i")
+    member.leave("neither", member_id="", group_instance_id=None)
+    member.leave("wrong instance", group_instance_id="i")
+    Somebody(talk, "two", "refusals", protocols=("other",)).join("other protocols")
+    describe(talk, "no such group", "none", "")
+    for version in range(3):
+        delete(talk, "no such group", "none", "refusals", "", version=version)
+
+
+def static_members(talk: Talk) -> None:
+    """Members with names of their own, which come back (KIP-345, KIP-814)."""
+    for version in (5, 7, 8, 9):
+        group = f"static-{version}"
+        one = Somebody(talk, "one", group, version=version, instance="first")
+        two = Somebody(talk, "two", group, version=version, instance="second")
+        one.join("static")
+        one.sync("static")
+        two.begin_join("static")
+        one.send_join("static")
+        one.take_join()
+        two.take_join()
+        one.send_sync("static", two)
+        two.send_sync("static")
+        talk.take("one")
+        talk.take("two")
+        again = Somebody(talk, "two again", group, version=version, instance="second")
+        again.join("follower is back")
+        two.beat("fenced")
+        two.sync("fenced")
+        two.leave("fenced")
+        two.join("fenced")
+        again.sync("follower is back")
+        one.beat("unmoved")
+        describe(talk, "follower is back", group)
+        leader = Somebody(talk, "one again", group, version=version, instance="first")
+        leader.join("leader is back")
+        leader.sync("leader is back", again)
+        describe(talk, "leader is back", group)
+        other = Somebody(talk, "three", group, version=version, instance="second", protocols=("range", "sticky"))
+        other.join("with more protocols")
+        other.sync("with more protocols")
+        leader.leave("by its name", member_id="")
+        describe(talk, "one is left", group)
+        other.leave("by its name", member_id="")
+        describe(talk, "none is left", group)
+
+
+def static_while_completing(talk: Talk) -> None:
+    """A static member that comes back before the assignment is there: the generation is given up."""
+    one = Somebody(talk, "one", "static-completing", instance="first")
+    two = Somebody(talk, "two", "static-completing", instance="second")
+    one.join("first")
+    one.sync("first")
+    two.begin_join("second")
+    one.send_join("second")
+    one.take_join()
+    two.take_join()
+    two.send_sync("parked")
+    talk.waits("two", "parked")
+    again = Somebody(talk, "two again", "static-completing", instance="second")
+    again.begin_join("back")
+    talk.take("two")
+    one.sync("too late", two)
+    one.send_join("back")
+    one.take_join()
+    again.take_join()
+    again.send_sync("back")
+    one.sync("back", again)
+    talk.take("two again")
+    describe(talk, "back", "static-completing")
+
+
+def votes(talk: Talk) -> None:
+    """Protocols that members like more and less."""
+    likes = (("a", "b", "c"), ("b", "c", "a"), ("c", "b", "a"))
+    members = [Somebody(talk, f"voter {index}", "votes", protocols=row) for index, row in enumerate(likes)]
+    members[0].join("votes")
+    members[0].sync("votes")
+    members[1].begin_join("votes")
+    members[0].send_join("votes")
+    members[0].take_join()
+    members[1].take_join()
+    members[2].begin_join("votes")
+    for member in members[:2]:
+        member.send_join("votes")
+    for member in members:
+        member.take_join()
+    fourth = Somebody(talk, "voter 3", "votes", protocols=("a",))
+    fourth.join("the group is full")
+    members[1].send_sync("votes")
+    members[2].send_sync("votes")
+    members[0].sync("votes", *members[1:])
+    talk.take("voter 1")
+    talk.take("voter 2")
+    members[2].protocols = ("c", "a")
+    members[2].begin_join("likes b no more")
+    for member in members[:2]:
+        member.beat("rebalancing")
+        member.send_join("again")
+    for member in members:
+        member.take_join()
+    describe(talk, "votes", "votes")
+
+
+def timeouts(talk: Talk) -> None:
+    """Members of whom nothing is heard."""
+    one = Somebody(talk, "one", "quiet", session_ms=600)
+    one.join("quiet")
+    one.sync("quiet")
+    talk.peer.wait(2)
+    describe(talk, "session over", "quiet")
+    one.beat("session over")
+    fast = Somebody(talk, "one", "late", rebalance_ms=800)
+    slow = Somebody(talk, "two", "late", rebalance_ms=800)
+    fast.join("late")
+    fast.sync("late")
+    slow.begin_join("late")
+    slow.take_join()
+    slow.sync("late")
+    fast.beat("out")
+    fast.begin_join("no sync")
+    slow.send_join("no sync")
+    slow.take_join()
+    fast.take_join()
+    slow.sync("no sync", fast)
+    talk.peer.wait(1.6)
+    slow.beat("no sync")
+    slow.join("no sync")
+    describe(talk, "no sync", "late")
+    pending = Somebody(talk, "one", "pending", session_ms=600)
+    pending.send_join("pending")
+    pending.take_join()
+    describe(talk, "pending", "pending")
+    talk.peer.wait(1.5)
+    pending.send_join("too late")
+    pending.take_join()
+
+
+def departures(talk: Talk) -> None:
+    """Who leaves in the midst of a rebalance, and what the others are told."""
+    one, two = Somebody(talk, "one", "departures"), Somebody(talk, "two", "departures")
+    one.join("departures")
+    one.sync("departures")
+    two.begin_join("departures")
+    one.leave("leader leaves while preparing")
+    two.take_join()
+    two.sync("leads now")
+    one = Somebody(talk, "one", "departures")
+    one.begin_join("back")
+    two.send_join("back")
+    two.take_join()
+    one.take_join()
+    one.send_sync("back")
+    two.leave("leader leaves while completing")
+    talk.take("one")
+    one.join("alone")
+    one.sync("alone")
+    describe(talk, "alone", "departures")
+    pending = Somebody(talk, "two", "departures")
+    pending.send_join("pending")
+    pending.take_join()
+    one.join("waits for nobody", metadata=b"new")
+    pending.leave("pending")
+
+
+def lists(talk: Talk) -> None:
+    """What ListGroups says, by states and types."""
+    for version in range(6):
+        talk.ask("admin", "all", ListGroupsRequest(), version)
+    for states in (["Empty"], ["stable", "PREPARINGREBALANCE"], [" Dead"], ["nonsense"]):
+        talk.ask("admin", f"{states}", ListGroupsRequest(states_filter=states), 4)
+        talk.ask("admin", f"{states}", ListGroupsRequest(states_filter=states, types_filter=["Classic"]), 5)
+    for types in (["classic"], ["Consumer"], ["share", "CLASSIC"], ["nonsense"]):
+        talk.ask("admin", f"{types}", ListGroupsRequest(types_filter=types), 5)
+
+
+def records(talk: Talk) -> None:
+    """What all that left behind in `__consumer_offsets`."""
+    topic = FetchTopic(
+        topic="__consumer_offsets", partitions=[FetchPartition(partition=0, partition_max_bytes=1 << 24)]
+    )
+    request = FetchRequest(max_bytes=1 << 24, topics=[topic], session_epoch=-1)
+    talk.send("reader", "records", request, 11)
+    body = talk.receive_raw("reader")
+    rows = body.responses[0].partitions[0]
+    for batch in iter_any_batches(bytes(rows.records)):
+        for record in batch.records():
+            assert record.key is not None
+            key, value, version = decode_record("__consumer_offsets", record.key, record.value)
+            if isinstance(key, GroupMetadataKey):
+                shown = None if value is None or version is None else to_json(value, version)
+                talk.note(f"record of {key.group}, version {version}", shown)
+
+
+def run(talk: Talk) -> None:
+    """Hold all conversations."""
+    while talk.peek_coordinator() != 0:
+        talk.peer.wait(0.2)
+    find(talk)
+    for version in range(2, 10):
+        late = min(version - 2, 6)
+        others = {
+            "sync": min(late, 5),
+            "beat": min(late, 4),
+            "leave": min(late, 5),
+            "describe": late,
+            "delete": late % 3,
+        }
+        whole_life(talk, version, others)
+    refusals(talk)
+    static_members(talk)
+    static_while_completing(talk)
+    votes(talk)
+    departures(talk)
+    timeouts(talk)
+    lists(talk)
+    records(talk)

@@ -1,0 +1,201 @@
+"""Several clients' conversation with one broker, and what it came to: the same from a real broker and from ours.
+
+Every client has a link of its own, so that a request may wait while others are asked. Of an answer is left what both
+brokers have to agree on: member ids, addresses and times are replaced by what they stand for.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections import deque
+from typing import Any, Protocol
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Effect, Event, OutboundLink, ResponseReceived, Send
+from kmirror.kernel.java import hash_of_text, in_hash_order
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.json_form import to_json
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.sim.cluster import Cluster
+
+PATIENCE_SECONDS = 20
+OWN = {"host": "its host", "port": "its port", "clientHost": "an address", "currentStateTimestamp": "a time"}
+NAMES = ("memberId", "groupId", "key", "name")
+"""By which fields rows are sorted whose order hangs on member ids, which are random."""
+
+
+class Peer(Protocol):
+    """A broker, and the links to it by name."""
+
+    def send(self, link: str, frame: bytes) -> None: ...
+
+    def receive(self, link: str) -> bytes:
+        """Return the next answer on a link; wait for it."""
+        ...
+
+    def has_answer(self, link: str) -> bool:
+        """Return whether there is an answer on a link after some time."""
+        ...
+
+    def wait(self, seconds: float) -> None: ...
+
+
+class RealPeer:
+    """A broker behind a TCP port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = host, port
+        self._links: dict[str, socket.socket] = {}
+
+    def close(self) -> None:
+        for link in self._links.values():
+            link.close()
+
+    def _link(self, name: str) -> socket.socket:
+        if name not in self._links:
+            self._links[name] = socket.create_connection(self._address, timeout=PATIENCE_SECONDS)
+        return self._links[name]
+
+    def send(self, link: str, frame: bytes) -> None:
+        self._link(link).sendall(struct.pack(">i", len(frame)) + frame)
+
+    def receive(self, link: str) -> bytes:
+        (size,) = struct.unpack(">i", self._read(link, 4))
+        return self._read(link, size)
+
+    def _read(self, link: str, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = self._link(link).recv(size - len(data))
+            assert more, f"link {link} was closed"
+            data += more
+        return data
+
+    def has_answer(self, link: str) -> bool:
+        one = self._link(link)
+        one.settimeout(0.3)
+        try:
+            return bool(one.recv(1, socket.MSG_PEEK))
+        except TimeoutError:
+            return False
+        finally:
+            one.settimeout(PATIENCE_SECONDS)
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class SimulatedPeer:
+    """A broker of ours in the simulator."""
+
+    NAME = "talk"
+
+    def __init__(self, cluster: Cluster, broker_id: int = 1) -> None:
+        self._cluster = cluster
+        self._broker_id = broker_id
+        self._world = cluster.simulation.world
+        self._boxes: dict[str, deque[bytes]] = {}
+        self._world.add(self.NAME, cluster.name, None, lambda: self)
+        self._world.start(self.NAME)
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        if isinstance(event, ResponseReceived):
+            self._boxes[event.link.channel].append(bytes(event.frame))
+        return []
+
+    def send(self, link: str, frame: bytes) -> None:
+        self._boxes.setdefault(link, deque())
+        where = OutboundLink(self._cluster.endpoint(self._broker_id), link)
+        self._world.perform(self.NAME, [Send(where, (frame,))])
+
+    def receive(self, link: str) -> bytes:
+        self._cluster.simulation.run_until(
+            lambda: bool(self._boxes[link]), what=f"an answer on link {link}", within_s=PATIENCE_SECONDS
+        )
+        return self._boxes[link].popleft()
+
+    def has_answer(self, link: str) -> bool:
+        self.wait(0.3)
+        return bool(self._boxes[link])
+
+    def wait(self, seconds: float) -> None:
+        self._cluster.simulation.run_for(span_s=seconds)
+
+
+class Talk:
+    """Asks, and keeps what is comparable of each answer."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self._outcomes: list[tuple[str, Any]] = []
+        self._sent: dict[str, deque[tuple[str, Message, int]]] = {}
+        self._members: dict[str, str] = {}
+
+    def send(self, link: str, label: str, body: Message, version: int) -> None:
+        """Ask on a link and let the request arrive; the answer is what `take` returns."""
+        self._send(link, label, body, version)
+        self.peer.wait(0.1)
+
+    def _send(self, link: str, label: str, body: Message, version: int) -> None:
+        self._sent.setdefault(link, deque()).append((label, body, version))
+        self.peer.send(link, encode_request(body, version, correlation_id=7, client_id=link))
+
+    def take(self, link: str) -> Any:
+        """Return the next answer on a link, and keep it."""
+        label, body, version = self._sent[link].popleft()
+        _, answer = decode_response(self.peer.receive(link), key_of(type(body)), version)
+        name = f"{label}: {body.NAME.removesuffix('Request')} {version} of {link}"
+        given = getattr(answer, "member_id", "")
+        if given:
+            self._members.setdefault(given, f"member {len(self._members) + 1}")
+        self._outcomes.append((name, to_json(answer, version)))
+        ids = [member.member_id for member in getattr(answer, "members", ()) or ()]
+        if len(ids) > 1:
+            self.note(f"{name}, members in the order of Java's map", ids == in_hash_order(ids, hash_of_text))
+        return answer
+
+    def receive_raw(self, link: str) -> Any:
+        """Return the next answer on a link without keeping it."""
+        _, body, version = self._sent[link].popleft()
+        return decode_response(self.peer.receive(link), key_of(type(body)), version)[1]
+
+    def peek_coordinator(self) -> int:
+        """Return the error with which the coordinator of a group is found now; 15 brings its topic into being."""
+        self._send("admin", "", FindCoordinatorRequest(key="g"), 0)
+        return int(self.receive_raw("admin").error_code)
+
+    def ask(self, link: str, label: str, body: Message, version: int) -> Any:
+        """Ask on a link, and return the answer."""
+        self._send(link, label, body, version)
+        return self.take(link)
+
+    def waits(self, link: str, label: str) -> None:
+        """Keep whether the request on a link still has no answer."""
+        self._outcomes.append((f"{label}: {link} waits", not self.peer.has_answer(link)))
+
+    def note(self, label: str, value: object) -> None:
+        """Keep something else that is to be equal."""
+        self._outcomes.append((label, value))
+
+    @property
+    def outcomes(self) -> list[tuple[str, Any]]:
+        """Return what came of every step, in order, as far as it is comparable: members are known by their turn."""
+        return [(label, self._comparable(value)) for label, value in self._outcomes]
+
+    def _comparable(self, value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: self._comparable(one, key) for key, one in value.items()}
+        if isinstance(value, list):
+            rows = [self._comparable(one, name) for one in value]
+            return sorted(rows, key=_order) if rows and isinstance(rows[0], dict) else rows
+        if isinstance(value, str) and name not in OWN:
+            return self._members.get(value, value)
+        return OWN.get(name, value)
+
+
+def _order(row: dict[str, Any]) -> str:
+    return next((str(row[name]) for name in NAMES if name in row), "")

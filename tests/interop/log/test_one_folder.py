@@ -1,0 +1,185 @@
+"""One folder, served in turns by a real broker and by kmirror: each finds what the other left.
+
+A node that is broker and controller in one, as `kafka-storage format --standalone` makes it. The simulated cluster runs
+over the folder itself, and its clock begins where the machine's stands.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.log.state_files import BOOTSTRAP
+from kmirror.logdir.format import (
+    VOTERS_SNAPSHOT,
+    MetaProperties,
+    format_folder,
+    random_uuid,
+    read_meta_properties,
+)
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.records.record import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.consumer import read
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.features import FORMATTED
+from kmirror.spec.wire_values import IsolationLevel
+from tests.interop.log.judge import Judge
+from tests.interop.log.lives import LEVELS
+from tests.sim.test_folders import Folders
+from tests.sound import assert_sound
+
+CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
+ORDERS = TopicPartition("orders", 0)
+SMALL = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
+# Every start has it; the second is of a client that is closed twice.
+ALWAYS = ("QuorumController id=1] Performing controller activation", "NetworkClient that has already been closed")
+
+
+def served(folder: Path) -> Cluster:
+    simulation = Simulation(seed=3)
+    simulation.world.now = time.time_ns() // 1000
+    configs = {"transaction.state.log.num.partitions": "2"}
+    return Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0, configs=configs)
+
+
+def format_here(folder: Path) -> MetaProperties:
+    records = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
+    ids = MetaProperties(CLUSTER_ID, 1, random_uuid())
+    format_folder(folder, ids, records, now_ms=time.time_ns() // 1_000_000, controller=Endpoint("127.0.0.1", 9093))
+    return ids
+
+
+def values(cluster: Cluster, tp: TopicPartition = ORDERS) -> list[bytes | None]:
+    return [record.value for record in read(cluster, tp, IsolationLevel.READ_COMMITTED)]
+
+
+def told(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
+    rows = judge.ask("read", partitions=[tp], isolation="read_committed")[str(tp)]
+    return [base64.b64decode(row["value"]) for row in rows]
+
+
+def stop(judge: Judge) -> None:
+    """Shut the broker down; it had nothing to complain of."""
+    lines = [line for line in judge.stop() if line.startswith(LEVELS) and not any(known in line for known in ALWAYS)]
+    assert lines == []
+
+
+def transact(producer: Producer, value: bytes, *, commit: bool) -> None:
+    producer.begin_transaction()
+    producer.send({ORDERS: [RecordData(value=value)]})
+    (producer.commit_transaction if commit else producer.abort_transaction)()
+
+
+@pytest.fixture(scope="module")
+def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a broker of Kafka left that was formatted, written to and shut down."""
+    folder = tmp_path_factory.mktemp("kafka") / "data"
+    judge.start_formatted(folder, CLUSTER_ID, **SMALL)
+    judge.ask(
+        "create", topic="orders", count=2, configs={"max.message.bytes": "2000000", "remote.log.copy.disable": "true"}
+    )
+    judge.ask("create", topic="states", count=1, configs={"cleanup.policy": "compact"})
+    till = {"partitions": [ORDERS], "config": {"transactional.id": "till"}}
+    judge.ask("produce", values=["one", "two"], end="commit", **till)
+    judge.ask("produce", values=["never"], end="abort", **till)
+    judge.ask("produce", values=["plain"], end="none", partitions=[("orders", 1)], config={"compression.type": "lz4"})
+    judge.ask("produce", values=["state"], end="none", partitions=[("states", 0)], config={})
+    judge.ask("commit", partitions=[ORDERS, ("orders", 1)], group="readers", offsets=[2, 1])
+    judge.stop()
+    return folder
+
+
+def test_a_folder_is_formatted_in_the_bytes_of_kafka_s_own_tool(
+    left_by_kafka: Path, judge: Judge, tmp_path: Path
+) -> None:
+    format_here(tmp_path / "ours")
+    for name in (BOOTSTRAP, VOTERS_SNAPSHOT):
+        dumps = []
+        for top in (left_by_kafka, tmp_path / "ours"):
+            copy = tmp_path / "00000000000000000000-0000000000.checkpoint"
+            copy.unlink(missing_ok=True)
+            shutil.copy(top / name, copy)
+            text = judge.dump("--cluster-metadata-decoder", "--files", str(copy))
+            text = re.sub(r"\d{13}|crc: \d+|\"port\":\d+|\"voterDirectoryId\":\"[^\"]+\"", "_", text)
+            dumps.append(text)
+        assert dumps[1] == dumps[0], name
+    theirs = read_meta_properties(left_by_kafka)
+    assert theirs is not None and (theirs.cluster_id, theirs.node_id) == (CLUSTER_ID, 1)
+
+
+def test_what_a_broker_of_kafka_left_is_served(left_by_kafka: Path, judge: Judge, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(left_by_kafka, folder)
+    cluster = served(folder)
+    cluster.start()
+    assert cluster.topics() == ["orders", "states"] and len(cluster.partitions(["orders"])) == 2
+    assert cluster.image.topic_config("orders")["max.message.bytes"] == "2000000"
+    assert cluster.image.topic_config("states") == {"cleanup.policy": "compact"}
+    assert values(cluster) == [b"one", b"two"]
+    assert values(cluster, TopicPartition("orders", 1)) == [b"plain"]
+    leader = cluster.leader(ORDERS)
+    assert leader is not None and leader.log.config.max_message_bytes == 2_000_000
+    [entry] = leader.log.producers.entries.values()
+    known = entry.producer_id, entry.producer_epoch
+    till = Producer(cluster, transactional_id="till")
+    transact(till, b"three", commit=True)
+    transact(till, b"nor this", commit=False)
+    [continued] = leader.log.producers.entries.values()
+    assert continued.producer_id == known[0] and continued.producer_epoch > known[1]
+    other = Producer(cluster, transactional_id="other")
+    transact(other, b"four", commit=True)
+    assert len({*leader.log.producers.entries}) == 2, "producer ids go on above those that were given out"
+    cluster.stop()
+    assert_sound(folder, "--deep")
+
+    judge.start_formatted(folder, **SMALL)
+    assert told(judge) == [b"one", b"two", b"three", b"four"]
+    assert judge.ask("topic", topic="orders")["configs"]["max.message.bytes"] == "2000000"
+    assert judge.ask("committed", group="readers") == {"orders-0": [2, "by the judge"], "orders-1": [1, "by the judge"]}
+    judge.ask("produce", values=["five"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
+    assert told(judge)[-1] == b"five"
+    stop(judge)
+    assert_sound(folder, "--deep")
+
+
+def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judge: Judge, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    format_here(folder)
+    cluster = served(folder)
+    cluster.start()
+    cluster.create_topic("orders", 2, configs={"segment.bytes": str(1 << 20)})
+    cluster.create_topic("gone")
+    till = Producer(cluster, transactional_id="till")
+    for number in range(4):
+        transact(till, b"%d" % number, commit=number % 2 == 0)
+    cluster.produce("orders", 1, [b"plain"])
+    topic_id = str(cluster.image.topics["orders"].topic_id)
+    cluster.stop()
+    assert_sound(folder, "--deep")
+
+    judge.start_formatted(folder, **SMALL)
+    assert judge.ask("topic", topic="orders") == {
+        "id": topic_id,
+        "count": 2,
+        "configs": {"segment.bytes": str(1 << 20)},
+    }
+    assert told(judge) == [b"0", b"2"] and told(judge, TopicPartition("orders", 1)) == [b"plain"]
+    judge.ask("produce", values=["4"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
+    judge.ask("produce", values=["not"], end="abort", partitions=[ORDERS], config={"transactional.id": "till"})
+    judge.ask("commit", partitions=[ORDERS], group="readers", offsets=[2])
+    stop(judge)
+    assert_sound(folder, "--deep")
+
+    cluster.start()
+    assert values(cluster) == [b"0", b"2", b"4"]
+    transact(Producer(cluster, transactional_id="till"), b"5", commit=True)
+    assert values(cluster) == [b"0", b"2", b"4", b"5"]
+    cluster.stop()

@@ -1,0 +1,70 @@
+"""A client of bare sockets: what it sends and reads are bytes that a test has in its hands."""
+
+from __future__ import annotations
+
+import socket
+from typing import Self
+
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.frames import prefixed
+from kmirror.protocol.headers import decode_response, encode_request_chunks
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+
+WITHIN_S = 30.0
+"""A deadline, not a measure."""
+
+
+def framed(body: Message, version: int, correlation_id: int = 1) -> bytes:
+    """Return a request as it goes over a connection."""
+    chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id="wire")
+    return b"".join(prefixed(tuple(chunks)))
+
+
+def parse_endpoint(server: str) -> Endpoint:
+    host, _, port = server.rpartition(":")
+    return Endpoint(host, int(port))
+
+
+class Wire:
+    """One connection."""
+
+    def __init__(self, server: str) -> None:
+        self.socket = socket.create_connection(parse_endpoint(server), timeout=WITHIN_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def read(self, count: int) -> bytes:
+        """Return exactly so many bytes; fewer if the other end closes."""
+        found = b""
+        while len(found) < count:
+            try:
+                part = self.socket.recv(count - len(found))
+            except ConnectionResetError:
+                break
+            if not part:
+                break
+            found += part
+        return found
+
+    def frame(self) -> bytes:
+        """Return the next frame."""
+        return self.read(int.from_bytes(self.read(4), "big"))
+
+    def is_closed(self) -> bool:
+        """Wait until the other end has closed; anything that it still sends is passed over."""
+        while self.read(65_536):
+            pass
+        return True
+
+    def ask(self, body: Message, version: int) -> Message:
+        """Send a request and return the answer."""
+        self.send(framed(body, version))
+        return decode_response(self.frame(), key_of(type(body)), version).body
