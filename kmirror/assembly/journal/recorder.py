@@ -22,12 +22,15 @@ from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node, Note
 from kmirror.kernel.wrapping import Wrapper
-from kmirror.log.disk import Disk
+from kmirror.log.state_files import BOOTSTRAP
 from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.protocol.message import Message
+from kmirror.spec.topics import METADATA_TOPIC
 
 Write = Callable[[bytes], object]
 """Takes the next bytes of a journal; OSError if it cannot."""
+DISK_FILES = (BOOTSTRAP,)
+"""The files of no partition that a node reads, but for the note of a clean shutdown."""
 PIECE_BYTES = 4 << 20
 DIGEST_BYTES = 8
 ANOTHER = -1
@@ -69,9 +72,8 @@ class Recorder(Wrapper):
         self._problem: OSError | None = None
         """Why nothing is written any more, until that is told."""
         made = _node_value(name, inner)
-        disk = inner.context.disk if isinstance(inner, Broker) else inner.disk
         self._put(beginning() + entry(NODE, made))
-        for piece in _pieces(disk):
+        for piece in _pieces(inner):
             self._put(entry(DISK, piece))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
@@ -122,6 +124,7 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
         options.on_failure.name,
         node.context.rng.seed,
         node.context.previous_epoch if isinstance(node, Broker) else None,
+        tuple(node.context.disk.leftovers()) if isinstance(node, Broker) else (),
     )
 
 
@@ -129,9 +132,20 @@ def _record_value(record: Message) -> bytes:
     return encode_metadata_record(record, record.MAX_VERSION)
 
 
-def _pieces(disk: Disk) -> Iterator[tuple[Any, ...]]:
-    """Yield what a disk holds: (partition, base offset, when it was written, bytes) and (partition, name, bytes)."""
+def _pieces(node: Broker | Controller) -> Iterator[tuple[Any, ...]]:
+    """Yield what the disk of a node holds, as far as it may look at it.
+
+    Of a segment (partition, base offset, when it was written, bytes), of a partition's file (partition, name, bytes),
+    and of one that is no partition's (None, name, bytes). The note of a clean shutdown is gone by now.
+    """
+    disk = node.context.disk if isinstance(node, Broker) else node.disk
+    for name in DISK_FILES:
+        data = disk.read_file(name)
+        if data is not None:
+            yield None, name, data
     for tp in disk.partitions():
+        if isinstance(node, Controller) and tp.topic != METADATA_TOPIC:
+            continue  # It shares the folder with a broker.
         store = disk.open(tp)
         for base_offset in store.segments():
             size = store.size(base_offset)

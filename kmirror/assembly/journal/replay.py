@@ -159,6 +159,17 @@ class _Store(MemoryStore):
         return self.modified.get(base_offset)
 
 
+class _Disk(MemoryDisk):
+    """A disk that says what the process before has left to be purged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[str] = []
+
+    def leftovers(self) -> list[str]:
+        return list(self.left)
+
+
 class _Pieces:
     """What a disk held, piece by piece."""
 
@@ -166,9 +177,13 @@ class _Pieces:
         self._segments: dict[TopicPartition, dict[int, bytearray]] = {}
         self._modified: dict[TopicPartition, dict[int, int]] = {}
         self._files: dict[TopicPartition, dict[str, bytes]] = {}
+        self._of_no_partition: dict[str, bytes] = {}
 
     def add(self, piece: tuple[Any, ...]) -> None:
         tp, what, *rest = piece
+        if tp is None:
+            self._of_no_partition[what] = rest[0]
+            return
         segments, files = self._segments.setdefault(tp, {}), self._files.setdefault(tp, {})
         if isinstance(what, str):
             files[what] = rest[0]
@@ -178,9 +193,11 @@ class _Pieces:
         if modified is not None:
             self._modified.setdefault(tp, {})[what] = modified
 
-    def disk(self) -> MemoryDisk:
+    def disk(self) -> _Disk:
         """Return a disk that holds it all."""
-        disk = MemoryDisk()
+        disk = _Disk()
+        for name, data in self._of_no_partition.items():
+            disk.write_file(name, data)
         for tp, segments in self._segments.items():
             store = _Store.from_files({base: bytes(data) for base, data in segments.items()}, self._files[tp])
             assert isinstance(store, _Store), "made by its class method"
@@ -189,9 +206,10 @@ class _Pieces:
         return disk
 
 
-def _node(made: tuple[Any, ...], disk: MemoryDisk) -> Broker | Controller:
+def _node(made: tuple[Any, ...], disk: _Disk) -> Broker | Controller:
     """Return the node of a journal's first entry, before its first event."""
-    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, clean_epoch = made
+    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, clean_epoch, left = made
+    disk.left = list(left)
     if clean_epoch is not None:
         clean_shutdown.write(disk, clean_epoch)
     controller_id, controller_endpoint = controller or (node_id, endpoint)

@@ -147,7 +147,9 @@ class LogManager:
     # -- deletion -----------------------------------------------------------------------------
 
     def _retain(self, now: Instant) -> None:
-        partitions = [p for p in self._replicas.partitions.values() if p.log.log_end_offset and not p.log.config.compact]
+        partitions = [
+            p for p in self._replicas.partitions.values() if p.log.log_end_offset and not p.log.config.compact
+        ]
         self._delete_old_segments(now, partitions)
         self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
 
