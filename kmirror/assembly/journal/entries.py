@@ -5,7 +5,7 @@
     body    = u8 kind, values
     kind 1  the node: what it was made of; the first entry
     kind 2  a piece of what its disk held when it was made
-    kind 3  one call of `handle`: when, the event, what came of it, and the digest of all effects so far
+    kind 3  one call of `handle`: when, the event, the effects as a value within bytes, the digest of all effects so far
 
 Values are those of `values.py`. Entries follow each other in the order in which things happened, and each is written by
 one call, after the effects are known: a process that is killed leaves a prefix. So the last entry may be torn, and is

@@ -15,6 +15,7 @@ from typing import Any
 
 from kmirror.assembly.journal.entries import CALL, DISK, NODE, beginning, entry
 from kmirror.assembly.journal.events import event_value, said
+from kmirror.assembly.journal.values import encode
 from kmirror.cluster.authorizer import ALLOW_ALL
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
@@ -91,8 +92,9 @@ class Recorder(Wrapper):
 
     def _record(self, now: Instant, event: Event, effects: tuple[Any, ...]) -> None:
         if self._write is not None:
-            self._digest = next_digest(self._digest, effects)
-            self._put(entry(CALL, (now, event_value(event), effects, self._digest)))
+            encoded = encode(effects)
+            self._digest = next_digest(self._digest, encoded)
+            self._put(entry(CALL, (now, event_value(event), encoded, self._digest)))
 
     def _put(self, data: bytes) -> None:
         if self._write is None:
@@ -103,9 +105,9 @@ class Recorder(Wrapper):
             self._write, self._problem = None, error
 
 
-def next_digest(before: bytes, effects: tuple[Any, ...]) -> bytes:
-    """Return the digest of all effects so far from that before the newest call."""
-    return blake2b(before + repr(effects).encode(), digest_size=DIGEST_BYTES).digest()
+def next_digest(before: bytes, effects: bytes) -> bytes:
+    """Return the digest of all effects so far from that before the newest call, and the effects of that call."""
+    return blake2b(before + effects, digest_size=DIGEST_BYTES).digest()
 
 
 def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:

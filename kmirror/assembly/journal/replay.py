@@ -5,20 +5,20 @@ Disk work is done when the journal says that it ended, over a disk in memory; wh
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, entries
 from kmirror.assembly.journal.events import error_of, event_of, event_value, said, shown
 from kmirror.assembly.journal.recorder import NO_EFFECTS, next_digest
+from kmirror.assembly.journal.values import decode, encode
 from kmirror.assembly.nodes import Assembly
 from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.errors import KmirrorError, ProtocolError
 from kmirror.kernel.clock import Instant, to_ms
-from kmirror.kernel.events import DiskDone, DiskWork, Effect, Event
+from kmirror.kernel.events import CancelTimer, DiskDone, DiskWork, Effect, Event, SetTimer, TimerFired, TimerKey
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -98,10 +98,10 @@ def replay(data: bytes | memoryview) -> Replay:
             node = node or _Again(_node(made, pieces.disk()))
             calls += 1
             now, event, recorded, recorded_digest = value
-            replayed = node.give(now, event)
+            replayed = encode(node.give(now, event))
             digest = next_digest(digest, replayed)
             if replayed != recorded or digest != recorded_digest:
-                texts = tuple(map(shown, recorded)), tuple(map(shown, replayed))
+                texts = tuple(map(shown, decode(recorded))), tuple(map(shown, decode(replayed)))
                 difference = Difference(calls, to_ms(now), shown(event), *texts)
                 break
     return Replay("" if made is None else made[0], calls, digest.hex(), difference, torn)
@@ -112,28 +112,44 @@ class _Again:
 
     def __init__(self, node: Broker | Controller) -> None:
         self._node = node
-        self._jobs: dict[Hashable, DiskWork] = {}
+        self._jobs: dict[bytes, DiskWork] = {}
+        """What is under way, by the bytes of its key in a journal, from which the key itself is not made."""
+        self._timers: dict[bytes, TimerKey] = {}
+        """The timers that are set, likewise."""
 
     def give(self, now: Instant, value: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what the node wants, or raises, as the journal would have it."""
         try:
             event = self._event(value)
         except _OtherEndError as end:
-            return (("disk work", str(end)),)
+            return (("cannot be given that event", str(end)),)
         try:
             effects: list[Effect] = self._node.handle(now, event)
         except Exception as error:
             return (("raised", repr(error)),)
-        self._jobs.update((effect.key, effect) for effect in effects if isinstance(effect, DiskWork))
+        for effect in effects:
+            match effect:
+                case DiskWork(key):
+                    self._jobs[encode(key)] = effect
+                case SetTimer(timer):
+                    self._timers[encode(timer)] = timer
+                case CancelTimer(timer):
+                    self._timers.pop(encode(timer), None)
         return tuple(map(said, effects))
 
     def _event(self, value: tuple[Any, ...]) -> Event:
+        if value[0] == "TimerFired":
+            timer = self._timers.pop(encode(value[1]), None)
+            if timer is None:
+                raise _OtherEndError(f"no timer {value[1]!r} is set")
+            return TimerFired(timer)
         if value[0] != "DiskDone":
             return event_of(value)
         _, key, kind, error = value
-        work = self._jobs.pop(key, None)
+        work = self._jobs.pop(encode(key), None)
         if work is None:
-            raise _OtherEndError(f"there is no work {key!r}")
+            raise _OtherEndError(f"no disk work {key!r} is under way")
+        key = work.key
         if error is not None:
             return DiskDone(key, None, error_of(error))
         try:
@@ -146,7 +162,7 @@ class _Again:
 
 
 class _OtherEndError(Exception):
-    """Disk work came to another end than in the journal."""
+    """What a node had ordered came to another end than in the journal."""
 
 
 class _Store(MemoryStore):

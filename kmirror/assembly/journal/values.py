@@ -8,20 +8,30 @@
     E P R U    Endpoint (host, port), TopicPartition (topic, partition), Principal (type, name): their fields;
                Uuid: its 16 bytes
     O I        OutboundLink (peer, channel), InboundLink (name)
+    o          anything else, such as a member of an enum in a timer's key: the name of its class and its `repr`, as two
+               texts. It comes out as a `Named`, and goes in again as it was
 
-Numbers are big-endian. Nothing else has a form: whoever puts anything else into an event or a timer's key learns of it.
+Numbers are big-endian.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint, Principal, TopicPartition
 from kmirror.kernel.uuid import Uuid
+
+
+class Named(NamedTuple):
+    """What has no form of its own in a journal: its class, and its `repr`."""
+
+    kind: str
+    text: str
+
 
 DEPTH_MAX = 40
 _U32 = struct.Struct(">I")
@@ -32,6 +42,7 @@ _TUPLES: dict[type, bytes] = {
     Principal: b"R",
     OutboundLink: b"O",
     InboundLink: b"I",
+    Named: b"o",
 }
 _MADE: dict[int, tuple[Callable[..., Any], int]] = {
     ord("E"): (Endpoint, 2),
@@ -39,11 +50,12 @@ _MADE: dict[int, tuple[Callable[..., Any], int]] = {
     ord("R"): (Principal, 2),
     ord("O"): (OutboundLink, 2),
     ord("I"): (InboundLink, 1),
+    ord("o"): (Named, 2),
 }
 
 
 def encode(value: object) -> bytes:
-    """Return the bytes of a value; TypeError for one that has no form in a journal."""
+    """Return the bytes of a value."""
     out = bytearray()
     _put(out, value)
     return bytes(out)
@@ -74,7 +86,7 @@ def _put(out: bytearray, value: Any) -> None:
         for one in value:
             _put(out, one)
     else:
-        raise TypeError(f"a journal has no form for {value!r}")
+        _put(out, Named(kind.__name__, repr(value)))
 
 
 def _put_sized(out: bytearray, letter: bytes, data: Any) -> None:

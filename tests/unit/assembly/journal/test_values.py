@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.assembly.journal.values import DEPTH_MAX, decode, encode
+from kmirror.assembly.journal.values import DEPTH_MAX, Named, decode, encode
 from kmirror.errors import ProtocolError
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition
@@ -72,9 +73,13 @@ def test_what_cannot_be_is_refused_before_anything_is_made_of_it(data: bytes) ->
         decode(data)
 
 
-def test_views_are_bytes_and_objects_are_refused() -> None:
+class Colour(Enum):
+    RED = "red"
+
+
+def test_views_are_bytes_and_anything_else_has_a_name() -> None:
     assert decode(encode(memoryview(b"abc"))) == b"abc"
     assert type(decode(encode((ANONYMOUS,)))[0]) is type(ANONYMOUS)
-    for value in (1.5, object(), [1], {"a": 1}):
-        with pytest.raises(TypeError, match="no form"):
-            encode(value)
+    found = decode(encode(("session", Colour.RED, 1.5)))
+    assert found == ("session", Named("Colour", "<Colour.RED: 'red'>"), Named("float", "1.5"))
+    assert encode(found) == encode(("session", Colour.RED, 1.5))
