@@ -33,7 +33,9 @@ from kmirror.sim.history.checkers import CHECKERS
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs
+from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
+from manual import kafka_apis
 
 ROOT = Path(__file__).resolve().parent.parent
 HELP_WIDTH = 80
@@ -92,6 +94,14 @@ def _figures() -> str:
     return _table(("column", "what it is"), ((_code(field.name), docs[field.name]) for field in fields(Figures)))
 
 
+def _idle_config_keys() -> str:
+    rows = (
+        (_code(row.name), row.scope.value, row.kind.value, "" if row.default is None else _code(row.default), row.idle)
+        for row in configs.IDLE_ROWS
+    )
+    return _table(("key", "of a", "type", "default", "why it changes nothing"), rows)
+
+
 def _config_keys() -> str:
     rows = []
     for row in configs.ROWS:
@@ -132,9 +142,25 @@ def _apis_served() -> str:
         api = find_key(row.key)
         assert api is not None
         own = "" if row.mirror_from is None else "all" if row.mirror_from == row.first else f"{row.mirror_from}"
-        versions = f"{row.first}-{row.last}" if row.last > row.first else f"{row.last}"
+        versions = _versions(row.first, row.last)
         rows.append((_code(row.name), str(row.key), versions, own, " and ".join(row.roles), row.left_out))
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
+
+
+def _versions(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else f"{last}"
+
+
+def _kafka_apis() -> str:
+    served = {row.name: row for row in apis.ROWS if "broker" in row.roles}
+    rows = []
+    for api in kafka_apis.ROWS:
+        ours = served.get(api.name)
+        last = -1 if ours is None else min(ours.last, api.last) if ours.mirror_from is not None else ours.last
+        here = "" if ours is None else _versions(ours.first, last)
+        why = (api.why_not or "not yet") if ours is None else ours.left_out
+        rows.append((_code(api.name), str(API_KEYS[api.name]), _versions(api.first, api.last), here, why))
+    return _table(("API", "key", "Kafka 4.3.1", "here", "left out"), rows)
 
 
 def _log_columns(level: str) -> str:
@@ -168,9 +194,11 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "experiment options": _experiment_options,
     "figures": _figures,
     "config keys": _config_keys,
+    "idle config keys": _idle_config_keys,
     "error codes": _error_codes,
     "messages": _messages,
     "apis served": _apis_served,
+    "kafka apis": _kafka_apis,
     "record columns": partial(_log_columns, "record"),
     "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,

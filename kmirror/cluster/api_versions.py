@@ -6,31 +6,50 @@ log of a real cluster that is not supported here is not told: a client would rel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kmirror.cluster.images import MetadataImage
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import (
     ApiVersion,
     ApiVersionsResponse,
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from kmirror.protocol.message import Message
+from kmirror.spec.apis import ROWS
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, is_supported
 
+_TOLD_FROM = {row.key: row.told_from for row in ROWS if row.told_from is not None}
+ZERO_FROM = 4
+"""First version whose clients know features that begin at level 0 (KAFKA-17011)."""
 
-def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, version: int) -> ApiVersionsResponse:
-    """Return the answer, in `version`, of a node that serves `versions`."""
+
+SOFTWARE_FROM = 3
+"""First version in which a client says what it is (KIP-511)."""
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def answer(
+    versions: Mapping[int, tuple[int, int]], image: MetadataImage, request: Message, version: int
+) -> ApiVersionsResponse:
+    """Return the answer, in `version`, of a node that serves `versions`; INVALID_REQUEST to a client without a name."""
+    assert isinstance(request, ApiVersionsRequest)
+    if version >= SOFTWARE_FROM:
+        for told in (request.client_software_name, request.client_software_version):
+            if not _SOFTWARE.fullmatch(told):
+                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(api_key=key, min_version=first, max_version=last)
+            ApiVersion(api_key=key, min_version=_TOLD_FROM.get(key, first), max_version=last)
             for key, (first, last) in sorted(versions.items())
         ],
         supported_features=[
-            # Before v4 a minimum of 0 is not allowed (KAFKA-17011); older clients get 1.
-            SupportedFeatureKey(
-                name=row.name, min_version=row.minimum if version >= 4 else max(row.minimum, 1), max_version=row.maximum
-            )
+            SupportedFeatureKey(name=row.name, min_version=row.minimum, max_version=row.maximum)
             for row in FEATURES
+            if version >= ZERO_FROM or row.minimum > 0
         ],
         finalized_features_epoch=max(image.offset, 0),
         finalized_features=[

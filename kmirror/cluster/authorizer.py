@@ -17,6 +17,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED, SUPPORTED
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.error_messages import message_of
 from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
@@ -130,4 +131,4 @@ def cluster_refusal(rights: Rights, request: Message, version: int) -> Message |
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
     """Return the answer that has `error`, with Kafka's message, for all of a request."""
-    return refusal(request, version, error, error.text)
+    return refusal(request, version, error, message_of(error))

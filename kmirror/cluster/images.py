@@ -40,6 +40,8 @@ from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
 from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
+from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
 NO_LEADER = -1
@@ -149,6 +151,10 @@ class MetadataImage:
         """Broker to the number of partitions that it leads."""
         self._configured: dict[int, dict[str, None]] = {}
         """Resource type to the names that have configs."""
+        self._former_epochs: dict[Uuid, int] = {}
+        """Id of a topic that was deleted to the greatest leader epoch it had: a mirror may bring the id back (D49)."""
+        self._alike: dict[str, dict[str, None]] = {}
+        """Collision key to the topics that have it."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Every list of replicas or ISR members, once: there are few different ones."""
 
@@ -156,9 +162,7 @@ class MetadataImage:
         """Replay one record, and add what it changed to `delta`."""
         match record:
             case TopicRecord():
-                self.topics[record.name] = TopicImage(record.name, record.topic_id)
-                self.topic_names[record.topic_id] = record.name
-                delta.topics_created[record.name] = None
+                self._add_topic(record, delta)
             case RemoveTopicRecord():
                 self._remove_topic(record.topic_id, delta)
             case PartitionRecord():
@@ -207,9 +211,20 @@ class MetadataImage:
             case _:
                 raise AssertionError(f"no replay for {type(record).__name__}")
 
+    def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
+        self.topics[record.name] = TopicImage(record.name, record.topic_id)
+        self.topic_names[record.topic_id] = record.name
+        key = collision_key(record.name)
+        if key is not None:
+            self._alike.setdefault(key, {})[record.name] = None
+        delta.topics_created[record.name] = None
+
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
-        for index, partition in self.topics.pop(name).partitions.items():
+        partitions = self.topics.pop(name).partitions
+        if self.features.get(MIRROR_VERSION, 0) >= 1:
+            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=-1)
+        for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None
             self._forget_leader(tp, partition)
@@ -218,6 +233,11 @@ class MetadataImage:
         if self.configs.pop((ResourceType.TOPIC, name), None) is not None:
             del self._configured[ResourceType.TOPIC][name]
             delta.configs[(ResourceType.TOPIC, name)] = None
+        key = collision_key(name)
+        if key is not None:
+            del self._alike[key][name]
+            if not self._alike[key]:
+                del self._alike[key]
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 
@@ -320,6 +340,15 @@ class MetadataImage:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def first_leader_epoch(self, topic_id: Uuid) -> int:
+        """Return the leader epoch in which a topic that is created with this id begins (D49)."""
+        return self._former_epochs.get(topic_id, -1) + 1
+
+    def topic_like(self, name: str) -> str | None:
+        """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""
+        key = collision_key(name)
+        return None if key is None else next(iter(self._alike.get(key, ())), None)
+
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return the configs set on `topic` itself; do not change the result."""
         return self.configs.get((ResourceType.TOPIC, topic), {})
@@ -337,6 +366,14 @@ class MetadataImage:
     def is_active(self, broker_id: int) -> bool:
         """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
+
+    def any_alive(self) -> int:
+        """Return the id of a broker that is alive; -1 if none is."""
+        return next((number for number, broker in self.brokers.items() if not broker.fenced), -1)
+
+    def offline(self, partition: PartitionImage) -> list[int]:
+        """Return the replicas whose brokers are not alive."""
+        return [broker_id for broker_id in partition.replicas if not self.is_alive(broker_id)]
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
         """Return where an unfenced broker listens, or None."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 _SCIENTIFIC_FROM: Final = 10**7
+_INT: Final = re.compile(r"[+-]?0{0,1000}[0-9]{1,10}")
 # Half of a surrogate pair. 0xED leads wherever it stands, so these can be found by themselves.
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 # What Jackson escapes in a text, hexadecimal digits in capitals.
@@ -30,6 +31,12 @@ def wrap_int32(value: int) -> int:
 def wrap_int64(value: int) -> int:
     """Return what a Java long holds after an addition gave `value`."""
     return (value + 0x8000_0000_0000_0000 & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
+
+
+def parse_int(text: str) -> int | None:
+    """Return what `Integer.parseInt` makes of ASCII text, None where it throws."""
+    number = int(text) if _INT.fullmatch(text) else None
+    return number if number is not None and wrap_int32(number) == number else None
 
 
 def java_text(data: bytes) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -14,8 +14,24 @@ from kmirror.log.memory_store import MemoryStore
 from kmirror.log.store import PartitionStore
 
 
+class LogDir(NamedTuple):
+    """One log directory: its path, and the room on its file system in bytes, -1 where nobody knows."""
+
+    path: str
+    total_bytes: int
+    usable_bytes: int
+
+
 class Disk(Protocol):
     """The log directory of one node."""
+
+    def log_dirs(self) -> list[LogDir]:
+        """Return where partitions lie, with the room that there is now."""
+        ...
+
+    def log_dir_of(self, tp: TopicPartition) -> str:
+        """Return the path of the directory that a partition lies in."""
+        ...
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, in a stable order."""
@@ -29,8 +45,11 @@ class Disk(Protocol):
         """Remove the partition's store."""
         ...
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Have the partition no store any more, at once; return the name by which `purge` removes what is left."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Have the partition no store any more, at once; return the name by which `purge` removes what is left.
+
+        What is a stray one is left to the user: it bears another name, and nobody purges it.
+        """
         ...
 
     def purge(self, name: str) -> None:
@@ -62,12 +81,22 @@ class Disk(Protocol):
         ...
 
 
+MEMORY: Final = "/memory"
+"""What a disk in memory calls its directory."""
+
+
 class MemoryDisk:
     """A `Disk` in memory."""
 
     def __init__(self) -> None:
         self._stores: dict[TopicPartition, MemoryStore] = {}
         self._files: dict[str, bytes] = {}
+
+    def log_dirs(self) -> list[LogDir]:
+        return [LogDir(MEMORY, -1, -1)]
+
+    def log_dir_of(self, tp: TopicPartition) -> str:
+        return MEMORY
 
     def partitions(self) -> list[TopicPartition]:
         return sorted(self._stores)
@@ -86,7 +115,7 @@ class MemoryDisk:
     def delete(self, tp: TopicPartition) -> None:
         self._stores.pop(tp, None)
 
-    def set_aside(self, tp: TopicPartition) -> str:
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
         self.delete(tp)
         return str(tp)
 

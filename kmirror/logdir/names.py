@@ -55,7 +55,10 @@ def partition_of(name: str) -> TopicPartition | None:
     return None if found is None or found.set_aside is not None else found.tp
 
 
-def delete_name(tp: TopicPartition, unique: str) -> str:
-    """Return the name of the partition's folder while it is deleted; a long topic name is cut (logDeleteDirName)."""
-    end = f"-{tp.partition}.{unique}-delete"
+def set_aside_name(tp: TopicPartition, unique: str, kind: str) -> str:
+    """Return the name of a partition's folder that is set aside, to `delete` or as `stray`; a long topic name is cut.
+
+    Kafka's logDeleteDirName and logStrayDirName.
+    """
+    end = f"-{tp.partition}.{unique}-{kind}"
     return tp.topic[: NAME_MAX - len(end)] + end

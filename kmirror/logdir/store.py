@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.disk import LogDir
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
@@ -31,7 +33,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
-from kmirror.logdir.names import delete_name, parse_folder_name, partition_of
+from kmirror.logdir.names import parse_folder_name, partition_of, set_aside_name
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
@@ -73,6 +75,15 @@ class LogFolder:
         self._dirty: dict[str, None] = {}
         """The names of the checkpoints that `write_shared` is to write."""
 
+    def log_dirs(self) -> list[LogDir]:
+        """Return this folder, with the room that its file system has now."""
+        room = shutil.disk_usage(self.path)
+        return [LogDir(str(self.path.absolute()), room.total, room.free)]
+
+    def log_dir_of(self, tp: TopicPartition) -> str:
+        """Return the path of this folder."""
+        return str(self.path.absolute())
+
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
         found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
@@ -89,16 +100,21 @@ class LogFolder:
         """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
         self.purge(self.set_aside(tp))
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Rename the partition's folder to what Kafka names one that is being deleted, and return that name."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Rename the partition's folder to what Kafka names one that is deleted, or a stray one; return that name.
+
+        Work on the store that is still under way goes on there.
+        """
         store = self._stores.pop(tp, None)
         if store is not None:
             store.close()
         for name in self._offsets:
             self.set_offset(name, tp, None)
-        path, name = self.path / str(tp), delete_name(tp, os.urandom(16).hex())
+        path, name = self.path / str(tp), set_aside_name(tp, os.urandom(16).hex(), "stray" if is_stray else "delete")
         if path.exists():
             path.rename(self.path / name)
+            if store is not None:
+                store.path = self.path / name
             sync_folder(self.path)
         return name
 

@@ -22,6 +22,8 @@ class ApiRow:
     mirror_from: int | None = None
     """First version that exists only with mirror.version 1."""
     left_out: str = ""
+    told_from: int | None = None
+    """The first version that ApiVersions tells, where that is not served."""
 
     @property
     def key(self) -> int:
@@ -33,13 +35,18 @@ _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
 ROWS: tuple[ApiRow, ...] = (
-    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas"),
+    # librdkafka gives up compression where it is not told of version 0 (KAFKA-18659); whoever sends it is disconnected.
+    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas", told_from=0),
     ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
     ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
-    ApiRow("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
+    ApiRow("Metadata", 0, 13, _BROKER),
+    ApiRow("DescribeTopicPartitions", 0, 0, _BROKER, left_out="eligible leader replicas"),
+    ApiRow("DescribeCluster", 0, 2, _BROKER, left_out="endpoints of controllers"),
     ApiRow("FindCoordinator", 0, 7, _BROKER, 7, left_out="share coordinators"),
     ApiRow("ApiVersions", 0, 4, _BOTH),
     ApiRow("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
+    ApiRow("DeleteTopics", 1, 6, _BOTH, left_out="quotas"),
+    ApiRow("CreatePartitions", 0, 3, _BOTH, left_out="quotas"),
     ApiRow("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
     ApiRow("OffsetForLeaderEpoch", 2, 4, _BROKER),
     ApiRow("AddPartitionsToTxn", 0, 5, _BROKER),
@@ -58,6 +65,13 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("OffsetFetch", 1, 10, _BROKER, left_out="members of the consumer protocol (KIP-848)"),
     ApiRow("OffsetDelete", 0, 0, _BROKER),
     ApiRow("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
+    ApiRow("DeleteRecords", 0, 2, _BROKER),
+    ApiRow("DescribeLogDirs", 1, 5, _BROKER, left_out="cordoned and offline directories"),
+    ApiRow("DescribeProducers", 0, 0, _BROKER),
+    ApiRow("DescribeTransactions", 0, 0, _BROKER),
+    ApiRow("ListTransactions", 0, 2, _BROKER, left_out="Java's forms of regular expressions"),
+    ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, left_out="levels of loggers, groups, client metrics"),
+    ApiRow("AlterConfigs", 0, 2, _BOTH, left_out="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
     ApiRow("Envelope", 0, 0, _CONTROLLER),
     ApiRow("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),

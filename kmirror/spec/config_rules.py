@@ -87,6 +87,14 @@ def acl_rules(name: str, entries: Sequence[str]) -> str | None:
     return None
 
 
+def gzip_level(name: str, entries: Sequence[str]) -> str | None:
+    """Return what is wrong with a level of gzip: 1 to 9, or -1 for the codec's own default."""
+    level = int(entries[0])
+    if level == -1 or 1 <= level <= 9:
+        return None
+    return wrong(name, level, "Value must be between 1 and 9 or equal to -1")
+
+
 def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
     """Return what Kafka's ThrottledReplicaListValidator says is wrong."""
     if "".join(entries) == ANY or all(_REPLICA.fullmatch(entry) for entry in entries):

@@ -1,7 +1,8 @@
 """Every config key that kmirror knows: one row each, nothing said twice.
 
 A row says where the key may stand, how it is read, what it may say, and its default as Kafka would print it. Typed
-reading and checks derive from the rows. Bounds and words are those of Kafka 4.3.1's LogConfig and KafkaConfig.
+reading and checks derive from the rows. Bounds and words are those of Kafka 4.3.1's LogConfig and KafkaConfig. The keys
+that change nothing here stand in `idle_configs`: they are known all the same.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kmirror.spec import config_rules
+from kmirror.spec import config_rules, idle_configs
 from kmirror.spec.config_rules import Rule, wrong
+from kmirror.spec.idle_configs import Idle
 
 
 class Scope(Enum):
@@ -23,11 +25,14 @@ class Scope(Enum):
 
 class Kind(Enum):
     BOOLEAN = "boolean"
+    SHORT = "short"
     INT = "int"
     LONG = "long"
     DOUBLE = "double"
     STRING = "string"
     LIST = "list"
+    CLASS = "class"
+    PASSWORD = "password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,14 @@ class ConfigKey:
     kind: Kind
     default: str | None
     doc: str
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     hidden: bool = False
     """Managed by kmirror itself: not described, not alterable (D7)."""
+    internal: bool = False
+    """For Kafka's own tests: described only where a topic sets it."""
+    idle: str = ""
+    """Why it changes nothing here; empty for a key that is read."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
     instead: str | None = None
@@ -56,6 +65,11 @@ class ConfigKey:
     rule: Rule | None = None
     choices: tuple[str, ...] = ()
     """The words that the value, or each entry of a list, may be; empty if any will do."""
+
+    @property
+    def is_of_mirroring(self) -> bool:
+        """Return whether KIP-1279 adds it, so that it is there only with feature mirror.version 1 (D1)."""
+        return self.scope is Scope.MIRROR or self.name.startswith("mirror.")
 
 
 _B, _T, _M = Scope.BROKER, Scope.TOPIC, Scope.MIRROR
@@ -144,6 +158,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.initial.task.delay.ms", _B, Kind.LONG, "30000", "How long after its start a broker begins to look.", 0,
+        internal=True,
     ),
     ConfigKey(
         "log.segment.delete.delay.ms", _B, Kind.LONG, "60000", "How long the files of a deleted segment stay.", 0,
@@ -199,16 +214,23 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "producer.id.expiration.check.interval.ms", _B, Kind.INT, "600000", "How often silent producers go.", 1,
+        internal=True,
     ),
     ConfigKey("default.replication.factor", _B, Kind.INT, "1", "Replicas of a topic that names no number.", 1),
     ConfigKey("num.partitions", _B, Kind.INT, "1", "Partitions of a topic that names no number.", 1),
+    ConfigKey("auto.create.topics.enable", _B, Kind.BOOLEAN, "true", "May asking for a topic create it?"),
+    ConfigKey("delete.topic.enable", _B, Kind.BOOLEAN, "true", "May topics be deleted?"),
+    ConfigKey(
+        "max.request.partition.size.limit", _B, Kind.INT, "2000",
+        "Partitions in one answer of DescribeTopicPartitions.", 1,
+    ),
     ConfigKey("max.incremental.fetch.session.cache.slots", _B, Kind.INT, "1000", "Fetch sessions kept.", 0),
     ConfigKey(
         "unclean.leader.election.enable", _B, Kind.BOOLEAN, "false", "May a replica outside the ISR lead?",
         dynamic=True,
     ),
     ConfigKey("transaction.state.log.num.partitions", _B, Kind.INT, "50", "Partitions of __transaction_state.", 1),
-    ConfigKey("transaction.state.log.replication.factor", _B, Kind.INT, "3", "Replicas of __transaction_state.", 1),
+    ConfigKey("transaction.state.log.replication.factor", _B, Kind.SHORT, "3", "Replicas of __transaction_state.", 1),
     ConfigKey("transaction.state.log.min.isr", _B, Kind.INT, "2", "min.insync.replicas of __transaction_state.", 1),
     ConfigKey("transaction.max.timeout.ms", _B, Kind.INT, "900000", "Longest transaction timeout accepted.", 1),
     ConfigKey(
@@ -229,7 +251,7 @@ ROWS: tuple[ConfigKey, ...] = (
         "offsets.retention.check.interval.ms", _B, Kind.LONG, "600000", "How often expired offsets are looked for.", 1,
     ),
     ConfigKey("offsets.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __consumer_offsets.", 1),
-    ConfigKey("offsets.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __consumer_offsets.", 1),
+    ConfigKey("offsets.topic.replication.factor", _B, Kind.SHORT, "3", "Replicas of __consumer_offsets.", 1),
     ConfigKey("offsets.topic.segment.bytes", _B, Kind.INT, "104857600", "segment.bytes of __consumer_offsets.", 1),
     ConfigKey(
         "group.min.session.timeout.ms", _B, Kind.INT, "6000", "Shortest session timeout that a member may ask for.",
@@ -264,7 +286,9 @@ ROWS: tuple[ConfigKey, ...] = (
         "segment.bytes", _T, Kind.INT, None, "Size at which a segment rolls.", MIB, broker_key="log.segment.bytes",
         instead="internal.segment.bytes",
     ),
-    ConfigKey("internal.segment.bytes", _T, Kind.INT, None, "For tests: segment.bytes without its bound.", 1),
+    ConfigKey(
+        "internal.segment.bytes", _T, Kind.INT, None, "For tests: segment.bytes without its bound.", 1, internal=True,
+    ),
     ConfigKey(
         "segment.index.bytes", _T, Kind.INT, None, "Bytes of an index, above which its segment rolls.", 4,
         broker_key="log.index.size.max.bytes",
@@ -373,15 +397,44 @@ ROWS: tuple[ConfigKey, ...] = (
 )
 # fmt: on
 
-BOUNDS = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
+BOUNDS = {Kind.SHORT: 1 << 15, Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 VALUE_LENGTH_MAX = 32767
 _NUMBER = re.compile(r"[+-]?\d{1,1000}")
 _DOUBLE = re.compile(r"[+-]?(\d{1,1000}\.?\d{0,1000}|\.\d{1,1000})([eE][+-]?\d{1,4})?[dDfF]?")
-_BLANKS = "".join(map(chr, range(0x21)))
+BLANKS = "".join(map(chr, range(0x21)))
 """What Java's trim() takes away."""
 
+
+def _idle(scope: Scope, groups: Mapping[str, tuple[Idle, ...]]) -> list[ConfigKey]:
+    return [
+        ConfigKey(
+            row.name,
+            scope,
+            Kind(row.kind),
+            row.default,
+            "",
+            row.minimum,
+            row.maximum,
+            idle=why,
+            broker_key=row.broker_key,
+            or_else=row.or_else,
+            dynamic=row.dynamic,
+            rule=row.rule,
+            choices=row.choices,
+        )
+        for why, rows in groups.items()
+        for row in rows
+    ]
+
+
+IDLE_ROWS: tuple[ConfigKey, ...] = (
+    *_idle(Scope.BROKER, idle_configs.OF_BROKERS),
+    *_idle(Scope.TOPIC, idle_configs.OF_TOPICS),
+)
+"""The keys of Kafka that change nothing here."""
+
 _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {
-    scope: {row.name: row for row in ROWS if row.scope is scope} for scope in Scope
+    scope: {row.name: row for row in (*IDLE_ROWS, *ROWS) if row.scope is scope} for scope in Scope
 }
 
 
@@ -403,7 +456,7 @@ def default_of(row: ConfigKey) -> str:
 
 def entries_of(text: str) -> list[str]:
     """Return the entries of a list as Kafka cuts them: empty ones too, none of an empty text."""
-    text = text.strip(_BLANKS)
+    text = text.strip(BLANKS)
     return [entry.strip() for entry in text.split(",")] if text else []
 
 
@@ -432,7 +485,11 @@ class Configs:
         if value is None and row.or_else is not None:
             other, units = row.or_else
             return str(self.integer(other) * units)
-        return default_of(row) if value is None else value.strip(_BLANKS)
+        return default_of(row) if value is None else value.strip(BLANKS)
+
+    def sets(self, name: str) -> bool:
+        """Return whether a value is set for the key, be it the default's own."""
+        return name in self._values
 
     def integer(self, name: str) -> int:
         number = self._numbers.get(name)
@@ -478,10 +535,11 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
     if row.hidden:
         return f"{name} is managed by the mirror APIs and cannot be set"
     if row.kind in BOUNDS or row.kind is Kind.DOUBLE:
-        return _problem_with_number(row, value)
-    if row.kind is Kind.BOOLEAN and value.strip(_BLANKS).lower() not in ("true", "false"):
+        problem = _problem_with_number(row, value)
+        return row.rule(name, [value.strip(BLANKS)]) if problem is None and row.rule is not None else problem
+    if row.kind is Kind.BOOLEAN and value.strip(BLANKS).lower() not in ("true", "false"):
         return wrong(name, value, "Expected value to be either true or false")
-    entries = entries_of(value) if row.kind is Kind.LIST else [value.strip(_BLANKS)]
+    entries = entries_of(value) if row.kind is Kind.LIST else [value.strip(BLANKS)]
     for entry in entries:
         if row.kind is Kind.LIST and not entry and row.rule is not config_rules.throttled_replicas:
             return f"Configuration '{name}' values must not be empty."
@@ -490,8 +548,22 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
     return None if row.rule is None else row.rule(name, entries)
 
 
+def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:
+    """Say which configs of a topic contradict each other, or want what is not there, in Kafka's words; or None."""
+    configs = Configs(Scope.TOPIC, topic, broker)
+    least, most = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
+    if least > most:
+        return f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
+    if configs.flag("remote.storage.enable"):
+        return (
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    return None
+
+
 def _problem_with_number(row: ConfigKey, value: str) -> str | None:
-    text = value.strip(_BLANKS)
+    text = value.strip(BLANKS)
     number: float | None = None
     if row.kind is Kind.DOUBLE:
         number = float(text.rstrip("dDfF")) if _DOUBLE.fullmatch(text) else None

@@ -26,13 +26,22 @@ def is_internal(topic: str) -> bool:
 
 
 def problem_with_name(name: str) -> str | None:
-    """Say why `name` is not a legal topic name (Kafka's Topic.validate), or None."""
+    """Say in Kafka's words why `name` is not a legal topic name (Topic.validate), or None."""
     if not name:
-        return "the name is empty"
+        return "the empty string is not allowed"
     if name in (".", ".."):
-        return f"the name cannot be {name!r}"
-    if len(name) > NAME_LENGTH_MAX:
-        return f"the name is longer than {NAME_LENGTH_MAX} characters"
+        return f"'{name}' is not allowed"
+    length = len(name) + sum(character > "\uffff" for character in name)  # Java counts halves of surrogate pairs.
+    if length > NAME_LENGTH_MAX:
+        return f"the length of '{name}' is longer than the max allowed length {NAME_LENGTH_MAX}"
     if not _LEGAL.fullmatch(name):
-        return f"the name {name!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     return None
+
+
+def collision_key(name: str) -> str | None:
+    """Return what topics have in common that differ in `.` and `_` alone: their metrics would have one name.
+
+    None for a name that has neither, and so collides with no other.
+    """
+    return name.replace(".", "_") if "." in name or "_" in name else None

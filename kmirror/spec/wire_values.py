@@ -52,6 +52,34 @@ class ResourceType(IntEnum):
     MIRROR = 64
 
 
+class ConfigSource(IntEnum):
+    """Where a value that DescribeConfigs tells comes from."""
+
+    UNKNOWN = 0
+    TOPIC = 1
+    BROKER = 2
+    CLUSTER = 3
+    """The default of all brokers, altered while they run: the resource of type BROKER without a name."""
+    STATIC = 4
+    """A broker's properties file."""
+    DEFAULT = 5
+
+
+class ConfigType(IntEnum):
+    """What the value of a config is, in an answer to DescribeConfigs."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
 class AclOperation(IntEnum):
     """What a principal may be allowed to do with a resource."""
 
@@ -89,3 +117,10 @@ class CoordinatorType(IntEnum):
     TRANSACTION = 1
     SHARE = 2
     MIRROR = 3
+
+
+class EndpointType(IntEnum):
+    """Whom a DescribeCluster asks about."""
+
+    BROKER = 1
+    CONTROLLER = 2

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.authorizer import AllowAll, Resource
+from kmirror.cluster.envelope import principal_from
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.events import Effect, InboundLink, LinkClosed, LinkOpened, Reply, RequestReceived, Send
 from kmirror.kernel.ids import Endpoint, Principal, TopicPartition
@@ -33,10 +34,14 @@ from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationR
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import TopicState as BumpedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
@@ -51,6 +56,7 @@ from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.gen.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -93,7 +99,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.protocol.structs import Struct
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.acls import CLUSTER_NAME
+from kmirror.spec.acls import CLUSTER_NAME, SUPPORTED
 from kmirror.spec.apis import ROWS
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -101,6 +107,7 @@ from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
 from tests.links import handled, opened, wrapped
+from tests.sim.admin_rights import OF_ADMINS
 from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, mirrored, pair, plain, transactional, values
 
 MALLORY = Principal("User", "mallory")
@@ -189,6 +196,11 @@ ADD_TO_MIRROR = AddTopicsToMirrorRequest(
 REMOVE_FROM_MIRROR = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[RemovedTopic(topic_name="t")])
 DESCRIBE_MIRRORS = DescribeMirrorsRequest(mirror_names=["m"], lineages=[LineageTopic(topic_name="t", partitions=[0])])
 CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="n", num_partitions=1, replication_factor=1)])
+NOWHERE = Resource.topic("nowhere")
+DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="nowhere")])
+ADD_PARTITIONS_TO_TOPIC = CreatePartitionsRequest(
+    topics=[CreatePartitionsTopic(name="t", count=2, assignments=None)], validate_only=True
+)
 COMMIT = OffsetCommitRequest(
     group_id="g",
     topics=[
@@ -219,10 +231,16 @@ DELETE_OFFSETS = OffsetDeleteRequest(
     ],
 )
 READ_T_AND_U = [(Op.READ, T), (Op.READ, U)]
+NOWHERE = Resource.topic("nowhere")
+DELETE = DeleteTopicsRequest(topics=[DeleteTopicState(name="nowhere")])
+ADD_PARTITIONS_TO_TOPIC = CreatePartitionsRequest(
+    topics=[CreatePartitionsTopic(name="t", count=2, assignments=None)], validate_only=True
+)
 WRITE_T_AND_U = [(Op.WRITE, T), (Op.WRITE, U)]
 DESCRIBE_T_AND_U = [(Op.DESCRIBE, T), (Op.DESCRIBE, U)]
 
 CASES = [
+    *(Case(*row) for row in OF_ADMINS),
     Case(produce(PLAIN), 9, WRITE_T_AND_U, E.TOPIC_AUTHORIZATION_FAILED),
     Case(produce(IN_TRANSACTION, "tx"), 9, [(Op.WRITE, TX), *WRITE_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(fetch(), 12, [(Op.READ, T), (Op.READ, U)], E.TOPIC_AUTHORIZATION_FAILED),
@@ -231,8 +249,20 @@ CASES = [
     Case(
         MetadataRequest(topics=[MetadataRequestTopic(name="t"), MetadataRequestTopic(name="nowhere")]),
         9,
-        [(Op.DESCRIBE, T), (Op.DESCRIBE, Resource.topic("nowhere"))],
+        [(Op.DESCRIBE, T), (Op.DESCRIBE, Resource.topic("nowhere")), (Op.CREATE, CLUSTER)],
         E.TOPIC_AUTHORIZATION_FAILED,
+    ),
+    Case(
+        DescribeTopicPartitionsRequest(topics=[TopicRequest(name="t")]),
+        0,
+        [(Op.DESCRIBE, T), *((one, T) for one in SUPPORTED[Kind.TOPIC])],
+        E.TOPIC_AUTHORIZATION_FAILED,
+    ),
+    Case(DescribeClusterRequest(), 2, []),
+    Case(
+        DescribeClusterRequest(include_cluster_authorized_operations=True),
+        0,
+        [(Op.DESCRIBE, CLUSTER), *((one, CLUSTER) for one in SUPPORTED[Kind.CLUSTER])],
     ),
     Case(MetadataRequest(topics=None), 9, [*DESCRIBE_T_AND_U, (Op.DESCRIBE, Resource.topic(MIRROR_STATE_TOPIC))]),
     Case(
@@ -296,6 +326,8 @@ CASES = [
     Case(WriteMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     # What a broker passes on is the controller's to ask about.
     Case(CREATE, 7, []),
+    Case(DELETE, 6, []),
+    Case(ADD_PARTITIONS_TO_TOPIC, 3, []),
     Case(alter(ResourceType.TOPIC, "t"), 1, []),
     Case(CreateMirrorRequest(mirror_name="n"), 0, []),
     Case(REMOVE_FROM_MIRROR, 0, []),
@@ -309,6 +341,15 @@ CASES = [
         also_asked=[(Op.CREATE, Resource.topic("n"))],
         role="controller",
     ),
+    Case(
+        DELETE,
+        6,
+        [(Op.DELETE, CLUSTER)],
+        E.TOPIC_AUTHORIZATION_FAILED,
+        also_asked=[(Op.DESCRIBE, NOWHERE), (Op.DELETE, NOWHERE)],
+        role="controller",
+    ),
+    Case(ADD_PARTITIONS_TO_TOPIC, 3, [(Op.ALTER, T)], E.TOPIC_AUTHORIZATION_FAILED, role="controller"),
     Case(alter(ResourceType.TOPIC, "t"), 1, [(Op.ALTER_CONFIGS, T)], E.TOPIC_AUTHORIZATION_FAILED, role="controller"),
     Case(
         alter(ResourceType.BROKER, "1"),
@@ -582,3 +623,52 @@ def test_a_failback_to_a_source_that_tells_nothing_waits_and_cuts_nothing(always
     authorizer.active = False
     mirrored(p.back)
     assert p.cuts_of(p.a) == [(2, 3)]
+
+
+def test_a_topic_is_deleted_by_whoever_may_delete_it_and_named_to_whoever_may_describe_it(
+    watched: tuple[Cluster, Watcher],
+) -> None:
+    cluster, watcher = watched
+    ids = {name: cluster.image.topics[name].topic_id for name in ("t", "u")}
+
+    def errors(*states: DeleteTopicState) -> list[tuple[str | None, Uuid, E]]:
+        rows = answer(cluster, DeleteTopicsRequest(topics=list(states)), 6, role="controller").responses
+        return [(row.name, row.topic_id, E(row.error_code)) for row in rows]
+
+    watcher.allowed = []
+    hidden = E.TOPIC_AUTHORIZATION_FAILED
+    assert errors(DeleteTopicState(name="t"), DeleteTopicState(name="nowhere")) == [
+        ("t", Uuid.ZERO, hidden),
+        ("nowhere", Uuid.ZERO, hidden),
+    ], "one is there, the other is not: it cannot be seen"
+    assert errors(DeleteTopicState(name=None, topic_id=ids["t"])) == [(None, ids["t"], hidden)]
+    watcher.allowed = [(Op.DESCRIBE, T), (Op.DESCRIBE, Resource.topic("nowhere"))]
+    assert errors(DeleteTopicState(name="t"), DeleteTopicState(name="nowhere")) == [
+        ("t", Uuid.ZERO, hidden),
+        ("nowhere", Uuid.ZERO, E.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert errors(DeleteTopicState(name=None, topic_id=ids["t"])) == [("t", ids["t"], hidden)]
+    both = [DeleteTopicState(name="t"), DeleteTopicState(name=None, topic_id=ids["t"])]
+    assert errors(*both) == [("t", Uuid.ZERO, hidden), ("t", ids["t"], hidden)], "that they are one is not told"
+
+
+def test_asking_creates_topics_in_the_name_of_the_client(watched: tuple[Cluster, Watcher]) -> None:
+    cluster, watcher = watched
+    names = [Resource.topic(name) for name in ("new", "newer", "other")]
+    described = [(Op.DESCRIBE, name) for name in names[:2]]
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=name.name) for name in names])
+    watcher.allowed = [*described, (Op.CREATE, names[0])]
+    effects = ask(cluster, Case(request, 12, []))
+    [reply] = [effect for effect in effects if isinstance(effect, Reply)]
+    rows = decode_response(b"".join(reply.chunks), key_of(MetadataRequest), 12).body
+    assert isinstance(rows, MetadataResponse)
+    assert [(row.name, row.error_code) for row in rows.topics] == [
+        ("new", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("newer", E.TOPIC_AUTHORIZATION_FAILED),
+        ("other", E.TOPIC_AUTHORIZATION_FAILED),
+    ]
+    [sent] = [effect for effect in effects if isinstance(effect, Send)]
+    order = decode_request(b"".join(sent.chunks)).body
+    assert isinstance(order, EnvelopeRequest) and principal_from(order.request_principal) == MALLORY
+    inner = decode_request(bytes(order.request_data)).body
+    assert isinstance(inner, CreateTopicsRequest) and [topic.name for topic in inner.topics] == ["new"]

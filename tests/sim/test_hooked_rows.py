@@ -11,6 +11,8 @@ from kmirror.cluster.hooks.answers import can_split
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.cluster.hooks.requests import names_partitions, names_topics
 from kmirror.kernel.rng import Rng
+from kmirror.protocol.gen.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from kmirror.protocol.gen.describe_log_dirs_response import DescribeLogDirsResponse
 from kmirror.protocol.registry import by_key
 from kmirror.protocol.structs import Struct
 from kmirror.sim.cluster import Cluster
@@ -44,7 +46,13 @@ TOPIC_NAMES: dict[Any, str] = {}
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in ROWS if "broker" in row.roles and names_topics(by_key(row.key).request)],
+    [
+        row
+        for row in ROWS
+        if "broker" in row.roles
+        and names_topics(by_key(row.key).request)
+        and can_split(by_key(row.key).response, row.last)
+    ],
     ids=lambda r: r.name,
 )
 def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiRow) -> None:
@@ -78,3 +86,15 @@ def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiR
                     assert (error == code) == (hooked and hook.count > before), (version, body, answer)
                     seen += error == code
         assert seen and hook.count
+
+
+def test_an_answer_whose_topics_have_no_errors_has_one_for_all_of_it() -> None:
+    """A log folder of DescribeLogDirs has an error, and its topics have none."""
+    hooks = Hooks()
+    with Simulation(3) as simulation, Cluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks) as a:
+        a.create_topic("plain")
+        hooks.on(DescribeLogDirsRequest, topic="plain", partition=0).answer(ErrorCode.KAFKA_STORAGE_ERROR)
+        for topic, code in (("plain", ErrorCode.KAFKA_STORAGE_ERROR), ("other", ErrorCode.NONE)):
+            asked = DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic=topic, partitions=[0])])
+            answer = a.client.call(a.endpoint(1), asked, 4)
+            assert isinstance(answer, DescribeLogDirsResponse) and answer.error_code == code

@@ -482,7 +482,7 @@ def test_clear_ends_all(stage: Stage) -> None:
 
 
 def offered(stage: Stage) -> dict[int, tuple[int, int]]:
-    answer = stage.wire.ask(ApiVersionsRequest(), 3)
+    answer = stage.wire.ask(ApiVersionsRequest(client_software_name="c", client_software_version="1"), 3)
     assert isinstance(answer, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 

@@ -49,7 +49,7 @@ FOR_BROKERS = FOR_BOTH | {"ListMirrors", "DescribeMirrors", "ReadMirrorStates", 
 FOR_CONTROLLERS = FOR_BOTH | {"BumpLeaderEpochs"}
 NEW = FOR_BROKERS | FOR_CONTROLLERS
 NOT_YET = {"PauseMirrorTopics", "ResumeMirrorTopics", "DeleteMirror"}
-BUMPED = {"Fetch": 19, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
+BUMPED = {"Fetch": 19, "DescribeConfigs": 5, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
 
 
 def make(mirror_version: int) -> Cluster:

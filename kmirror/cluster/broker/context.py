@@ -13,6 +13,7 @@ from functools import cache
 from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
+from kmirror.cluster.config_entries import BrokerLayers
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -23,8 +24,9 @@ from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import broker_configs
+from kmirror.spec.configs import Scope, broker_configs, known
 from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.wire_values import ResourceType
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
@@ -100,6 +102,25 @@ class BrokerContext:
     def take_over_configs(self) -> None:
         """Put the dynamic configs of this broker in the image into effect."""
         self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
+
+    def config_layers(self) -> BrokerLayers:
+        """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
+        rows, listener = known(Scope.BROKER), f"PLAINTEXT://{self.endpoint}"
+        altered, altered_for_all = (
+            {
+                key: value
+                for key, value in self.image.configs.get((ResourceType.BROKER, name), {}).items()
+                if key in rows and rows[key].dynamic
+            }
+            for name in (str(self.node_id), "")
+        )
+        known_by_itself = {
+            "node.id": str(self.node_id),
+            "broker.id": str(self.node_id),
+            "listeners": listener,
+            "advertised.listeners": listener,
+        }
+        return BrokerLayers(altered, altered_for_all, {**known_by_itself, **self.options.configs})
 
     def ask_controller(
         self,

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import LinkOpened
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
+from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+
+
+def envelope(frame: bytes, client: LinkOpened) -> EnvelopeRequest:
+    """Return what has the controller decide a request as if `client` had sent it."""
+    return EnvelopeRequest(
+        request_data=frame,
+        request_principal=principal_bytes(client.principal),
+        client_host_address=host_bytes(client.address.host),
+    )
 
 
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
@@ -19,11 +33,27 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     that it tries again. If the controller refuses the envelope itself, the client cannot know why: that is an
     UNKNOWN_SERVER_ERROR, as in Kafka's ForwardingManager.
     """
-    request = EnvelopeRequest(
-        request_data=bytes(inbound.frame),
-        request_principal=principal_bytes(inbound.client.principal),
-        client_host_address=host_bytes(inbound.client.address.host),
-    )
+    _ask(context, now, inbound, bytes(inbound.frame), inbound.reply_raw)
+
+
+def forward_in_place(
+    context: BrokerContext, now: Instant, inbound: Inbound, request: Message, on_answer: Callable[[Message], None]
+) -> None:
+    """Hand `request` to the controller in place of the client's own, and its answer to `on_answer`."""
+    head, key = inbound.head, key_of(type(request))
+    frame = encode_request(request, inbound.version, correlation_id=head.correlation_id, client_id=None)
+
+    @inbound.guard
+    def on_data(data: bytes) -> None:
+        on_answer(decode_response(data, key, inbound.version).body)
+
+    _ask(context, now, inbound, frame, on_data)
+
+
+def _ask(
+    context: BrokerContext, now: Instant, inbound: Inbound, frame: bytes, on_data: Callable[[bytes], None]
+) -> None:
+    request = envelope(frame, inbound.client)
 
     @inbound.guard
     def on_reply(_: Instant, reply: Message | None) -> None:
@@ -33,6 +63,6 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
             context.outbox.note(f"the controller refused an envelope: error {reply.error_code}")
             inbound.fail()
         else:
-            inbound.reply_raw(reply.response_data)
+            on_data(reply.response_data)
 
     context.ask_controller(now, request, on_reply, channel="forward")

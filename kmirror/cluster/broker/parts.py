@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kmirror.cluster.broker.auto_creation import AutoCreation
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -16,6 +17,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.isr import IsrManager
@@ -36,11 +38,13 @@ class BrokerParts:
     metadata_answers: MetadataAnswers
     replicas: ReplicaManager
     isr: IsrManager
+    deletions: Deletions
     fetchers: ReplicaFetchers
     logs: LogManager
     sessions: FetchSessions
     """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
+    auto_creation: AutoCreation
     transactions: TransactionCoordinator
     groups: GroupCoordinator
 
@@ -64,6 +68,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     components.add(groups)
     components.add(OffsetUpkeep(groups))
     components.add(isr)
+    deletions = Deletions(context, replicas)
+    components.add(deletions)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
     return BrokerParts(
@@ -75,10 +81,12 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
         isr=isr,
+        deletions=deletions,
         fetchers=fetchers,
         logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
+        auto_creation=AutoCreation(context),
         transactions=transactions,
         groups=groups,
     )

@@ -15,9 +15,11 @@ from kmirror.spec.error_codes import ErrorCode
 class ApiError(Exception):
     """Refuses one element of a request, such as a topic; the others may succeed (Kafka's ApiError)."""
 
-    def __init__(self, error: ErrorCode, message: str) -> None:
+    def __init__(self, error: ErrorCode, message: str | None) -> None:
         self.error = error
-        super().__init__(message)
+        self.message = message
+        """None where Kafka says no more than the code."""
+        super().__init__(message or error.text)
 
 
 @dataclass(frozen=True, slots=True)

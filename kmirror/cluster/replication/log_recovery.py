@@ -18,6 +18,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT, PartitionStore
+from kmirror.spec.topics import METADATA_TOPIC
 
 LOG_DIR = "log.dir"
 """What the jobs of the one log folder of a broker are ordered for."""
@@ -64,15 +65,26 @@ class LogRecovery:
         """How many of them are not open yet."""
 
     def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
-        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none."""
+        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none.
+
+        The log of a topic that was deleted while this broker was away, or of a partition that moved elsewhere, is a
+        stray one: it is set aside for whoever may still want it, and does not stand in the way of the next one.
+        """
         context = self._context
         jobs: list[OpenLog] = []
         for tp in context.disk.partitions():
+            if tp.topic == METADATA_TOPIC:
+                continue
             image = context.image.partition(tp)
+            is_ours: bool | None = False
             if image is not None and context.node_id in image.replicas:
                 store = context.disk.open(tp)
-                if is_of_topic(store, context.image.topics[tp.topic].topic_id):
+                is_ours = is_of_topic(store, context.image.topics[tp.topic].topic_id)
+                if is_ours:
                     jobs.append(self.job(now, tp, store))
+            if is_ours is False:
+                name = context.disk.set_aside(tp, is_stray=True)
+                context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
         self.total = self.left = len(jobs)
         if not jobs:
             on_done(now)

@@ -60,6 +60,8 @@ class Follower:
     log_end: int = UNKNOWN_OFFSET
     broker_epoch: int = UNKNOWN_EPOCH
     """Broker epoch in its last fetch, UNKNOWN_EPOCH if there was none (KIP-903)."""
+    log_start: int = UNKNOWN_OFFSET
+    """Where its log begins, as its last fetch said."""
     own_caught_up_at: Instant = 0
     """When it was caught up as far as its own fetches said, without those that its clock stands for."""
     own_fetched_at: Instant = 0
@@ -230,12 +232,18 @@ class Partition:
             self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 
     def on_follower_fetch(
-        self, now: Instant, replica: int, fetch_offset: int, *, broker_epoch: int = UNKNOWN_EPOCH
+        self,
+        now: Instant,
+        replica: int,
+        fetch_offset: int,
+        *,
+        broker_epoch: int = UNKNOWN_EPOCH,
+        log_start: int = UNKNOWN_OFFSET,
     ) -> None:
-        """Take over from a follower's fetch that it has everything below `fetch_offset`."""
+        """Take over from a follower's fetch that it has everything below `fetch_offset`, from `log_start` on."""
         follower = self.followers[replica]
         follower.stop_clock()
-        follower.broker_epoch = broker_epoch
+        follower.broker_epoch, follower.log_start = broker_epoch, log_start
         end = self.log.log_end_offset
         if fetch_offset >= end:
             follower.own_caught_up_at = max(follower.own_caught_up_at, now)

@@ -1,4 +1,4 @@
-"""What adding topics to a mirror and removing them have in common: who may order it, and where does a topic belong?"""
+"""Where does a topic belong, who may change that, and what may happen to the topic meanwhile?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.mirror.states import Wish
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
@@ -38,3 +39,15 @@ def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[Err
     if assignment.mirror != mirror:
         return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment
     return ErrorCode.NONE, assignment
+
+
+def check_may_change(context: ControllerContext, topic: str) -> None:
+    """Raise ApiError READ_ONLY_TOPIC for a topic that is in a mirror and was not removed from it (D7).
+
+    The controller does not know whether the partitions are STOPPED: what follows from the removal goes on with more of
+    them, or with none.
+    """
+    assignment = parse(context.image.topic_config(topic).get(MIRROR_NAME, ""))
+    if assignment is not None and assignment.wish is not Wish.REMOVE:
+        text = f"Topic '{topic}' is in mirror '{assignment.mirror}'; remove it from the mirror first."
+        raise ApiError(ErrorCode.READ_ONLY_TOPIC, text)

@@ -9,19 +9,25 @@ from kmirror.mirror.controller_apis import (
     add_topics_to_mirror,
     bump_leader_epochs,
     create_mirror,
+    create_partitions,
+    delete_topics,
     incremental_alter_configs,
     remove_topics_from_mirror,
 )
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.message import Message
 
 DECISIONS: Mapping[type[Message], Decide] = {
-    # In place of the cluster's own: it knows the resource type MIRROR as well.
+    # In place of the cluster's own: the first knows the resource type MIRROR as well, the others mirrored topics.
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    CreatePartitionsRequest: create_partitions.decide,
+    DeleteTopicsRequest: delete_topics.decide,
     CreateMirrorRequest: create_mirror.decide,
     AddTopicsToMirrorRequest: add_topics_to_mirror.decide,
     RemoveTopicsFromMirrorRequest: remove_topics_from_mirror.decide,

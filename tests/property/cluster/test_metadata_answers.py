@@ -158,7 +158,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = asked.broker.parts.metadata_answers
     for number in range(100):
         names = [MetadataRequestTopic(name=f"{number}"), MetadataRequestTopic(name="one")]
-        asked.answer(MetadataRequest(topics=names), 12)
+        asked.answer(MetadataRequest(topics=names, allow_auto_topic_creation=False), 12)
         held = sum(len(question) + len(answer) for (_, question), answer in kept._answers.items())
         assert held == kept._answers_bytes <= 2000
     assert len(kept._answers) > 3

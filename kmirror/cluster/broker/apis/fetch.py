@@ -35,7 +35,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
@@ -182,7 +182,7 @@ class _Fetch:
             foreign, withheld = components.foreign_epochs(found), components.withholds(found)
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
-            self._learn(now, found, follower, wanted.fetch_offset, withheld=withheld)
+            self._learn(now, found, follower, wanted, withheld=withheld)
         if withheld:  # The fetch waits until the records may be served (D30): then the partition moves.
             self.rows[cached] = failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
             if is_first and (follower is None or refused is not None):
@@ -250,12 +250,20 @@ class _Fetch:
             cached.watch(partition)
         return partition
 
-    def _learn(self, now: Instant, partition: Partition, follower: Follower, offset: int, *, withheld: bool) -> None:
+    def _learn(
+        self, now: Instant, partition: Partition, follower: Follower, wanted: FetchPartition, *, withheld: bool
+    ) -> None:
         """Take over a follower's fetch offset as its log end; a fetch that gets an error or a divergence tells none."""
         parts, replica, tp = self.parts, self.reader.replica_id, partition.tp
         if follower.clock is not None:
             partition.mark()  # The follower has another session too, which has to look before its clock counts again.
-        partition.on_follower_fetch(now, replica, offset, broker_epoch=self.broker_epoch)
+        partition.on_follower_fetch(
+            now,
+            replica,
+            wanted.fetch_offset,
+            broker_epoch=self.broker_epoch,
+            log_start=wanted.log_start_offset,
+        )
         if partition.confirm_cut(replica):
             parts.components.on_cut_confirmed(now, tp)
         if not withheld:

@@ -1,15 +1,19 @@
 """Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
 
-A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch.
-A topic that the client may not describe is refused, whether it exists or not; where all are asked for it is left out.
-Left out: creation of missing topics, authorized operations.
+A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch. A topic that the client may not
+describe is refused, whether it exists or not; where all are asked for it is left out. A name that does not exist is
+ordered of the controller, where the request and `auto.create.topics.enable` allow it. Where ids are named, names count
+for nothing.
 """
 
 from __future__ import annotations
 
-from kmirror.cluster.authorizer import Resource, Rights
+from collections.abc import Iterable, Mapping, Sequence
+
+from kmirror.cluster.authorizer import CLUSTER, NONE_DENIED, Resource, Rights
+from kmirror.cluster.broker.apis.describe_cluster import allowed_on_cluster
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.images import TopicImage
+from kmirror.cluster.images import MetadataImage, TopicImage
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -26,94 +30,171 @@ from kmirror.spec.wire_values import AclOperation
 
 TOPIC_IDS_FROM = 12
 """Versions 10 and 11 have the field, but a request may not use it yet (KAFKA-15275)."""
+OPERATIONS_FROM = 8
+CLUSTER_OPERATIONS_LAST = 10
+ONLY_ALIVE_LAST = 0
+"""Last version in which replicas that are not alive are left out, with REPLICA_NOT_AVAILABLE."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
-    """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition."""
+    """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition.
+
+    INVALID_REQUEST, or UNKNOWN_SERVER_ERROR as in Kafka, at each topic if one of them is not named as it may be.
+    """
     request = inbound.body
     assert isinstance(request, MetadataRequest)
     answers, question = parts.metadata_answers, (inbound.version, bytes(inbound.frame[inbound.head.body_position :]))
     is_kept = inbound.rights.are_unlimited
     answer = answers.answer(question) if is_kept else None
     if answer is None:
-        answer = b"".join(_response(parts, request, inbound.version, inbound.rights).encode_chunks(inbound.version))
-        if is_kept:
+        response, ordered = _response(parts, request, inbound.version, inbound.rights)
+        answer = b"".join(response.encode_chunks(inbound.version))
+        if ordered:  # Nothing is kept: who asks again is to order again, if nothing came of it.
+            parts.auto_creation.order(now, ordered, inbound.client)
+        elif is_kept:
             answers.keep_answer(question, answer)
     inbound.reply_encoded(answer)
 
 
-def _response(parts: BrokerParts, request: MetadataRequest, version: int, rights: Rights) -> MetadataResponse:
-    # Version 0 had no null: there an empty list means every topic.
-    everything = request.topics is None or (version == 0 and not request.topics)
-    image = parts.context.image
-    alive = [b for b in image.brokers.values() if not b.fenced]
+def _response(
+    parts: BrokerParts, request: MetadataRequest, version: int, rights: Rights
+) -> tuple[MetadataResponse, list[str]]:
+    """Return the answer, and the topics that are to be created."""
+    image, asked = parts.context.image, request.topics or []
+    ids = {topic.topic_id: None for topic in asked if topic.topic_id != Uuid.ZERO}
+    names = {topic.name: None for topic in asked if topic.name is not None}
+    is_nameless = any(topic.name is None for topic in asked)
+    if version < TOPIC_IDS_FROM and (ids or is_nameless):
+        return _refused(asked, ErrorCode.INVALID_REQUEST), []
+    if is_nameless and not ids:  # Kafka does not reckon with it.
+        return _refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR), []
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.broker_id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
-            for b in alive
+            for b in image.brokers.values()
+            if not b.fenced
         ],
         cluster_id=parts.context.cluster_id,
-        controller_id=alive[0].broker_id if alive else -1,  # KRaft: any living broker forwards.
+        controller_id=image.any_alive(),  # KRaft: any living broker forwards.
     )
-    if everything:
-        described = list(image.topics.values())
-        if not rights.are_unlimited:
-            described = [t for t in described if rights.allow(AclOperation.DESCRIBE, Resource.topic(t.name))]
-        response.topics = [_part(parts, topic, version) for topic in described]
+    ordered: list[str] = []
+    find = _Finder(parts, version, rights, request.include_topic_authorized_operations)
+    if request.topics is None or (version == 0 and not asked):  # Version 0 had no null.
+        denied = rights.denied_topics(AclOperation.DESCRIBE, image.topics)
+        known = image.topics.values()
+        response.topics = find.all_described([t for t in known if t.name not in denied] if denied else known)
+    elif ids:
+        response.topics = [find.by_id(one) for one in ids]
     else:
-        response.topics = [_find(parts, asked, version, rights) for asked in request.topics or ()]
-    return response
+        hidden = rights.denied_topics(AclOperation.DESCRIBE, names)
+        missing = [name for name in names if name not in hidden and name not in image.topics]
+        if not request.allow_auto_topic_creation or not parts.context.configs.flag("auto.create.topics.enable"):
+            missing = []
+        uncreatable = _uncreatable(missing, rights)
+        ordered = [name for name in missing if name not in uncreatable and problem_with_name(name) is None]
+        response.topics = [find.by_name(name, hidden, uncreatable) for name in names]
+    if OPERATIONS_FROM <= version <= CLUSTER_OPERATIONS_LAST and request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = allowed_on_cluster(rights)
+    return response, ordered
 
 
-def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int, rights: Rights) -> MetadataResponseTopic:
-    if version < TOPIC_IDS_FROM and (asked.name is None or asked.topic_id != Uuid.ZERO):
-        return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", partitions=[])
-    if asked.name is None or asked.topic_id != Uuid.ZERO:
-        name = parts.context.image.topic_names.get(asked.topic_id)
-        if name is None:
-            return MetadataResponseTopic(
-                error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id, partitions=[]
-            )
-        denied = rights.error(AclOperation.DESCRIBE, Resource.topic(name))
-        if denied:  # An id is no secret, the name that it stands for is.
-            return MetadataResponseTopic(error_code=denied, name=None, topic_id=asked.topic_id, partitions=[])
-        return _part(parts, parts.context.image.topics[name], version)
-    denied = rights.error(AclOperation.DESCRIBE, Resource.topic(asked.name))
-    if denied:
-        return MetadataResponseTopic(error_code=denied, name=asked.name, partitions=[])
-    topic = parts.context.image.topics.get(asked.name)
-    if topic is None:
-        illegal = problem_with_name(asked.name) is not None
-        return MetadataResponseTopic(
-            error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            name=asked.name,
-            partitions=[],
-            is_internal=is_internal(asked.name),
-        )
-    return _part(parts, topic, version)
+def _refused(asked: Iterable[MetadataRequestTopic], error: ErrorCode) -> MetadataResponse:
+    rows = [
+        MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id, partitions=[])
+        for topic in asked
+    ]
+    return MetadataResponse(topics=rows, error_code=error)
 
 
-def _part(parts: BrokerParts, topic: TopicImage, version: int) -> MetadataResponseTopic:
-    """Return what is said of a topic that may be described, encoded once for each change of it."""
-    answers = parts.metadata_answers
-    return answers.part(topic, version) or answers.keep_part(topic, version, _describe(parts, topic))
+def _uncreatable(names: Sequence[str], rights: Rights) -> Mapping[str, ErrorCode]:
+    """Return the error of each of these topics that the client may not create."""
+    if not names or rights.allow(AclOperation.CREATE, CLUSTER):
+        return NONE_DENIED
+    return rights.denied_topics(AclOperation.CREATE, names)
 
 
-def _describe(parts: BrokerParts, topic: TopicImage) -> MetadataResponseTopic:
+class _Finder:
+    """Looks topics up for one request."""
+
+    def __init__(self, parts: BrokerParts, version: int, rights: Rights, tells_operations: bool) -> None:
+        self._parts = parts
+        self._image = parts.context.image
+        self._version = version
+        self._rights = rights
+        self._tells_operations = tells_operations and version >= OPERATIONS_FROM
+
+    def by_id(self, topic_id: Uuid) -> MetadataResponseTopic:
+        """Return what is said of the topic with this id; its name only to whoever may describe it."""
+        name = self._image.topic_names.get(topic_id)
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+        if name is not None:
+            error = self._rights.error(AclOperation.DESCRIBE, Resource.topic(name))
+        if name is None or error:  # An id is no secret, the name that it stands for is.
+            return MetadataResponseTopic(error_code=error, name=None, topic_id=topic_id, partitions=[])
+        return self.described(self._image.topics[name])
+
+    def by_name(
+        self, name: str, hidden: Mapping[str, ErrorCode], uncreatable: Mapping[str, ErrorCode]
+    ) -> MetadataResponseTopic:
+        """Return what is said of the topic of this name, or why there is none: it may not be known or created."""
+        if name in hidden:
+            return MetadataResponseTopic(error_code=hidden[name], name=name, partitions=[])
+        topic = self._image.topics.get(name)
+        if topic is not None:
+            return self.described(topic)
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if name in uncreatable:
+            error = uncreatable[name]
+        elif problem_with_name(name) is not None:
+            error = ErrorCode.INVALID_TOPIC_EXCEPTION
+        missing = MetadataResponseTopic(error_code=error, name=name, partitions=[], is_internal=is_internal(name))
+        return missing if name in uncreatable else self._with_operations(missing)
+
+    def all_described(self, topics: Iterable[TopicImage]) -> list[MetadataResponseTopic]:
+        """Return what is said of these topics."""
+        if self._tells_operations:
+            return [self.described(topic) for topic in topics]
+        kept, version = self._parts.metadata_answers.part, self._version
+        return [kept(topic, version) or self.described(topic) for topic in topics]
+
+    def described(self, topic: TopicImage) -> MetadataResponseTopic:
+        """Return what is said of a topic that may be described; without operations it is encoded once for all."""
+        if self._tells_operations:
+            return self._with_operations(_describe(self._image, topic, self._version))
+        answers = self._parts.metadata_answers
+        kept = answers.part(topic, self._version)
+        return kept or answers.keep_part(topic, self._version, _describe(self._image, topic, self._version))
+
+    def _with_operations(self, topic: MetadataResponseTopic) -> MetadataResponseTopic:
+        if self._tells_operations:
+            assert topic.name is not None, "named"
+            topic.topic_authorized_operations = self._rights.operations(Resource.topic(topic.name))
+        return topic
+
+
+def _describe(image: MetadataImage, topic: TopicImage, version: int) -> MetadataResponseTopic:
     partitions = []
     for index, partition in topic.partitions.items():
-        led = parts.context.image.is_alive(partition.leader)
-        partitions.append(
-            MetadataResponsePartition(
-                error_code=ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
-                partition_index=index,
-                leader_id=partition.leader if led else -1,
-                leader_epoch=partition.leader_epoch,
-                replica_nodes=list(partition.replicas),
-                isr_nodes=list(partition.isr),
-                offline_replicas=[r for r in partition.replicas if not parts.context.image.is_alive(r)],
-            )
+        led, offline = image.is_alive(partition.leader), image.offline(partition)
+        row = MetadataResponsePartition(
+            error_code=ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
+            partition_index=index,
+            leader_id=partition.leader if led else -1,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=list(partition.replicas),
+            isr_nodes=list(partition.isr),
+            offline_replicas=offline,
         )
+        if offline and version <= ONLY_ALIVE_LAST:
+            _leave_out(row, offline)
+        partitions.append(row)
     return MetadataResponseTopic(
         name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions
     )
+
+
+def _leave_out(row: MetadataResponsePartition, offline: Sequence[int]) -> None:
+    row.replica_nodes = [b for b in row.replica_nodes if b not in offline]
+    row.isr_nodes = [b for b in row.isr_nodes if b not in offline]
+    if not row.error_code:
+        row.error_code = ErrorCode.REPLICA_NOT_AVAILABLE

@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kmirror.cluster.broker.apis import (
+    alter_configs,
     api_versions,
+    delete_records,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_producers,
+    describe_topic_partitions,
     fetch,
     find_coordinator,
     list_offsets,
@@ -22,8 +29,17 @@ from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound, Routes
 from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.delete_records_request import DeleteRecordsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
+from kmirror.protocol.gen.describe_log_dirs_request import DescribeLogDirsRequest
+from kmirror.protocol.gen.describe_producers_request import DescribeProducersRequest
+from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -44,12 +60,21 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] 
     FetchRequest: fetch.handle,
     ListOffsetsRequest: list_offsets.handle,
     MetadataRequest: metadata.handle,
+    DescribeTopicPartitionsRequest: describe_topic_partitions.handle,
+    DescribeClusterRequest: describe_cluster.handle,
     FindCoordinatorRequest: find_coordinator.handle,
     ApiVersionsRequest: api_versions.handle,
+    AlterConfigsRequest: alter_configs.handle,
     CreateTopicsRequest: _forward,
+    DeleteRecordsRequest: delete_records.handle,
+    DescribeConfigsRequest: describe_configs.handle,
+    DescribeLogDirsRequest: describe_log_dirs.handle,
+    DescribeProducersRequest: describe_producers.handle,
+    DeleteTopicsRequest: _forward,
+    CreatePartitionsRequest: _forward,
     OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
     WriteTxnMarkersRequest: write_txn_markers.handle,
-    IncrementalAlterConfigsRequest: _forward,
+    IncrementalAlterConfigsRequest: alter_configs.handle,
 }
 
 

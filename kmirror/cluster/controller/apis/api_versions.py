@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.api_versions import describe
+from kmirror.cluster.api_versions import answer
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -10,4 +10,4 @@ from kmirror.kernel.clock import Instant
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     """Answer with the served versions and the features (D1)."""
-    inbound.reply(describe(context.api_versions(), context.image, inbound.version))
+    inbound.reply(answer(context.api_versions(), context.image, inbound.body, inbound.version))

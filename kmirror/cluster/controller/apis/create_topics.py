@@ -1,19 +1,21 @@
 """CreateTopics, versions 2-8, decided by the controller.
 
-Partitions are laid out round robin over the living brokers, from a seeded start. MirrorInfo (v8,
-KIP-1279) gives the topic the id that it has in the source cluster; the id must be free and every
-assigned replica alive, so that a stale folder of the same id is not taken up again (KAFKA-16234).
-Left out: quotas, policies.
+What is wrong is told in the order and words of Kafka's ReplicationControlManager. MirrorInfo (v8, KIP-1279) gives the
+topic the id that it has in the source cluster; the id must be free and every assigned replica alive, so that a stale
+folder of the same id is not taken up again (KAFKA-16234). Left out: quotas, policies.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
+from kmirror.cluster.controller.placement import Replicas, check_active, check_assignment, new_partition, place, unable
 from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.cluster.refusal import refusal
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -42,46 +44,46 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     may_create_any = rights.allow(AclOperation.CREATE, CLUSTER)
     denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, once)
     undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, once)
-    excess = sum(_partition_count(context, topic) for topic in request.topics) > PARTITIONS_MAX
+    wanted = [topic for topic in request.topics if named[topic.name] == 1 and topic.name not in denied]
+    if sum(_partition_count(context, topic) for topic in wanted) > PARTITIONS_MAX:
+        error, message = ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        return Decision((), refusal(request, version, error, message))
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
         try:
+            if named[topic.name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             if topic.name in denied:
                 raise ApiError(denied[topic.name], "Authorization failed.")
-            if excess:
-                raise ApiError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-            if named[topic.name] > 1:
-                raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
             made = topic_records(context, topic)
         except ApiError as refused:
-            result.error_code, result.error_message = refused.error, str(refused)
+            result.error_code, result.error_message = refused.error, refused.message
             continue
-        first = made[0]
-        assert isinstance(first, TopicRecord)
-        result.topic_id = first.topic_id
-        partitions = [record for record in made if isinstance(record, PartitionRecord)]
-        if topic.name in undescribed:
-            result.topic_config_error_code = undescribed[topic.name]
-        else:
-            result.num_partitions = len(partitions)
-            result.replication_factor = len(partitions[0].replicas)
+        _describe(result, made, is_described=topic.name not in undescribed)
         if not request.validate_only:
             records += made
     return Decision(records, response)
 
 
+def _describe(result: CreatableTopicResult, made: Sequence[Message], *, is_described: bool) -> None:
+    """Say what was made, as far as the client may know."""
+    first = made[0]
+    assert isinstance(first, TopicRecord)
+    result.topic_id = first.topic_id
+    if not is_described:
+        result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return
+    partitions = [record for record in made if isinstance(record, PartitionRecord)]
+    result.num_partitions, result.replication_factor = len(partitions), len(partitions[0].replicas)
+
+
 def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Message]:
     """Return the records that create `topic`, the TopicRecord first; raises ApiError."""
     image = context.image
-    problem = problem_with_name(topic.name)
-    if problem is not None:
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    if topic.name == METADATA_TOPIC:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
-    if topic.name in image.topics:
-        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-    assignments = _assignments(context, topic)
+    _check_name(context, topic.name)
+    configs = _configs(topic)
+    assignments = _manual(context, topic) if topic.assignments else _placed(context, topic)
     topic_id = Uuid(context.rng.octets(16))
     if topic.mirror_info is not None:
         topic_id = topic.mirror_info.topic_id
@@ -94,31 +96,37 @@ def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Mes
         dead = sorted({b for replicas in assignments for b in replicas if not image.is_alive(b)})
         if dead:
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
-    configs: list[Message] = []
-    for config in topic.configs:
-        if config.value is None:
-            raise ApiError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic config {config.name}.")
-        wrong = problem_with(Scope.TOPIC, config.name, config.value)
+    partitions = [new_partition(image, topic_id, index, replicas) for index, replicas in enumerate(assignments)]
+    return [TopicRecord(name=topic.name, topic_id=topic_id), *configs, *partitions]
+
+
+def _check_name(context: ControllerContext, name: str) -> None:
+    if name == METADATA_TOPIC:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+    if name in context.image.topics:
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    like = context.image.topic_like(name)
+    if like is not None:
+        text = f"Topic '{name}' collides with existing topic: {like}"
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+    problem = problem_with_name(name)
+    if problem is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+
+
+def _configs(topic: CreatableTopic) -> list[ConfigRecord]:
+    nulls = [config.name for config in topic.configs if config.value is None]
+    if nulls:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
+    values = {config.name: config.value or "" for config in topic.configs}
+    for name, value in values.items():
+        wrong = problem_with(Scope.TOPIC, name, value)
         if wrong is not None:
             raise ApiError(ErrorCode.INVALID_CONFIG, wrong)
-        configs.append(
-            ConfigRecord(
-                resource_type=ResourceType.TOPIC, resource_name=topic.name, name=config.name, value=config.value
-            )
-        )
-    partitions = [
-        PartitionRecord(
-            partition_id=index,
-            topic_id=topic_id,
-            replicas=list(replicas),
-            isr=(alive := [b for b in replicas if image.is_active(b)]),
-            leader=alive[0],
-            leader_epoch=0,
-            partition_epoch=0,
-        )
-        for index, replicas in enumerate(assignments)
+    return [
+        ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic.name, name=name, value=value)
+        for name, value in values.items()
     ]
-    return [TopicRecord(name=topic.name, topic_id=topic_id), *configs, *partitions]
 
 
 def _partition_count(context: ControllerContext, topic: CreatableTopic) -> int:
@@ -129,47 +137,38 @@ def _partition_count(context: ControllerContext, topic: CreatableTopic) -> int:
     return max(0, topic.num_partitions)
 
 
-def _assignments(context: ControllerContext, topic: CreatableTopic) -> list[tuple[int, ...]]:
-    if topic.assignments:
-        return _manual(context, topic)
-    count = _partition_count(context, topic)
+def _placed(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
     factor = topic.replication_factor
+    if factor < USE_DEFAULT or factor == 0:
+        text = "Replication factor must be larger than 0, or -1 to use the default value."
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+    if topic.num_partitions < USE_DEFAULT or topic.num_partitions == 0:
+        text = "Number of partitions was set to an invalid non-positive value."
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, text)
     if factor == USE_DEFAULT:
         factor = context.configs.integer("default.replication.factor")
-    if count < 1:
-        raise ApiError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"Number of partitions was set to {topic.num_partitions}; it must be positive.",
-        )
-    alive = sorted(b for b in context.image.brokers if context.image.is_alive(b))
-    if factor < 1 or factor > len(alive):
-        raise ApiError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Replication factor {factor} cannot be met: {len(alive)} brokers are alive.",
-        )
-    start = context.rng.below(len(alive))
-    # The distance between replicas grows with each round over the brokers, so that load spreads when one dies.
-    assignments = []
-    for index in range(count):
-        leader = (start + index) % len(alive)
-        shift = index // len(alive)
-        others = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(factor - 1)]
-        assignments.append((alive[leader], *others))
-    return assignments
+    try:
+        return place(context.image, context.rng, _partition_count(context, topic), factor)
+    except ApiError as refused:
+        raise ApiError(refused.error, unable(factor, str(refused))) from None
 
 
-def _manual(context: ControllerContext, topic: CreatableTopic) -> list[tuple[int, ...]]:
-    if topic.num_partitions != USE_DEFAULT or topic.replication_factor != USE_DEFAULT:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST, "Replica assignments exclude a partition count and a replication factor."
-        )
-    by_index = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
-    for index in range(len(topic.assignments)):
-        replicas = by_index.get(index)
-        if replicas is None:
-            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Partitions must be numbered from 0 without gaps.")
-        if not replicas or len(set(replicas)) != len(replicas):
-            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no or repeated replicas.")
-        if not any(context.image.is_alive(b) for b in replicas):
-            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no living replica.")
-    return [by_index[index] for index in range(len(topic.assignments))]
+def _manual(context: ControllerContext, topic: CreatableTopic) -> list[Replicas]:
+    for number, what in ((topic.replication_factor, "replication factor"), (topic.num_partitions, "numPartitions")):
+        if number != USE_DEFAULT:
+            text = f"A manual partition assignment was specified, but {what} was not set to -1."
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+    found: dict[int, Replicas] = {}
+    factor = None
+    for row in topic.assignments:
+        if row.partition_index in found:
+            text = f"Found multiple manual partition assignments for partition {row.partition_index}"
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        check_assignment(context.image, row.broker_ids, factor)
+        factor = len(row.broker_ids)
+        check_active(context.image, row.broker_ids, row.partition_index)
+        found[row.partition_index] = tuple(row.broker_ids)
+    if sorted(found) != list(range(len(found))):
+        text = "partitions should be a consecutive 0-based integer sequence"
+        raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+    return [found[index] for index in range(len(found))]

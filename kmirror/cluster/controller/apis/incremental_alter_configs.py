@@ -3,8 +3,8 @@
 Topics and brokers are served here, mirrors (version 2, KIP-1279) by a component. A resource is altered as a whole or
 not at all. `mirror.name` belongs to the mirror APIs and is refused here (D7). For a broker, or for all brokers with an
 empty name, only what Kafka's DynamicBrokerConfig allows may change; it takes effect at once. Errors are Kafka's: any
-fault in a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; that only
-the broker itself accepts a change of its own configs; names of a broker's plugins, which Kafka stores as they are.
+fault in a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; names of
+a broker's plugins, which Kafka stores as they are.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIGURED
-from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
+from kmirror.spec.configs import Kind, Scope, default_of, known, problem_between, problem_with
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.error_messages import message_of
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
@@ -91,7 +92,7 @@ def _check_rights(rights: Rights, kind: int, name: str) -> None:
     owner = CONFIGURED[kind]
     error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
     if error:
-        raise ApiError(error, error.text)
+        raise ApiError(error, message_of(error))
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:
@@ -151,7 +152,12 @@ def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> C
     illegal = problem_with_name(name)
     if illegal is not None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
-    changes = changes_of(Scope.TOPIC, context.image.topic_config(name), resource.configs)
+    current = context.image.topic_config(name)
+    changes = changes_of(Scope.TOPIC, current, resource.configs)
+    merged = {key: value for key, value in {**current, **changes}.items() if value is not None}
+    conflict = problem_between(merged, context.configs)
+    if conflict is not None:
+        raise ApiError(ErrorCode.INVALID_CONFIG, conflict)
     if name not in context.image.topics:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     return changes

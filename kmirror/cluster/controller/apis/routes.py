@@ -7,11 +7,14 @@ from functools import partial
 
 from kmirror.cluster.controller.apis import (
     allocate_producer_ids,
+    alter_configs,
     alter_partition,
     api_versions,
     broker_heartbeat,
     broker_registration,
+    create_partitions,
     create_topics,
+    delete_topics,
     envelope,
     fetch,
     incremental_alter_configs,
@@ -21,11 +24,14 @@ from kmirror.cluster.controller.decisions import Decide, DecideAndCommit
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Routes
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -45,7 +51,10 @@ def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit,
 
 DECISIONS: Mapping[type[Message], Decide] = {
     CreateTopicsRequest: create_topics.decide,
+    DeleteTopicsRequest: delete_topics.decide,
+    CreatePartitionsRequest: create_partitions.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    AlterConfigsRequest: alter_configs.decide,
     AlterPartitionRequest: alter_partition.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
 }

@@ -30,6 +30,11 @@ class Status(IntEnum):
     DEAD = 6
     PREPARE_EPOCH_FENCE = 7
 
+    @property
+    def shown(self) -> str:
+        """Return the name that clients are told, such as CompleteCommit."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
 
 PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
 

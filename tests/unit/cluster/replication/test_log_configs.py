@@ -30,7 +30,7 @@ WORDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Config that is no number to another value than its default, and what then changes in the LogConfig."""
 INSTEAD = {row.instead: row.name for row in known(Scope.TOPIC).values() if row.instead is not None}
-OF_A_LOG = [row for row in known(Scope.TOPIC).values() if row.name not in ELSEWHERE | READ_BY_NOBODY]
+OF_A_LOG = [row for row in known(Scope.TOPIC).values() if not row.idle and row.name not in ELSEWHERE | READ_BY_NOBODY]
 
 
 def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:

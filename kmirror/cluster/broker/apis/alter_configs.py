@@ -1,0 +1,91 @@
+"""IncrementalAlterConfigs and AlterConfigs at a broker: it refuses what only the broker itself can refuse, and the
+controller decides the rest (ConfigAdminManager).
+
+A broker takes changes of its own configs and of those of all brokers, not of another broker's; it appends to lists
+only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from kmirror.cluster.broker.forwarding import forward, forward_in_place
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.java import parse_int
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
+from kmirror.protocol.gen.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse as IncrementalResourceResponse,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Kind, Scope, known
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+Refusal = tuple[ErrorCode, str]
+LIST_OPERATIONS: Mapping[int, str] = {ConfigOp.APPEND: "append", ConfigOp.SUBTRACT: "subtract"}
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Forward the request without what this broker refuses; answer each resource in the order of the request."""
+    request = inbound.body
+    assert isinstance(request, IncrementalAlterConfigsRequest | AlterConfigsRequest)
+    is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
+    resources: list[Any] = list(request.resources)
+    named = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    refused: dict[int, Refusal] = {}
+    for at, resource in enumerate(resources):
+        if resource.resource_type == ResourceType.BROKER and named[resource.resource_type, resource.resource_name] == 1:
+            refusal = _refusal(parts.context.node_id, resource, is_incremental=is_incremental)
+            if refusal is not None:
+                refused[at] = refusal
+    if not refused:
+        forward(parts.context, now, inbound)
+        return
+    rest = [resource for at, resource in enumerate(resources) if at not in refused]
+    row: Any = IncrementalResourceResponse if is_incremental else AlterConfigsResourceResponse
+    answer: Any = IncrementalAlterConfigsResponse if is_incremental else AlterConfigsResponse
+
+    @inbound.guard
+    def on_decided(decided: Message | None) -> None:
+        assert isinstance(decided, IncrementalAlterConfigsResponse | AlterConfigsResponse)
+        rows: list[Any] = list(decided.responses)
+        for at, (error, message) in refused.items():
+            rows.insert(at, row(error, message, resources[at].resource_type, resources[at].resource_name))
+        inbound.reply(answer(responses=rows))
+
+    if rest:
+        forward_in_place(parts.context, now, inbound, type(request)(rest, request.validate_only), on_decided)
+    else:
+        on_decided(answer(responses=[]))
+
+
+def _refusal(node_id: int, resource: Any, *, is_incremental: bool) -> Refusal | None:
+    """Return why this broker refuses to alter the configs of a broker, or None."""
+    name = resource.resource_name
+    names = Counter(config.name for config in resource.configs)
+    if any(count > 1 for count in names.values()):
+        return None  # The controller says what is wrong with the form of a request.
+    if name:
+        number = parse_int(name)
+        if number is None:
+            return ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}"
+        if number != node_id:
+            return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}, but received {name}"
+    for config in resource.configs if is_incremental else ():
+        row = known(Scope.BROKER).get(config.name)
+        if config.config_operation not in LIST_OPERATIONS or config.value is None:
+            continue
+        if row is None:
+            return ErrorCode.INVALID_CONFIG, f"Unknown config name: {config.name}"
+        if row.kind is not Kind.LIST:
+            what = LIST_OPERATIONS[config.config_operation]
+            message = f"Config value {what} is not allowed for config key: {config.name}"
+            return ErrorCode.INVALID_CONFIG, message
+    return None

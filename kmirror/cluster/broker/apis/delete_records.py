@@ -1,0 +1,76 @@
+"""DeleteRecords, versions 0-2: the log start of partitions moves up, to the high watermark at most, which -1 means.
+
+Each answer waits until all living replicas follow. What a mirror feeds is not the client's to delete: it is
+refused as a write is (D7).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.replication.deletions import NO_LOW_WATERMARK
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.server import Gathering, Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.delete_records_request import DeleteRecordsRequest
+from kmirror.protocol.gen.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import AclOperation
+
+HIGH_WATERMARK = -1
+"""The offset that asks for everything that is committed."""
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with its low watermark, or an error and -1."""
+    request = inbound.body
+    assert isinstance(request, DeleteRecordsRequest)
+    denied = inbound.rights.denied_topics(AclOperation.DELETE, [topic.name for topic in request.topics])
+    # A partition that is named twice is deleted as far as it is asked for last.
+    wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.topics for p in t.partitions}
+    topics: dict[str, DeleteRecordsTopicResult] = {}
+    gathering = Gathering(inbound, DeleteRecordsResponse(topics=[]))
+    led: list[tuple[Partition, int, DeleteRecordsPartitionResult]] = []
+    for tp, offset in wanted.items():
+        row = DeleteRecordsPartitionResult(partition_index=tp.partition, low_watermark=NO_LOW_WATERMARK)
+        topics.setdefault(tp.topic, DeleteRecordsTopicResult(name=tp.topic, partitions=[])).partitions.append(row)
+        row.error_code = denied.get(tp.topic) or _error(parts, tp, offset)
+        partition = parts.replicas.led(tp)
+        if not row.error_code and partition is not None:
+            led.append((partition, partition.log.high_watermark if offset == HIGH_WATERMARK else offset, row))
+    gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
+    for partition, end, row in led:
+        parts.replicas.raise_log_start(partition, end)
+        gathering.begin()
+
+        @inbound.guard
+        def on_deleted(error: ErrorCode, low_watermark: int, row: DeleteRecordsPartitionResult = row) -> None:
+            row.error_code, row.low_watermark = error, low_watermark
+            gathering.end()
+
+        parts.deletions.wait(now, partition, end, request.timeout_ms, on_deleted)
+    gathering.end()
+
+
+def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
+    """Return why records of a partition below `offset` cannot be deleted here, or NONE."""
+    if parts.context.image.partition(tp) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if is_internal(tp.topic):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    partition = parts.replicas.led(tp)
+    if partition is None:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    refused = parts.components.produce_error(tp)
+    if refused is not None:
+        return refused
+    if partition.log.config.compact and not partition.log.config.delete:
+        return ErrorCode.POLICY_VIOLATION
+    if offset < HIGH_WATERMARK or offset > partition.log.high_watermark:
+        return ErrorCode.OFFSET_OUT_OF_RANGE
+    return ErrorCode.NONE

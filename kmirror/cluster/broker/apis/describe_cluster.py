@@ -1,0 +1,58 @@
+"""DescribeCluster, versions 0-2: the brokers, fenced ones too if asked for, and what the client may do with them.
+
+A broker knows nothing of the controllers' endpoints, and says so to whoever asks for them.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import CLUSTER, Rights
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
+from kmirror.protocol.gen.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation, EndpointType
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the brokers; UNSUPPORTED_ENDPOINT_TYPE or MISMATCHED_ENDPOINT_TYPE for anything but brokers."""
+    request = inbound.body
+    assert isinstance(request, DescribeClusterRequest)
+    if request.endpoint_type != EndpointType.BROKER:
+        inbound.reply(_refused(request.endpoint_type))
+        return
+    image = parts.context.image
+    response = DescribeClusterResponse(
+        error_message=None,
+        cluster_id=parts.context.cluster_id,
+        controller_id=image.any_alive(),  # KRaft: any living broker forwards.
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=broker.broker_id,
+                host=broker.endpoint.host,
+                port=broker.endpoint.port,
+                rack=broker.rack,
+                is_fenced=broker.fenced,
+            )
+            for broker in image.brokers.values()
+            if request.include_fenced_brokers or not broker.fenced
+        ],
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = allowed_on_cluster(inbound.rights)
+    inbound.reply(response)
+
+
+def allowed_on_cluster(rights: Rights) -> int:
+    """Return what is allowed on the cluster, operation n as bit n; 0 for whoever may not describe it."""
+    return rights.operations(CLUSTER) if rights.allow(AclOperation.DESCRIBE, CLUSTER) else 0
+
+
+def _refused(wanted: int) -> DescribeClusterResponse:
+    if wanted == EndpointType.CONTROLLER:
+        error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+    else:
+        error, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {wanted}"
+    return DescribeClusterResponse(error_code=error, error_message=message, cluster_id="")

@@ -1,0 +1,133 @@
+"""DescribeConfigs, versions 1-5: every config of topics, brokers and mirrors, with its value, type and sources.
+
+A broker tells its own configs, those of all brokers for an empty name, and of any topic and mirror; version 5, with
+mirrors, is KIP-1279's. The configs that mirroring keeps for itself are not described (D7), secrets have no value.
+Left out: the levels of loggers, client metrics, groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kmirror.cluster.authorizer import CLUSTER, Resource
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.config_entries import Entry, broker_entries, cluster_entries, mirror_entries, topic_entries
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.java import parse_int
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+from kmirror.spec.acls import CONFIGURED
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import problem_with_name
+from kmirror.spec.wire_values import AclOperation, ResourceType
+
+MIRRORS_FROM = 5
+NOT_DESCRIBED: Mapping[int, str] = {8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+"""Resources that a real broker describes and this one has not."""
+
+
+class _Refused(Exception):
+    """Why a resource cannot be described."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        self.error, self.message = error, message
+        super().__init__(message)
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each resource with its configs or an error."""
+    request = inbound.body
+    assert isinstance(request, DescribeConfigsRequest)
+    known = {*NOT_DESCRIBED, *DESCRIBE} - ({ResourceType.MIRROR} if inbound.version < MIRRORS_FROM else set())
+    if any(resource.resource_type not in known for resource in request.resources):  # One spoils them all.
+        inbound.reply(
+            DescribeConfigsResponse(
+                results=[_refusal(resource, ErrorCode.INVALID_REQUEST) for resource in request.resources]
+            )
+        )
+        return
+    allowed: list[DescribeConfigsResult] = []
+    denied: list[DescribeConfigsResult] = []
+    for resource in request.resources:
+        error = _denied(inbound, resource)
+        (denied if error else allowed).append(_result(parts, request, resource, error))
+    # Those that the client may not see come last (ConfigHelper.handleDescribeConfigsRequest).
+    inbound.reply(DescribeConfigsResponse(results=[*allowed, *denied]))
+
+
+def _denied(inbound: Inbound, resource: DescribeConfigsResource) -> ErrorCode:
+    owner = CONFIGURED.get(resource.resource_type, CLUSTER.type)
+    on = CLUSTER if owner is CLUSTER.type else Resource(owner, resource.resource_name)
+    return inbound.rights.error(AclOperation.DESCRIBE_CONFIGS, on)
+
+
+def _result(
+    parts: BrokerParts, request: DescribeConfigsRequest, resource: DescribeConfigsResource, denied: ErrorCode
+) -> DescribeConfigsResult:
+    if denied:
+        return _refusal(resource, denied)
+    try:
+        if resource.resource_type in NOT_DESCRIBED:
+            what = NOT_DESCRIBED[resource.resource_type]
+            raise _Refused(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what}")
+        entries = DESCRIBE[resource.resource_type](parts, resource.resource_name)
+    except _Refused as refused:
+        return _refusal(resource, refused.error, refused.message)
+    result = DescribeConfigsResult(
+        resource_type=resource.resource_type, resource_name=resource.resource_name, configs=[]
+    )
+    wanted = resource.configuration_keys
+    for entry in entries:
+        if wanted and entry.name not in wanted:
+            continue
+        if not request.include_synonyms:
+            entry.synonyms = []
+        if not request.include_documentation:
+            entry.documentation = None
+        result.configs.append(entry)
+    return result
+
+
+def _refusal(resource: DescribeConfigsResource, error: ErrorCode, message: str | None = None) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error, error.text if message is None else message, resource.resource_type, resource.resource_name, []
+    )
+
+
+def _topic(parts: BrokerParts, name: str) -> list[Entry]:
+    problem = problem_with_name(name)
+    if problem is not None:
+        raise _Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    context = parts.context
+    if name not in context.image.topics:
+        raise _Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+    topic = context.image.topic_config(name)
+    return topic_entries(topic, context.configs, context.config_layers(), mirror=context.mirror_enabled)
+
+
+def _broker(parts: BrokerParts, name: str) -> list[Entry]:
+    context = parts.context
+    if not name:
+        return cluster_entries(context.config_layers())
+    number = parse_int(name)
+    if number is None:
+        raise _Refused(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if number != context.node_id:
+        message = f"Unexpected broker id, expected {context.node_id} or empty string, but received {name}"
+        raise _Refused(ErrorCode.INVALID_REQUEST, message)
+    return broker_entries(context.config_layers(), mirror=context.mirror_enabled)
+
+
+def _mirror(parts: BrokerParts, name: str) -> list[Entry]:
+    values = parts.context.image.configs.get((ResourceType.MIRROR, name))
+    if values is None:
+        raise _Refused(ErrorCode.UNKNOWN_MIRROR, ErrorCode.UNKNOWN_MIRROR.text)
+    return mirror_entries(values)
+
+
+DESCRIBE: Mapping[int, Callable[[BrokerParts, str], list[Entry]]] = {
+    ResourceType.TOPIC: _topic,
+    ResourceType.BROKER: _broker,
+    ResourceType.MIRROR: _mirror,
+}

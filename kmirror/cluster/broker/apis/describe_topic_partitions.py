@@ -1,0 +1,104 @@
+"""DescribeTopicPartitions, version 0: topics in the order of their names, as many partitions at a time as asked for.
+
+The cursor says where the next request goes on. Left out: eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.cluster.authorizer import Resource, Rights
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.images import MetadataImage, TopicImage
+from kmirror.cluster.refusal import refusal
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from kmirror.protocol.gen.describe_topic_partitions_response import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.wire_values import AclOperation
+
+
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the partitions from the cursor on; INVALID_REQUEST for one that is not in what is asked for."""
+    request = inbound.body
+    assert isinstance(request, DescribeTopicPartitionsRequest)
+    cursor, named = request.cursor, [topic.name for topic in request.topics]
+    if cursor is not None and (cursor.partition_index < 0 or (named and cursor.topic_name not in named)):
+        inbound.reply(refusal(request, inbound.version, ErrorCode.INVALID_REQUEST, ""))
+        return
+    first = "" if cursor is None else cursor.topic_name
+    names = sorted(name for name in dict.fromkeys(named or parts.context.image.topics) if name >= first)
+    denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
+    limit = min(request.response_partition_limit, parts.context.configs.integer("max.request.partition.size.limit"))
+    page = _Page(parts.context.image, inbound.rights, max(limit, 1))
+    page.fill(
+        [name for name in names if name not in denied],
+        first,
+        0 if cursor is None else cursor.partition_index,
+    )
+    for name in denied if named else ():
+        page.topics.append(_mistaken(name, denied[name], is_of_cluster=False))
+    inbound.reply(DescribeTopicPartitionsResponse(topics=page.topics, next_cursor=page.cursor))
+
+
+def _mistaken(name: str, error: ErrorCode, *, is_of_cluster: bool) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=error, name=name, is_internal=is_of_cluster, partitions=[])
+
+
+class _Page:
+    """What goes into one answer."""
+
+    def __init__(self, image: MetadataImage, rights: Rights, limit: int) -> None:
+        self.topics: list[DescribeTopicPartitionsResponseTopic] = []
+        self.cursor: Cursor | None = None
+        self._image = image
+        self._rights = rights
+        self._left = limit
+
+    def fill(self, names: Sequence[str], first: str, start: int) -> None:
+        """Describe these topics, that of the name `first` from partition `start` on, as far as there is room."""
+        for name in names:
+            if not self._left:
+                self.cursor = Cursor(topic_name=name, partition_index=0)
+                return
+            topic = self._image.topics.get(name)
+            if topic is None:
+                illegal = problem_with_name(name) is not None
+                error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                described = _mistaken(name, error, is_of_cluster=is_internal(name))
+            else:
+                described = self._describe(topic, start if name == first else 0)
+            described.topic_authorized_operations = self._rights.operations(Resource.topic(name))
+            self.topics.append(described)
+            if self.cursor is not None:
+                return
+
+    def _describe(self, topic: TopicImage, start: int) -> DescribeTopicPartitionsResponseTopic:
+        end = min(len(topic.partitions), start + self._left)
+        if end < len(topic.partitions):
+            self.cursor = Cursor(topic_name=topic.name, partition_index=end)
+        rows = [self._row(topic, index) for index in range(start, end)]
+        self._left -= len(rows)
+        return DescribeTopicPartitionsResponseTopic(
+            name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=rows
+        )
+
+    def _row(self, topic: TopicImage, index: int) -> DescribeTopicPartitionsResponsePartition:
+        image, partition = self._image, topic.partitions[index]
+        return DescribeTopicPartitionsResponsePartition(
+            partition_index=index,
+            leader_id=partition.leader if image.is_alive(partition.leader) else -1,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=list(partition.replicas),
+            isr_nodes=list(partition.isr),
+            eligible_leader_replicas=[],
+            last_known_elr=[],
+            offline_replicas=image.offline(partition),
+        )

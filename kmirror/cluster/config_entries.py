@@ -1,0 +1,164 @@
+"""What does a node say of configs, key by key: which value, from where, and what would hold without it?
+
+A key of a broker has the value of the first layer that sets it: what was altered for this broker, what was altered
+for all, the properties file, Kafka's default. A topic's key that the topic does not set has the value of a broker's
+key. These are the rules of ConfigHelper in Kafka 4.3.1; a topic tells only the layers of the broker's key that comes
+first, so that `retention.ms` does not name `log.retention.hours`, although that one supplies the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kmirror.kernel import java
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
+from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of, known
+from kmirror.spec.wire_values import ConfigSource, ConfigType
+
+Entry = DescribeConfigsResourceResult
+TYPES: Mapping[Kind, ConfigType] = {kind: ConfigType[kind.name] for kind in Kind}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLayers:
+    """What is set for a broker: each mapping goes before the ones behind it."""
+
+    altered: Mapping[str, str]
+    """For this broker alone, while it runs."""
+    altered_for_all: Mapping[str, str]
+    static: Mapping[str, str]
+
+    def told(self, name: str) -> list[DescribeConfigsSynonym]:
+        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first."""
+        rows = _with_fallbacks(name)
+        layers = (
+            (ConfigSource.BROKER, self.altered),
+            (ConfigSource.CLUSTER, self.altered_for_all),
+            (ConfigSource.STATIC, self.static),
+            (ConfigSource.DEFAULT, {row.name: row.default for row in rows if row.default is not None}),
+        )
+        found = [
+            DescribeConfigsSynonym(name=key, value=None if _is_secret(key) else values[key], source=source)
+            for source, values in layers
+            for key in (row.name for row in rows)
+            if key in values
+        ]
+        own = next((at for at, synonym in enumerate(found) if synonym.name == name), len(found))
+        return found[own:]
+
+    def value(self, name: str) -> str | None:
+        """Return what is set for a key, or its own default; None if there is neither."""
+        row = known(Scope.BROKER).get(name)
+        for layer in (self.altered, self.altered_for_all, self.static):
+            if name in layer:
+                return layer[name]
+        return None if row is None else row.default
+
+
+def _with_fallbacks(name: str) -> list[ConfigKey]:
+    """Return the row of a broker's key, and those that are read in its place."""
+    rows = known(Scope.BROKER)
+    row = rows.get(name, ConfigKey(name, Scope.BROKER, Kind.PASSWORD, None, ""))
+    found = [row]
+    while row.or_else is not None:
+        row = rows[row.or_else[0]]
+        found.append(row)
+    return found
+
+
+def _is_secret(name: str) -> bool:
+    """Return whether a broker's key is a password; what nobody knows may be one."""
+    row = known(Scope.BROKER).get(name)
+    return row is None or row.kind is Kind.PASSWORD
+
+
+def shown(row: ConfigKey, text: str | None) -> str | None:
+    """Return a value as Kafka shows it once it is parsed (`ConfigDef.convertToString`); None for a secret."""
+    if text is None or row.kind is Kind.PASSWORD:
+        return None
+    text = text.strip(BLANKS)
+    if row.kind in BOUNDS:
+        return str(int(text))
+    if row.kind is Kind.DOUBLE:
+        return java.double(float(text.rstrip("dDfF")))
+    if row.kind is Kind.BOOLEAN:
+        return text.lower()
+    return ",".join(entries_of(text)) if row.kind is Kind.LIST else text
+
+
+def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
+    """Return the configs of one broker, by name; with `mirror` those of KIP-1279 too.
+
+    What the properties file has besides the keys that are known is a secret of unknown type.
+    """
+    rows = [row for row in known(Scope.BROKER).values() if not row.internal and (mirror or not row.is_of_mirroring)]
+    entries = [_entry(row, shown(row, layers.value(row.name)), layers.told(row.name), row.dynamic) for row in rows]
+    for name in layers.static.keys() - known(Scope.BROKER).keys():
+        told = layers.told(name)
+        entries.append(Entry(name, None, True, config_source=told[0].source, is_sensitive=True, synonyms=told))
+    return _by_name(entries)
+
+
+def cluster_entries(layers: BrokerLayers) -> list[Entry]:
+    """Return what was altered for all brokers, by name: nothing else is a config of the cluster."""
+    entries = []
+    for name, value in layers.altered_for_all.items():
+        row = known(Scope.BROKER)[name]
+        told = [synonym for synonym in layers.told(name) if synonym.source == ConfigSource.CLUSTER]
+        entries.append(_entry(row, None if row.kind is Kind.PASSWORD else value, told, row.dynamic))
+    return _by_name(entries)
+
+
+def topic_entries(topic: Mapping[str, str], broker: Configs, layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
+    """Return the configs of a topic that sets `topic`, by name, on a broker with these configs."""
+    entries = []
+    for row in known(Scope.TOPIC).values():
+        if row.hidden or (row.internal and row.name not in topic) or (row.is_of_mirroring and not mirror):
+            continue
+        own = topic.get(row.name)
+        inherited = default_of(row) if row.broker_key is None else broker.text(row.broker_key)
+        value = own if row.internal else shown(row, inherited if own is None else own)  # Kafka does not parse those.
+        told = [] if row.broker_key is None else layers.told(row.broker_key)
+        if own is not None:
+            told = [DescribeConfigsSynonym(name=row.name, value=value, source=ConfigSource.TOPIC), *told]
+        entries.append(_entry(row, value, told, is_alterable=True))
+    return _by_name(entries)
+
+
+def mirror_entries(values: Mapping[str, str]) -> list[Entry]:
+    """Return the configs of a mirror that sets `values`, by name, with what its client is configured with besides.
+
+    The KIP has no number for the source of a mirror's value.
+    """
+    rows = [row for row in known(Scope.MIRROR).values() if not row.hidden]
+    names = [row.name for row in rows] + [name for name in values if name not in known(Scope.MIRROR)]
+    client = known(Scope.BROKER)  # A broker has the keys of TLS and SASL under the same names as a client.
+    entries = []
+    for name in names:
+        secret = ConfigKey(name, Scope.MIRROR, Kind.PASSWORD, None, "")
+        row = known(Scope.MIRROR).get(name) or client.get(name) or secret
+        own = values.get(name)
+        value = shown(row, row.default if own is None else own)
+        told = [DescribeConfigsSynonym(name=name, value=value, source=ConfigSource.UNKNOWN)] if own is not None else []
+        if row.default is not None:
+            told.append(DescribeConfigsSynonym(name=name, value=row.default, source=ConfigSource.DEFAULT))
+        entries.append(_entry(row, value, told, is_alterable=True))
+    return _by_name(entries)
+
+
+def _entry(row: ConfigKey, value: str | None, told: list[DescribeConfigsSynonym], is_alterable: bool) -> Entry:
+    return Entry(
+        name=row.name,
+        value=value,
+        read_only=not is_alterable,
+        config_source=told[0].source if told else ConfigSource.DEFAULT,
+        is_sensitive=row.kind is Kind.PASSWORD,
+        synonyms=told,
+        config_type=TYPES[row.kind],
+        documentation=row.doc or (row.idle and f"Changes nothing here: {row.idle}.") or None,
+    )
+
+
+def _by_name(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: entry.name)

@@ -1,0 +1,50 @@
+"""AlterConfigs, versions 0-2, decided by the controller: a resource has what is said, and nothing else any more.
+
+It is IncrementalAlterConfigs with a SET for all that is named and a DELETE for all that is not. What the mirror APIs
+keep in a topic's configs stays (D7).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.apis import incremental_alter_configs
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
+from kmirror.protocol.gen.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource as Incremental
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Scope, known
+from kmirror.spec.wire_values import ConfigOp
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
+    assert isinstance(request, AlterConfigsRequest)
+    steps = [_steps(context, resource) for resource in request.resources]
+    decided = incremental_alter_configs.decide(
+        context, now, IncrementalAlterConfigsRequest(steps, request.validate_only), version, rights
+    )
+    assert isinstance(decided.response, IncrementalAlterConfigsResponse)
+    rows = [
+        AlterConfigsResourceResponse(row.error_code, row.error_message, row.resource_type, row.resource_name)
+        for row in decided.response.responses
+    ]
+    return Decision(decided.records, AlterConfigsResponse(responses=rows))
+
+
+def _steps(context: ControllerContext, resource: AlterConfigsResource) -> Incremental:
+    """Return what IncrementalAlterConfigs would be asked of this resource."""
+    kind, name = resource.resource_type, resource.resource_name
+    named, rows = {config.name for config in resource.configs}, known(Scope.TOPIC)
+    configs = [AlterableConfig(config.name, ConfigOp.SET, config.value) for config in resource.configs]
+    for key in context.image.configs.get((kind, name), {}):
+        if key not in named and not (key in rows and rows[key].hidden):
+            configs.append(AlterableConfig(key, ConfigOp.DELETE, None))
+    return Incremental(kind, name, configs)

@@ -1,0 +1,137 @@
+"""DeleteTopics, versions 1-6, decided by the controller: topics by name or, from version 6 on, by id.
+
+Brokers let go of the partitions as they replay the record. Results come in the order of the request; Kafka shuffles
+them. Left out: quotas.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.authorizer import CLUSTER, Rights
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import ApiError, Decision
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kmirror.protocol.gen.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.error_messages import message_of
+from kmirror.spec.wire_values import AclOperation
+
+STATES_FROM = 6
+"""First version with `topics` in place of `topic_names`."""
+DISABLED_FROM = 3
+"""First version with an error of its own for a cluster in which nothing may be deleted."""
+
+MayChange = Callable[[ControllerContext, str], None]
+"""Raises ApiError for a topic that must stay."""
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the records that remove topics, and a result for each that was named."""
+    return decide_with(lambda _context, _topic: None, context, request, version, rights)
+
+
+def decide_with(
+    may_change: MayChange, context: ControllerContext, request: Message, version: int, rights: Rights
+) -> Decision:
+    """Return the decision, with `may_change` asked about every topic that would be deleted."""
+    assert isinstance(request, DeleteTopicsRequest)
+    states = request.topics if version >= STATES_FROM else [DeleteTopicState(name=name) for name in request.topic_names]
+    if not context.configs.flag("delete.topic.enable"):
+        is_known = version >= DISABLED_FROM
+        error = ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST
+        rows = [DeletableTopicResult(name=s.name, topic_id=s.topic_id, error_code=error) for s in states]
+        return Decision((), DeleteTopicsResponse(responses=rows))
+    asked = _Asked.of(context, states, rights)
+    records: list[Message] = []
+    results: list[DeletableTopicResult] = []
+    for state in asked.states:
+        result = DeletableTopicResult(name=state.name, topic_id=state.topic_id, error_message=None)
+        results.append(result)
+        try:
+            asked.find(context, result)
+            assert result.name is not None, "found"
+            may_change(context, result.name)
+        except ApiError as refused:
+            result.error_code, result.error_message = refused.error, refused.message
+        else:
+            records.append(RemoveTopicRecord(topic_id=result.topic_id))
+    return Decision(records, DeleteTopicsResponse(responses=results))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request names, and of which of it the client may know."""
+
+    states: Sequence[DeleteTopicState]
+    """What gets a result."""
+    names: Mapping[str, int]
+    """How often a topic is named."""
+    ids: Mapping[Uuid, int]
+    """How often a topic is meant by its id."""
+    hidden: Mapping[str, ErrorCode]
+    """Topics that the client may not describe."""
+    kept: Mapping[str, ErrorCode]
+    """Topics that the client may not delete."""
+
+    @classmethod
+    def of(cls, context: ControllerContext, states: Sequence[DeleteTopicState], rights: Rights) -> _Asked:
+        image = context.image
+        names = Counter(s.name for s in states if s.name is not None and s.topic_id == Uuid.ZERO)
+        ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != Uuid.ZERO)
+        once = [name for name, count in names.items() if count == 1]
+        meant = [image.topic_names[one] for one, count in ids.items() if count == 1 and one in image.topic_names]
+        may_delete_any = rights.allow(AclOperation.DELETE, CLUSTER)
+        hidden = {} if may_delete_any else rights.denied_topics(AclOperation.DESCRIBE, [*once, *meant])
+        kept = {} if may_delete_any else rights.denied_topics(AclOperation.DELETE, [*once, *meant])
+        told: dict[tuple[str | None, Uuid, int], DeleteTopicState] = {}
+        for number, state in enumerate(states):
+            is_one = (state.name is None) != (state.topic_id == Uuid.ZERO)
+            if state.name is None and ids[state.topic_id] == 1:
+                name = image.topic_names.get(state.topic_id)
+                if name is not None and names[name] == 1 and name not in hidden and name not in kept:
+                    continue  # The result of its name says that it was meant twice.
+            told.setdefault((state.name, state.topic_id, 0 if is_one else number), state)
+        return cls(list(told.values()), names, ids, hidden, kept)
+
+    def find(self, context: ControllerContext, result: DeletableTopicResult) -> None:
+        """Fill in name and id of the topic that is to be deleted; raises ApiError."""
+        image = context.image
+        if result.name is None and result.topic_id == Uuid.ZERO:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        if result.name is None:
+            if self.ids[result.topic_id] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
+            name = image.topic_names.get(result.topic_id)
+            if name is None:
+                raise _refused(ErrorCode.UNKNOWN_TOPIC_ID)
+            if name not in self.hidden:  # An id is no secret, the name that it stands for is.
+                result.name = name
+            if name in self.kept or name in self.hidden:
+                raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            return
+        if result.topic_id != Uuid.ZERO:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+        if self.names[result.name] > 1:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        if result.name in self.hidden:
+            raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        topic = image.topics.get(result.name)
+        if topic is None:
+            raise _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if result.name in self.kept:
+            raise _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        result.topic_id = topic.topic_id
+        if topic.topic_id in self.ids:
+            text = "The provided topic name maps to an ID that was already supplied."
+            raise ApiError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _refused(error: ErrorCode) -> ApiError:
+    return ApiError(error, message_of(error))

@@ -1,0 +1,104 @@
+"""Where do the replicas of new partitions go? Kafka's StripedReplicaPlacer without racks, and its checks.
+
+Brokers that are fenced take replicas only where the others are not enough, and lead nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.cluster.controller.decisions import ApiError
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.spec.error_codes import ErrorCode
+
+NONE_USABLE = "All brokers are currently fenced, or have all their log directories cordoned."
+NONE_ACTIVE = "All brokers are currently fenced or in controlled shutdown."
+
+Replicas = tuple[int, ...]
+
+
+def place(image: MetadataImage, rng: Rng, count: int, factor: int) -> list[Replicas]:
+    """Return the replicas of `count` partitions, from a start that `rng` draws; the first one is to lead.
+
+    INVALID_REPLICATION_FACTOR if there are fewer brokers than replicas, or none that is alive.
+    """
+    alive = sorted(b for b in image.brokers if image.is_alive(b))
+    fenced = sorted(b for b in image.brokers if not image.is_alive(b))
+    if not alive:
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, NONE_USABLE)
+    if factor > len(image.brokers):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The target replication factor of {factor} cannot be reached because only {len(image.brokers)} broker(s) "
+            "are registered or some brokers have all their log directories cordoned.",
+        )
+    start = rng.below(len(alive))
+    placed = []
+    for index in range(count):
+        leader = (start + index) % len(alive)
+        # The distance between replicas grows with each round over the brokers, so that load spreads when one dies.
+        shift = index // len(alive)
+        living = min(factor, len(alive)) - 1
+        others = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(living)]
+        rest = [fenced[(index + n) % len(fenced)] for n in range(factor - 1 - living)]
+        placed.append((alive[leader], *others, *rest))
+    return placed
+
+
+def check_assignment(image: MetadataImage, replicas: Sequence[int], factor: int | None) -> None:
+    """Raise ApiError unless these may be the replicas of one partition; `factor` is how many the others have."""
+    if not replicas:
+        raise _wrong("includes an empty replica list.")
+    before = None
+    for broker_id in sorted(replicas):
+        if broker_id not in image.brokers:
+            raise _wrong(f"includes broker {broker_id}, but no such broker is registered.")
+        if broker_id == before:
+            raise _wrong(f"includes the broker {broker_id} more than once.")
+        before = broker_id
+    if factor is not None and len(replicas) != factor:
+        raise _wrong(
+            f"includes a partition with {len(replicas)} replica(s), but this is not consistent with previous "
+            f"partitions, which have {factor} replica(s)."
+        )
+
+
+def _wrong(what: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment {what}")
+
+
+def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> None:
+    """Raise ApiError if none of the replicas that partition `index` is assigned to may lead."""
+    if not any(image.is_active(b) for b in replicas):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"All brokers specified in the manual partition assignment for partition {index} are fenced or in "
+            "controlled shutdown.",
+        )
+
+
+def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Sequence[int]) -> PartitionRecord:
+    """Return the record of a partition that nobody has written to; its leader epoch is 0 unless the id was used before.
+
+    INVALID_REPLICATION_FACTOR if none of its replicas may lead: all brokers that are alive are about to stop.
+    """
+    isr = [b for b in replicas if image.is_active(b)]
+    if not isr:
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, unable(len(replicas), NONE_ACTIVE))
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=topic_id,
+        replicas=list(replicas),
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=image.first_leader_epoch(topic_id),
+        partition_epoch=0,
+    )
+
+
+def unable(factor: int, why: str) -> str:
+    """Return Kafka's words for a replication factor that cannot be met."""
+    return f"Unable to replicate the partition {factor} time(s): {why}"

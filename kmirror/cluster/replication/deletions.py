@@ -1,0 +1,102 @@
+"""Which DeleteRecords wait, and for what? Kafka's DelayedDeleteRecords.
+
+A deletion raises the log start of the leader at once; its answer waits until every replica whose broker is alive has
+raised its own: what the replicas' least log start says is the partition's low watermark. A follower tells its log start
+with each fetch. A wait ends with an error where the leadership is lost or the time is up; the records are deleted all
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.images import Delta
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.error_codes import ErrorCode
+
+NO_LOW_WATERMARK = -1
+OnDeleted = Callable[[ErrorCode, int], None]
+"""(error, low watermark)"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A deletion below `offset`, and what the low watermark was when it began."""
+
+    tp: TopicPartition
+    offset: int
+    low_watermark: int
+    on_deleted: OnDeleted
+
+
+class Deletions(BrokerComponent):
+    """The deletions of one broker that wait for followers."""
+
+    name = "deletions"
+
+    def __init__(self, context: BrokerContext, replicas: ReplicaManager) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._waits: dict[TopicPartition, dict[int, _Wait]] = {}
+        self._timed: dict[int, TopicPartition] = {}
+        self._next = 0
+
+    def low_watermark(self, partition: Partition) -> int:
+        """Return the least log start of a led partition's replicas on living brokers; -1 as long as one is unknown."""
+        starts = [f.log_start for number, f in partition.followers.items() if self._context.image.is_alive(number)]
+        return min([partition.log.log_start_offset, *starts])
+
+    def wait(self, now: Instant, partition: Partition, offset: int, timeout_ms: int, on_deleted: OnDeleted) -> None:
+        """Call `on_deleted` once the low watermark is at `offset`, or there is an error; that may be at once."""
+        low = self.low_watermark(partition)
+        if low >= offset:
+            on_deleted(ErrorCode.NONE, low)
+            return
+        self._next += 1
+        wait = _Wait(partition.tp, offset, low, on_deleted)
+        self._waits.setdefault(partition.tp, {})[self._next] = wait
+        self._timed[self._next] = partition.tp
+        self._context.outbox.set_timer((self.name, self._next), now + timeout_ms * MILLISECOND)
+
+    def on_progress(self, now: Instant, tp: TopicPartition) -> None:
+        """Look whether a follower of `tp` has told what was waited for."""
+        if tp in self._waits:
+            self._look_at(tp)
+
+    def on_metadata(self, now: Instant, delta: Delta) -> None:
+        """Look again where a leadership may be lost, or a broker dead that was waited for."""
+        for tp in list(self._waits) if delta.brokers or delta.partitions else ():
+            self._look_at(tp)
+
+    def _look_at(self, tp: TopicPartition) -> None:
+        partition = self._replicas.led(tp)
+        for key, wait in list(self._waits[tp].items()):
+            if partition is None:
+                known = self._context.image.partition(tp) is not None
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                self._end(key, error, NO_LOW_WATERMARK)
+            elif (low := self.low_watermark(partition)) >= wait.offset:
+                self._end(key, ErrorCode.NONE, low)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Give up a wait."""
+        number = key[1]
+        assert isinstance(number, int), key
+        tp = self._timed.get(number)
+        if tp is not None:
+            self._end(number, ErrorCode.REQUEST_TIMED_OUT, self._waits[tp][number].low_watermark)
+
+    def _end(self, key: int, error: ErrorCode, low_watermark: int) -> None:
+        tp = self._timed.pop(key)
+        wait = self._waits[tp].pop(key)
+        if not self._waits[tp]:
+            del self._waits[tp]
+        self._context.outbox.cancel_timer((self.name, key))
+        wait.on_deleted(error, low_watermark)

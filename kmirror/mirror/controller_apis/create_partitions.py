@@ -1,0 +1,16 @@
+"""CreatePartitions: a topic that is mirrored has the partitions of its source (D7)."""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.apis import create_partitions as cluster
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.controller_apis.membership import check_may_change
+from kmirror.protocol.message import Message
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision of the cluster's own handler; READ_ONLY_TOPIC for a topic that is in a mirror."""
+    return cluster.decide_with(check_may_change, context, request, rights)

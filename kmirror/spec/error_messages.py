@@ -1,0 +1,24 @@
+"""What does a broker say with an error of which there is nothing particular to say? A client may show it to its user.
+
+Kafka's words, of the errors that are answered so. All others have only the text of `ErrorCode`, which is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.spec.error_codes import ErrorCode
+
+MESSAGES: Mapping[ErrorCode, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
+
+
+def message_of(error: ErrorCode) -> str:
+    """Return what a broker says with this error."""
+    return MESSAGES.get(error, error.text)

@@ -1,0 +1,109 @@
+"""Which APIs does a broker of Kafka 4.3.1 offer, and why are some of them not here?
+
+The rows are what its ApiVersions told, in that order; an interop test asks it again. `kmirror/spec/apis.py` says what
+is served here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaApi:
+    """One API, and the versions that a real broker tells."""
+
+    name: str
+    first: int
+    last: int
+    why_not: str = ""
+    """Why it is left out; empty if it is served, or is to be soon."""
+
+
+_SECURITY = "security is a task of its own: connections are plain, and whoever embeds a cluster plugs an authorizer in"
+_QUOTAS = "there are no quotas"
+_QUORUM = "one controller decides; there is no quorum to describe or to change"
+_FEATURES = "feature levels are set when a cluster is formatted"
+_MOVES = "replicas stay where they are, and the controller elects by itself"
+_GROUPS = "the groups of KIP-848 are a task of their own: consumers use the classic protocol"
+_SHARE = "share groups (KIP-932) are a task of their own"
+_STREAMS = "streams groups (KIP-1071) are a task of their own: Kafka Streams uses the classic protocol"
+_RESOURCES = "there are no configs of groups and client metrics to be listed; DescribeConfigs has all others"
+
+ROWS: tuple[KafkaApi, ...] = (
+    KafkaApi("Produce", 0, 13),
+    KafkaApi("Fetch", 4, 18),
+    KafkaApi("ListOffsets", 1, 11),
+    KafkaApi("Metadata", 0, 13),
+    KafkaApi("OffsetCommit", 2, 10),
+    KafkaApi("OffsetFetch", 1, 10),
+    KafkaApi("FindCoordinator", 0, 6),
+    KafkaApi("JoinGroup", 0, 9),
+    KafkaApi("Heartbeat", 0, 4),
+    KafkaApi("LeaveGroup", 0, 5),
+    KafkaApi("SyncGroup", 0, 5),
+    KafkaApi("DescribeGroups", 0, 6),
+    KafkaApi("ListGroups", 0, 5),
+    KafkaApi("SaslHandshake", 0, 1, _SECURITY),
+    KafkaApi("ApiVersions", 0, 4),
+    KafkaApi("CreateTopics", 2, 7),
+    KafkaApi("DeleteTopics", 1, 6),
+    KafkaApi("DeleteRecords", 0, 2),
+    KafkaApi("InitProducerId", 0, 5),
+    KafkaApi("OffsetForLeaderEpoch", 2, 4),
+    KafkaApi("AddPartitionsToTxn", 0, 5),
+    KafkaApi("AddOffsetsToTxn", 0, 4),
+    KafkaApi("EndTxn", 0, 5),
+    KafkaApi("WriteTxnMarkers", 1, 2),
+    KafkaApi("TxnOffsetCommit", 0, 5),
+    KafkaApi("DescribeAcls", 1, 3, _SECURITY),
+    KafkaApi("CreateAcls", 1, 3, _SECURITY),
+    KafkaApi("DeleteAcls", 1, 3, _SECURITY),
+    KafkaApi("DescribeConfigs", 1, 4),
+    KafkaApi("AlterConfigs", 0, 2),
+    KafkaApi("AlterReplicaLogDirs", 1, 2, _MOVES),
+    KafkaApi("DescribeLogDirs", 1, 5),
+    KafkaApi("SaslAuthenticate", 0, 2, _SECURITY),
+    KafkaApi("CreatePartitions", 0, 3),
+    KafkaApi("CreateDelegationToken", 1, 3, _SECURITY),
+    KafkaApi("RenewDelegationToken", 1, 2, _SECURITY),
+    KafkaApi("ExpireDelegationToken", 1, 2, _SECURITY),
+    KafkaApi("DescribeDelegationToken", 1, 3, _SECURITY),
+    KafkaApi("DeleteGroups", 0, 2),
+    KafkaApi("ElectLeaders", 0, 2, _MOVES),
+    KafkaApi("IncrementalAlterConfigs", 0, 1),
+    KafkaApi("AlterPartitionReassignments", 0, 1, _MOVES),
+    KafkaApi("ListPartitionReassignments", 0, 0, _MOVES),
+    KafkaApi("OffsetDelete", 0, 0),
+    KafkaApi("DescribeClientQuotas", 0, 1, _QUOTAS),
+    KafkaApi("AlterClientQuotas", 0, 1, _QUOTAS),
+    KafkaApi("DescribeUserScramCredentials", 0, 0, _SECURITY),
+    KafkaApi("AlterUserScramCredentials", 0, 0, _SECURITY),
+    KafkaApi("DescribeQuorum", 0, 2, _QUORUM),
+    KafkaApi("UpdateFeatures", 0, 2, _FEATURES),
+    KafkaApi("DescribeCluster", 0, 2),
+    KafkaApi("DescribeProducers", 0, 0),
+    KafkaApi("UnregisterBroker", 0, 0, _MOVES),
+    KafkaApi("DescribeTransactions", 0, 0),
+    KafkaApi("ListTransactions", 0, 2),
+    KafkaApi("ConsumerGroupHeartbeat", 0, 1, _GROUPS),
+    KafkaApi("ConsumerGroupDescribe", 0, 1, _GROUPS),
+    KafkaApi("ListConfigResources", 0, 1, _RESOURCES),
+    KafkaApi("DescribeTopicPartitions", 0, 0),
+    KafkaApi("ShareGroupHeartbeat", 1, 1, _SHARE),
+    KafkaApi("ShareGroupDescribe", 1, 1, _SHARE),
+    KafkaApi("ShareFetch", 1, 2, _SHARE),
+    KafkaApi("ShareAcknowledge", 1, 2, _SHARE),
+    KafkaApi("AddRaftVoter", 0, 1, _QUORUM),
+    KafkaApi("RemoveRaftVoter", 0, 0, _QUORUM),
+    KafkaApi("InitializeShareGroupState", 0, 0, _SHARE),
+    KafkaApi("ReadShareGroupState", 0, 0, _SHARE),
+    KafkaApi("WriteShareGroupState", 0, 1, _SHARE),
+    KafkaApi("DeleteShareGroupState", 0, 0, _SHARE),
+    KafkaApi("ReadShareGroupStateSummary", 0, 1, _SHARE),
+    KafkaApi("StreamsGroupHeartbeat", 0, 0, _STREAMS),
+    KafkaApi("StreamsGroupDescribe", 0, 0, _STREAMS),
+    KafkaApi("DescribeShareGroupOffsets", 0, 1, _SHARE),
+    KafkaApi("AlterShareGroupOffsets", 0, 0, _SHARE),
+    KafkaApi("DeleteShareGroupOffsets", 0, 0, _SHARE),
+)

@@ -1,0 +1,54 @@
+"""The rows of config keys are those of a real broker: `configs.json` is what DescribeConfigs of Kafka 4.3.1 told."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmirror.cluster.config_entries import BrokerLayers, Entry, broker_entries, topic_entries
+from kmirror.spec.configs import IDLE_ROWS, ROWS, Configs, Scope
+
+RECORDED: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "configs.json").read_bytes())
+READ_AT_THE_START = {"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"}
+"""Dynamic in Kafka; here the runner reads them once, so that they are told as read-only."""
+NOTHING_SET = BrokerLayers({}, {}, {})
+
+
+def told(scope: str) -> dict[str, Entry]:
+    if scope == "broker":
+        entries = broker_entries(NOTHING_SET, mirror=False)
+    else:
+        entries = topic_entries({}, Configs(Scope.BROKER, {}), NOTHING_SET, mirror=False)
+    return {entry.name: entry for entry in entries}
+
+
+@pytest.mark.parametrize("scope", ["broker", "topic"])
+def test_every_key_of_a_real_broker_is_told_and_no_other(scope: str) -> None:
+    assert list(told(scope)) == [row["name"] for row in RECORDED[scope]]
+
+
+@pytest.mark.parametrize("scope", ["broker", "topic"])
+def test_types_defaults_and_flags_are_those_of_a_real_broker(scope: str) -> None:
+    entries = told(scope)
+    for row in RECORDED[scope]:
+        entry = entries[row["name"]]
+        found = (entry.config_type, entry.value, entry.read_only, entry.is_sensitive)
+        read_only = row["readOnly"] or row["name"] in READ_AT_THE_START
+        assert found == (row["type"], row["default"], read_only, row["sensitive"]), row["name"]
+        if scope == "topic":
+            assert [synonym.name for synonym in entry.synonyms] == row["synonyms"], row["name"]
+
+
+def test_a_key_that_is_read_is_none_that_changes_nothing() -> None:
+    """Whoever begins to read a key takes it out of kmirror/spec/idle_configs.py."""
+    twice = Counter((row.scope, row.name) for row in (*ROWS, *IDLE_ROWS))
+    assert [name for (_, name), count in twice.items() if count > 1] == []
+
+
+def test_every_key_says_what_it_is_or_why_it_changes_nothing() -> None:
+    for scope in ("broker", "topic"):
+        assert all(entry.documentation for entry in told(scope).values())

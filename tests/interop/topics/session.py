@@ -1,0 +1,170 @@
+"""One client's conversation with a cluster, and what it came to: the same words from a real cluster and from ours.
+
+What is each cluster's own (ids, addresses, which broker is told as the controller) is replaced by what it stands for,
+and rows whose order Kafka leaves to chance are sorted. All else is compared as it came.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.json_form import to_json
+from kmirror.protocol.message import Message
+from kmirror.sim.cluster import Cluster
+from tests.sim.random_requests import RawClient
+
+PATIENCE_SECONDS = 30
+Outcome = Any
+"""What is left of an answer, as JSON; None if the link was closed instead."""
+ADDRESSES = {"host": "its host", "port": "its port", "clusterId": "its id", "controllerId": "a broker"}
+NAMES = ("name", "topic", "topicName", "brokerId", "nodeId", "partitionIndex", "partitionId")
+"""By which fields rows are sorted: by the first that they have."""
+
+
+class Peer(Protocol):
+    """A cluster that is asked."""
+
+    def ask(self, body: Message, version: int) -> Message | None:
+        """Return one broker's answer, or None if it closed the link."""
+        ...
+
+    def pause(self) -> None:
+        """Let some time go by."""
+        ...
+
+
+class RealPeer:
+    """A cluster behind a TCP port."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        host, _, port = bootstrap_servers.split(",")[0].rpartition(":")
+        self._address = host, int(port)
+        self._socket: socket.socket | None = None
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def ask(self, body: Message, version: int) -> Message | None:
+        if self._socket is None:
+            self._socket = socket.create_connection(self._address, timeout=PATIENCE_SECONDS)
+        frame = encode_request(body, version, correlation_id=7, client_id="talk")
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        size = self._read(4)
+        answer = None if size is None else self._read(struct.unpack(">i", size)[0])
+        if answer is None:
+            self.close()
+            return None
+        assert body.API_KEY is not None
+        return decode_response(answer, body.API_KEY, version)[1]
+
+    def _read(self, size: int) -> bytes | None:
+        assert self._socket is not None
+        data = b""
+        while len(data) < size:
+            more = self._socket.recv(size - len(data))
+            if not more:
+                return None
+            data += more
+        return data
+
+    def pause(self) -> None:
+        time.sleep(0.1)
+
+
+class SimulatedPeer:
+    """A cluster of ours in the simulator."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._raw = RawClient(cluster)
+
+    def ask(self, body: Message, version: int) -> Message | None:
+        return self._raw.ask(self._cluster.endpoint(1), body, version)
+
+    def pause(self) -> None:
+        self._cluster.simulation.run_for(span_s=0.1)
+
+
+class Session:
+    """Asks, and keeps what is comparable of each answer under a label."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self.outcomes: dict[str, Outcome] = {}
+        self._ids: dict[str, str] = {}
+        """A topic's id to what stands for it."""
+
+    def ask(self, label: str, body: Message, *versions: int) -> Message | None:
+        """Ask in each version, and keep the answers; returns the last one."""
+        answer: Message | None = None
+        for version in versions:
+            answer = self._peer.ask(body, version)
+            name = f"{label}, {body.NAME.removesuffix('Request')} {version}"
+            assert name not in self.outcomes, f"two steps are called {name}"
+            self.outcomes[name] = None if answer is None else self._comparable(to_json(answer, version))
+        return answer
+
+    def topic(self, name: str) -> Any:
+        """Return what Metadata says of a topic now."""
+        return self._described(name).topics[0]
+
+    def topic_id(self, name: str) -> Uuid:
+        """Return the id of a topic that exists; what is kept of later answers calls it by the name."""
+        found: Uuid = self.topic(name).topic_id
+        self._ids.setdefault(str(found), f"the id of {name}")
+        return found
+
+    def wait(self, what: str, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so on the broker that is asked."""
+        for _ in range(10 * PATIENCE_SECONDS):
+            if is_so():
+                return
+            self._peer.pause()
+        raise AssertionError(f"{what}: not in {PATIENCE_SECONDS} s")
+
+    def wait_for(self, *names: str) -> None:
+        """Wait until these topics are there, each with a leader of every partition."""
+        for name in names:
+            self.wait(f"topic {name}", lambda name=name: self._is_led(name))  # type: ignore[misc]
+
+    def wait_until_gone(self, *names: str) -> None:
+        """Wait until there are no topics of these names."""
+        for name in names:
+            self.wait(f"no topic {name}", lambda name=name: self.topic(name).error_code == 3)  # type: ignore[misc]
+
+    def _is_led(self, name: str) -> bool:
+        found = self.topic(name)
+        return not found.error_code and not any(row.error_code for row in found.partitions)
+
+    def _described(self, name: str) -> MetadataResponse:
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        answer = self._peer.ask(asked, 12)
+        assert isinstance(answer, MetadataResponse)
+        return answer
+
+    def _comparable(self, value: Outcome, name: str = "") -> Outcome:
+        if isinstance(value, Mapping):
+            return {key: self._comparable(one, key) for key, one in value.items()}
+        if isinstance(value, list):
+            rows = [self._comparable(one, name) for one in value]
+            return sorted(rows, key=_order) if rows and isinstance(rows[0], dict) else rows
+        if value is None or (name == "controllerId" and value < 0):
+            return value
+        if name == "topicId" and value != str(Uuid.ZERO):
+            return self._ids.get(value, "an id")
+        return ADDRESSES.get(name, value)
+
+
+def _order(row: Mapping[str, Any]) -> tuple[str, str]:
+    key = next((str(row[name]) for name in NAMES if row.get(name) is not None), "")
+    return key, str(sorted(row.items()))

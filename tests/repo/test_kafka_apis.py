@@ -1,0 +1,45 @@
+"""Every API of a real broker is served, or the manual says why not."""
+
+from __future__ import annotations
+
+from kmirror.protocol.registry import by_key
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.apis import ROWS
+from manual import kafka_apis
+
+COMING = {
+    "OffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "AddOffsetsToTxn",
+    "TxnOffsetCommit",
+    "DeleteTopics",
+    "CreatePartitions",
+    "DescribeCluster",
+    "DescribeTopicPartitions",
+}
+"""Told as "not yet": their work is under way."""
+SERVED = {row.name: row for row in ROWS if "broker" in row.roles}
+
+
+def test_what_is_not_served_has_its_reason() -> None:
+    silent = {api.name for api in kafka_apis.ROWS if not api.why_not}
+    assert silent - SERVED.keys() <= COMING
+
+
+def test_what_is_served_has_none() -> None:
+    assert [api.name for api in kafka_apis.ROWS if api.why_not and api.name in SERVED] == []
+
+
+def test_no_version_is_served_that_a_real_broker_has_not() -> None:
+    for api in kafka_apis.ROWS:
+        ours = SERVED.get(api.name)
+        if ours is not None:
+            last = ours.last if ours.mirror_from is None else ours.mirror_from - 1
+            assert api.first <= ours.first <= last <= api.last, api.name
+
+
+def test_the_rows_are_in_the_order_of_their_keys() -> None:
+    keys = [API_KEYS[api.name] for api in kafka_apis.ROWS]
+    assert keys == sorted(set(keys))
+    assert [by_key(key).name for key in keys] == [api.name for api in kafka_apis.ROWS]

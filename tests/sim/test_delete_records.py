@@ -1,0 +1,165 @@
+"""DeleteRecords: who follows, who is waited for, and what outlives a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsPartitionResult, DeleteRecordsResponse
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.registry import key_of
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.random_requests import RawClient
+from tests.sim.stage import SMALL, TOPIC, TP, pair
+
+T = TopicPartition("t", 0)
+
+
+def request(offset: int, topic: str = "t", timeout_ms: int = 60_000) -> DeleteRecordsRequest:
+    rows = [DeleteRecordsPartition(partition_index=0, offset=offset)]
+    return DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=rows)], timeout_ms=timeout_ms)
+
+
+def row_of(answer: object) -> DeleteRecordsPartitionResult:
+    assert isinstance(answer, DeleteRecordsResponse)
+    return answer.topics[0].partitions[0]
+
+
+class Later(RawClient):
+    """Asks and does not wait for the answer."""
+
+    def begin(self, cluster: Cluster, broker_id: int, body: DeleteRecordsRequest) -> None:
+        frame = encode_request(body, 2, correlation_id=7, client_id="raw")
+        link = OutboundLink(cluster.endpoint(broker_id), "later")
+        cluster.simulation.world.perform(self.NAME, [Send(link, (frame,))])
+        self.answer: DeleteRecordsPartitionResult | None = None
+
+    def handle(self, now: int, event: Event) -> list[Effect]:
+        match event:
+            case ResponseReceived(_, frame):
+                self.answer = row_of(decode_response(frame, key_of(DeleteRecordsRequest), 2).body)
+            case LinkClosed():
+                raise AssertionError("closed")
+            case _:
+                pass
+        return []
+
+
+def leader_of(cluster: Cluster) -> int:
+    found = cluster.leader(T)
+    assert found is not None
+    return found.broker_id
+
+
+def starts(cluster: Cluster) -> list[int]:
+    return [cluster.broker(one).parts.replicas.partitions[T].log.log_start_offset for one in cluster.living()]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    made = Cluster(Simulation(3), "a", configs=SMALL)
+    made.start()
+    made.create_topic("t")
+    made.produce("t", 0, [b"%d" % value for value in range(10)])
+    made.simulation.run_until(made.is_settled, what="full ISRs")
+    yield made
+
+
+def test_the_answer_comes_when_all_replicas_begin_there(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    row = row_of(RawClient(cluster).ask(cluster.endpoint(leader), request(4), 2))
+    assert (row.error_code, row.low_watermark) == (0, 4)
+    assert starts(cluster) == [4, 4, 4]
+
+
+def test_minus_one_is_all_that_is_committed(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    row = row_of(RawClient(cluster).ask(cluster.endpoint(leader), request(-1), 2))
+    assert (row.error_code, row.low_watermark) == (0, 10)
+    assert starts(cluster) == [10, 10, 10]
+
+
+def test_a_follower_does_not_delete(cluster: Cluster) -> None:
+    follower = next(one for one in cluster.living() if one != leader_of(cluster))
+    row = row_of(RawClient(cluster).ask(cluster.endpoint(follower), request(4), 2))
+    assert (row.error_code, row.low_watermark) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    assert starts(cluster) == [0, 0, 0]
+
+
+def test_a_follower_that_is_cut_off_is_waited_for_until_it_counts_as_dead(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    victim = next(one for one in cluster.living() if one != leader)
+    cluster.kill(victim)
+    client = Later(cluster)
+    client.begin(cluster, leader, request(4))
+    cluster.simulation.run_for(span_s=2)
+    assert client.answer is None, "its session has not ended"
+    assert cluster.broker(leader).parts.replicas.partitions[T].log.log_start_offset == 4
+    cluster.simulation.run_until(lambda: client.answer is not None, what="an answer")
+    assert not cluster.image.is_alive(victim)
+    assert client.answer is not None
+    assert (client.answer.error_code, client.answer.low_watermark) == (0, 4)
+    cluster.restart(victim)
+    cluster.simulation.run_until(cluster.is_settled, what="full ISRs")
+    assert starts(cluster) == [4, 4, 4]
+
+
+def test_a_wait_that_is_too_long_says_so_and_the_records_are_gone_all_the_same(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    cluster.kill(next(one for one in cluster.living() if one != leader))
+    row = row_of(RawClient(cluster).ask(cluster.endpoint(leader), request(4, timeout_ms=500), 2))
+    assert (row.error_code, row.low_watermark) == (ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert cluster.broker(leader).parts.replicas.partitions[T].log.log_start_offset == 4
+
+
+def test_who_loses_the_leadership_says_so(cluster: Cluster) -> None:
+    leader = leader_of(cluster)
+    cluster.kill(next(one for one in cluster.living() if one != leader))
+    line = cluster.simulation.line(f"a-{leader}", "a-controller")
+    line.take_down()
+    client = Later(cluster)
+    client.begin(cluster, leader, request(4))
+    cluster.simulation.run_until(lambda: cluster.image.partition(T).leader not in (leader, -1), what="another leader")  # type: ignore[union-attr]
+    assert client.answer is None, "it does not know yet"
+    line.bring_up()
+    cluster.simulation.run_until(lambda: client.answer is not None, what="an answer")
+    assert client.answer is not None
+    assert (client.answer.error_code, client.answer.low_watermark) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
+def test_what_was_deleted_stays_deleted_after_a_crash(cluster: Cluster) -> None:
+    row_of(RawClient(cluster).ask(cluster.endpoint(leader_of(cluster)), request(4), 2))
+    cluster.simulation.run_for(span_s=6)  # Longer than a checkpoint takes to come.
+    for one in cluster.broker_ids:
+        cluster.kill(one)
+    for one in cluster.broker_ids:
+        cluster.restart(one)
+    cluster.simulation.run_until(cluster.is_settled, what="full ISRs")
+    assert starts(cluster) == [4, 4, 4]
+
+
+@pytest.mark.decision("D7")
+def test_records_of_a_mirrored_partition_are_the_sources_to_delete() -> None:
+    made = pair()
+    made.a.create_topic(TOPIC)
+    made.a.produce(TOPIC, 0, [b"x"])
+    made.a.settle()
+    made.begin()
+    leader = made.b.leader(TP)
+    assert leader is not None
+    client, endpoint = RawClient(made.b), made.b.endpoint(leader.broker_id)
+    row = row_of(client.ask(endpoint, request(1, TOPIC), 2))
+    assert (row.error_code, row.low_watermark) == (ErrorCode.READ_ONLY_TOPIC, -1)
+    made.fail_over()
+    row = row_of(client.ask(endpoint, request(1, TOPIC), 2))
+    assert (row.error_code, row.low_watermark) == (0, 1)
