@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kmirror.cli.main import run
+from kmirror.cli.main import run as run_main
 from kmirror.cli.serve import command
 from kmirror.cli.server_properties import parse, read_properties
 from kmirror.errors import UsageError
@@ -186,7 +186,7 @@ def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, caps
     files = sorted(folder.iterdir())
     assert [path.name for path in files] == ["kafka-1.1.journal", "kafka-controller.1.journal"]
     with pytest.raises(SystemExit) as caught:
-        run(["replay", *map(str, files)])
+        run_main(["replay", *map(str, files)])
     out = capsys.readouterr().out
     assert caught.value.code == 0, out
     assert out.count(", equal\n") == 2
