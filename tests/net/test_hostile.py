@@ -32,7 +32,7 @@ FRAMES = int(os.environ.get("KMIRROR_HOSTILE_FRAMES", "2000"))
 TP = TopicPartition("orders", 0)
 CONTENT = 1 << 20
 LEFT_OUT = ("CreateTopics", "CreatePartitions", "DeleteTopics")
-"""A cluster that grows when it is asked to has no fault, nor has one without the topic that an honest client looks for."""
+"""Growing when asked to is no fault, nor is losing the topic that the honest client looks for."""
 
 
 @pytest.fixture
