@@ -321,12 +321,7 @@ class TcpCluster(ClusterInside):
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
             raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
-        self._raise_crash(host)
-
-    def _raise_crash(self, host: Host) -> None:
-        if host.crashes:
-            raise host.crashes[0][1]
-        if self.is_lost:
+        if host.crashes or self.is_lost:
             raise self.loss()
 
     @property
@@ -335,17 +330,28 @@ class TcpCluster(ClusterInside):
         lost = self.given_up
         return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
 
-    def loss(self) -> KafkaError:
-        """Return the error about the nodes that gave up."""
+    def loss(self) -> Exception:
+        """Return what a node raised, which is a bug, or the error about the nodes that gave up."""
+        if self._host is not None and self._host.crashes:
+            return self._host.crashes[0][1]
         told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        """Return what `work` comes to; raise what the cluster was lost by, or KafkaError if it takes too long."""
+        host = self._running_host()
+        task = asyncio.ensure_future(work)
+        lost = host.until(lambda: bool(host.crashes) or self.is_lost)
         try:
-            return await asyncio.wait_for(work, WITHIN_S)
-        except TimeoutError:
-            code = ErrorCode.REQUEST_TIMED_OUT
-            raise KafkaError(code, f"{what} took longer than {WITHIN_S:g} s: {self!r}") from None
+            done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            if task in done:
+                return task.result()
+            if lost in done:
+                raise self.loss()
+        finally:
+            task.cancel()
+            lost.cancel()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
 
     def _on_loop(self, call: Callable[[], T]) -> T:
         """Return what `call` returns on the loop's thread; before the start, and there, simply so."""

@@ -32,7 +32,7 @@ FRAMES = int(os.environ.get("KMIRROR_HOSTILE_FRAMES", "2000"))
 TP = TopicPartition("orders", 0)
 CONTENT = 1 << 20
 LEFT_OUT = ("CreateTopics", "CreatePartitions", "DeleteTopics")
-"""Growing when asked to is no fault, nor is losing the topic that the honest client looks for."""
+"""What rightly makes the cluster grow, or takes the topic that the honest client asks for."""
 
 
 @pytest.fixture
