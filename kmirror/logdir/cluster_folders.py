@@ -67,7 +67,7 @@ class ClusterFolders:
 
 
 def only_broker(top: Path, controller_id: int) -> int | None:
-    """Return the node id of the broker whose folder `top` is, None if there is none; UsageError for the controller's."""
+    """Return the node id of the broker whose folder `top` is, if it is one; UsageError for the controller's id."""
     ids = read_meta_properties(top) if top.is_dir() else None
     if ids is not None and ids.node_id == controller_id:
         raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
