@@ -97,7 +97,9 @@ class Controller:
     ) -> None:
         self.options = options
         self._disk = disk
-        self.context = ControllerContext(options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng)
+        self.context = ControllerContext(
+            options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng, options.configs
+        )
         self.image = self.context.image
         self.outbox = self.context.outbox
         self.sessions = BrokerSessions(self.context, self.commit)
