@@ -53,7 +53,8 @@ class ClusterFolders:
         if (last := self._opened.pop(node_id, None)) is not None:
             last.close()
         is_broker = node_id != self._controller_id
-        folder = self._opened[node_id] = LogFolder(self.paths[node_id], shares_checkpoints=is_broker)
+        folder = LogFolder(self.paths[node_id], shares_checkpoints=is_broker, flushes_in_jobs=True)
+        self._opened[node_id] = folder
         return folder
 
     def close(self) -> None:
