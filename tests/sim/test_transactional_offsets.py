@@ -16,7 +16,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
-from tests.sim.offset_requests import NOTHING, SECOND, Found, OffsetRequests, running
+from tests.sim.offset_requests import NOTHING, OTHER, SECOND, Found, OffsetRequests, running
 from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
 
 UNSTABLE = Found(-1, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
@@ -218,3 +218,38 @@ def test_the_group_can_be_added_before_its_topic_is_there() -> None:
     requests.end(producer, commit=True)
     requests.settled()
     assert requests.get(stable=True) == Found(7)
+
+
+COMPACTED = {"internal.segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "1000"}
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_compacted_log_says_the_same(is_open: bool) -> None:
+    """Records are compacted away below the first open transaction; what is left replays to the same offsets."""
+    requests = running(**{"log.cleaner.backoff.ms": "1000"})
+    cluster = requests.cluster
+    cluster.alter(GROUP_TOPIC, COMPACTED)
+    one, two = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
+    for number in range(12):
+        requests.commit(number, metadata="before" * 9)
+        for producer, name in ((one, "t"), (two, "u")):
+            cluster.simulation.run_until(
+                lambda p=producer, n=name: not requests.add_to(p, n), what="the last one's end"
+            )
+        assert not requests.commit_in(one, 100 + number, tps=[TP, SECOND])
+        assert not requests.commit_in(two, 200 + number, "u", tps=[TP, OTHER])
+        requests.commit(300 + number, tp=SECOND)
+        requests.end(one, commit=number % 2 == 0)
+        requests.end(two, "u", commit=number % 3 == 0)
+        requests.settled()
+    requests.delete(OTHER)
+    if is_open:
+        cluster.simulation.run_for(span_s=1)
+        assert not requests.add_to(one) and not requests.commit_in(one, 400)
+    before, stable = requests.fetch(), requests.fetch(stable=True)
+    cluster.simulation.run_for(span_s=8)
+    log = cluster.log(requests.shard)
+    assert sum(batch.record_count for batch in log.batches()) < log.log_end_offset / 3
+    requests.move()
+    assert (requests.fetch(), requests.fetch(stable=True)) == (before, stable)
+    assert (UNSTABLE in stable.values()) == is_open
