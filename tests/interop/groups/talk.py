@@ -96,7 +96,8 @@ class SimulatedPeer:
 
     def __init__(self, cluster: Cluster, broker_id: int = 1) -> None:
         self._cluster = cluster
-        self._broker_id = broker_id
+        self.broker_id = broker_id
+        """Whom new requests go to."""
         self._world = cluster.simulation.world
         self._boxes: dict[str, deque[bytes]] = {}
         self._world.add(self.NAME, cluster.name, None, lambda: self)
@@ -109,7 +110,7 @@ class SimulatedPeer:
 
     def send(self, link: str, frame: bytes) -> None:
         self._boxes.setdefault(link, deque())
-        where = OutboundLink(self._cluster.endpoint(self._broker_id), link)
+        where = OutboundLink(self._cluster.endpoint(self.broker_id), link)
         self._world.perform(self.NAME, [Send(where, (frame,))])
 
     def receive(self, link: str) -> bytes:
