@@ -48,9 +48,12 @@ class OpenLog:
 
 
 def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
-    """Return whether the store says that it is of this topic; None if it does not say anything."""
+    """Return whether the store says that it is of this topic; None if it does not say anything.
+
+    A power cut may leave an empty file: its log is not to go for that.
+    """
     text = store.read_file(PARTITION_METADATA)
-    return None if text is None else f"topic_id: {topic_id}" in text.decode().splitlines()
+    return f"topic_id: {topic_id}" in text.decode("utf-8", "replace").splitlines() if text else None
 
 
 class LogRecovery:
