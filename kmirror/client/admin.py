@@ -1,6 +1,6 @@
 """The admin client: sends a request to one broker after the other until one of them carries it out or refuses it.
 
-CreateTopics, IncrementalAlterConfigs, and the requests of KIP-1279: every broker forwards them to the controller. After
+What changes topics and configs, and the requests of KIP-1279: every broker forwards them to the controller. After
 an error that may pass, the request is sent again, as by Kafka's admin client.
 """
 
@@ -21,8 +21,12 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorR
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
+from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
+from kmirror.protocol.gen.delete_topics_response import DeleteTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
@@ -41,7 +45,9 @@ REPEATED = (
 ORDERS = (
     AddTopicsToMirrorRequest,
     CreateMirrorRequest,
+    CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeleteTopicsRequest,
     IncrementalAlterConfigsRequest,
     RemoveTopicsFromMirrorRequest,
 )
@@ -141,7 +147,9 @@ def error_of(reply: Message) -> ErrorCode:
             codes = [reply.error_code, *(row.error_code for row in reply.topics)]
         case CreateTopicsResponse():
             codes = [row.error_code for row in reply.topics]
-        case IncrementalAlterConfigsResponse():
+        case CreatePartitionsResponse():
+            codes = [row.error_code for row in reply.results]
+        case DeleteTopicsResponse() | IncrementalAlterConfigsResponse():
             codes = [row.error_code for row in reply.responses]
         case _:
             raise AssertionError(f"an answer that no order asks for: {reply!r}")

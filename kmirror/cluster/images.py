@@ -40,6 +40,7 @@ from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
 from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
+from kmirror.spec.features import MIRROR_VERSION
 from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
@@ -150,6 +151,8 @@ class MetadataImage:
         """Broker to the number of partitions that it leads."""
         self._configured: dict[int, dict[str, None]] = {}
         """Resource type to the names that have configs."""
+        self._former_epochs: dict[Uuid, int] = {}
+        """Id of a topic that was deleted to the greatest leader epoch it had: a mirror may bring the id back (D49)."""
         self._alike: dict[str, dict[str, None]] = {}
         """Collision key to the topics that have it."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -218,7 +221,10 @@ class MetadataImage:
 
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
-        for index, partition in self.topics.pop(name).partitions.items():
+        partitions = self.topics.pop(name).partitions
+        if self.features.get(MIRROR_VERSION, 0) >= 1:
+            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=-1)
+        for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None
             self._forget_leader(tp, partition)
@@ -333,6 +339,10 @@ class MetadataImage:
         """Return the partition's state, or None if there is no such partition."""
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
+
+    def first_leader_epoch(self, topic_id: Uuid) -> int:
+        """Return the leader epoch in which a topic that is created with this id begins (D49)."""
+        return self._former_epochs.get(topic_id, -1) + 1
 
     def topic_like(self, name: str) -> str | None:
         """Return a topic whose name is `name` but for `.` and `_`, which may be the topic of that name itself."""

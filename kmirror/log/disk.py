@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.log.memory_store import MemoryStore
+from kmirror.log.memory_store import Allocate, MemoryStore
 from kmirror.log.store import PartitionStore
 
 
@@ -45,8 +45,11 @@ class Disk(Protocol):
         """Remove the partition's store."""
         ...
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Have the partition no store any more, at once; return the name by which `purge` removes what is left."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Have the partition no store any more, at once; return the name by which `purge` removes what is left.
+
+        What is a stray one is left to the user: it bears another name, and nobody purges it.
+        """
         ...
 
     def purge(self, name: str) -> None:
@@ -83,9 +86,10 @@ MEMORY: Final = "/memory"
 
 
 class MemoryDisk:
-    """A `Disk` in memory."""
+    """A `Disk` in memory; `allocate` gives the buffers of its segments."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, allocate: Allocate = bytearray) -> None:
+        self._allocate = allocate
         self._stores: dict[TopicPartition, MemoryStore] = {}
         self._files: dict[str, bytes] = {}
 
@@ -99,7 +103,7 @@ class MemoryDisk:
         return sorted(self._stores)
 
     def open(self, tp: TopicPartition) -> MemoryStore:
-        return self._stores.setdefault(tp, MemoryStore())
+        return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate))
 
     def cut_power(self, rng: Rng) -> int:
         """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
@@ -112,7 +116,7 @@ class MemoryDisk:
     def delete(self, tp: TopicPartition) -> None:
         self._stores.pop(tp, None)
 
-    def set_aside(self, tp: TopicPartition) -> str:
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
         self.delete(tp)
         return str(tp)
 

@@ -55,7 +55,10 @@ def partition_of(name: str) -> TopicPartition | None:
     return None if found is None or found.set_aside is not None else found.tp
 
 
-def delete_name(tp: TopicPartition, unique: str) -> str:
-    """Return the name of the partition's folder while it is deleted; a long topic name is cut (logDeleteDirName)."""
-    end = f"-{tp.partition}.{unique}-delete"
+def name_aside(tp: TopicPartition, unique: str, why: str) -> str:
+    """Return the name of the partition's folder once it is set aside; a long topic name is cut (logDeleteDirName).
+
+    `why` is a key of SET_ASIDE.
+    """
+    end = f"-{tp.partition}.{unique}-{why}"
     return tp.topic[: NAME_MAX - len(end)] + end

@@ -33,7 +33,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
-from kmirror.logdir.names import delete_name, parse_folder_name, partition_of
+from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
@@ -100,16 +100,21 @@ class LogFolder:
         """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
         self.purge(self.set_aside(tp))
 
-    def set_aside(self, tp: TopicPartition) -> str:
-        """Rename the partition's folder to what Kafka names one that is being deleted, and return that name."""
+    def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
+        """Rename the partition's folder to what Kafka names one that is deleted, or a stray one; return that name.
+
+        Work on the store that is still under way goes on there.
+        """
         store = self._stores.pop(tp, None)
         if store is not None:
             store.close()
         for name in self._offsets:
             self.set_offset(name, tp, None)
-        path, name = self.path / str(tp), delete_name(tp, os.urandom(16).hex())
+        path, name = self.path / str(tp), name_aside(tp, os.urandom(16).hex(), "stray" if is_stray else "delete")
         if path.exists():
             path.rename(self.path / name)
+            if store is not None:
+                store.path = self.path / name
             sync_folder(self.path)
         return name
 

@@ -1,1 +1,36 @@
-"""What a test of Kafka code may want: strategies for messages, and fixtures."""
+"""What a test of Kafka code may want: clusters for any client, mirrors between them, strategies for messages.
+
+with kmirror.testing.cluster(brokers=3, topics={"orders": 6}) as cluster:
+    Producer({"bootstrap.servers": cluster.bootstrap_servers})
+
+`kmirror.testing.pytest_plugin` has the same as fixtures. A name is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kmirror.testing.clusters import cluster, state_of
+    from kmirror.testing.pairs import MirrorPair, mirror_pair
+
+_HOME = {
+    "cluster": "kmirror.testing.clusters",
+    "state_of": "kmirror.testing.clusters",
+    "MirrorPair": "kmirror.testing.pairs",
+    "mirror_pair": "kmirror.testing.pairs",
+}
+
+__all__ = ["cluster", "state_of", "MirrorPair", "mirror_pair"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kmirror.testing' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,12 +20,16 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOTHING, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse
 from kmirror.protocol.gen.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
 )
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kmirror.protocol.gen.delete_topics_response import DeleteTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -155,6 +159,20 @@ class StagedCluster(Cluster):
         assert isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code, reply
         self.simulation.run_until(self.is_settled, what=f"topic {topic} in {self.name}")
         return reply.topics[0].topic_id
+
+    def delete(self, *topics: str) -> list[ErrorCode]:
+        """Have topics deleted; returns the error of each. Brokers may not have heard of it yet."""
+        states = [DeleteTopicState(name=topic) for topic in topics]
+        reply = self.order(DeleteTopicsRequest(topics=states, timeout_ms=30_000))
+        assert isinstance(reply, DeleteTopicsResponse)
+        return [ErrorCode(row.error_code) for row in reply.responses]
+
+    def grow(self, topic: str, count: int) -> ErrorCode:
+        """Have a topic get `count` partitions; returns the error."""
+        wanted = CreatePartitionsTopic(name=topic, count=count, assignments=None)
+        reply = self.order(CreatePartitionsRequest(topics=[wanted], timeout_ms=30_000))
+        assert isinstance(reply, CreatePartitionsResponse)
+        return ErrorCode(reply.results[0].error_code)
 
     def alter(self, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
         """Set configs of a topic or a mirror; returns the error."""

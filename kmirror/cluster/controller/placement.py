@@ -81,7 +81,7 @@ def check_active(image: MetadataImage, replicas: Sequence[int], index: int) -> N
 
 
 def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Sequence[int]) -> PartitionRecord:
-    """Return the record of a partition that nobody has written to.
+    """Return the record of a partition that nobody has written to; its leader epoch is 0 unless the id was used before.
 
     INVALID_REPLICATION_FACTOR if none of its replicas may lead: all brokers that are alive are about to stop.
     """
@@ -94,7 +94,7 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
         replicas=list(replicas),
         isr=isr,
         leader=isr[0],
-        leader_epoch=0,
+        leader_epoch=image.first_leader_epoch(topic_id),
         partition_epoch=0,
     )
 

@@ -83,8 +83,8 @@ class LogManager:
         self._cleaning: Partition | None = None
         self._compacted: dict[TopicPartition, None] = {}
         """The partitions whose configs ask for compaction: the cleaner looks at no others."""
-        self._uncleanable: dict[TopicPartition, None] = {}
-        """Where a run of the cleaner failed; they are left alone until the broker starts anew."""
+        self._uncleanable: dict[TopicPartition, Partition] = {}
+        """Where a run of the cleaner failed; they are left alone until the broker starts anew, or the topic does."""
         self._purges: list[tuple[Instant, Purge]] = []
         self._tasks: dict[str, Callable[[Instant], None]] = {
             "retention": self._retain,
@@ -210,7 +210,7 @@ class LogManager:
         best: tuple[float, Partition] | None = None
         for partition in self._with_compaction():
             log = partition.log
-            if partition.tp in self._uncleanable or self._is_mirrored(partition):
+            if self._uncleanable.get(partition.tp) is partition or self._is_mirrored(partition):
                 continue
             what = log.cleanable(to_ms(now))
             dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
@@ -234,7 +234,7 @@ class LogManager:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
             else:
-                self._uncleanable[tp] = None
+                self._uncleanable[tp] = partition
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
         self._delete_old_segments(now, self._with_compaction())
         self._clean(now)

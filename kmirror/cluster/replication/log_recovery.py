@@ -18,6 +18,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT, PartitionStore
+from kmirror.spec.topics import METADATA_TOPIC
 
 LOG_DIR = "log.dir"
 """What the jobs of the one log folder of a broker are ordered for."""
@@ -47,9 +48,12 @@ class OpenLog:
 
 
 def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
-    """Return whether the store says that it is of this topic; None if it does not say anything."""
+    """Return whether the store says that it is of this topic; None if it does not say anything.
+
+    A power cut may leave an empty file: its log is not to go for that.
+    """
     text = store.read_file(PARTITION_METADATA)
-    return None if text is None else f"topic_id: {topic_id}" in text.decode().splitlines()
+    return f"topic_id: {topic_id}" in text.decode("utf-8", "replace").splitlines() if text else None
 
 
 class LogRecovery:
@@ -64,20 +68,39 @@ class LogRecovery:
         """How many of them are not open yet."""
 
     def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
-        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none."""
+        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none.
+
+        The log of a topic that was deleted while this broker was away, or of a partition that moved elsewhere, is a
+        stray one: it is set aside for whoever may still want it, and does not stand in the way of the next one.
+        """
         context = self._context
         jobs: list[OpenLog] = []
         for tp in context.disk.partitions():
+            if tp.topic == METADATA_TOPIC:
+                continue
             image = context.image.partition(tp)
+            is_ours: bool | None = False
             if image is not None and context.node_id in image.replicas:
                 store = context.disk.open(tp)
-                if is_of_topic(store, context.image.topics[tp.topic].topic_id):
+                is_ours = is_of_topic(store, context.image.topics[tp.topic].topic_id)
+                if is_ours:
                     jobs.append(self.job(now, tp, store))
+            if is_ours is False:
+                self._set_stray_aside(tp)
         self.total = self.left = len(jobs)
         if not jobs:
             on_done(now)
         for job in jobs:
             context.disk_jobs.order(LOG_DIR, job, partial(self._on_opened, job.tp, on_done))
+
+    def _set_stray_aside(self, tp: TopicPartition) -> None:
+        context = self._context
+        try:
+            name = context.disk.set_aside(tp, is_stray=True)
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            context.fail_disk(f"cannot set {tp} aside", error)
+        else:
+            context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
 
     def job(self, now: Instant, tp: TopicPartition, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log of which nothing else is left to be asked."""

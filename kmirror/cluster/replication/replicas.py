@@ -123,7 +123,10 @@ class ReplicaManager:
         """
         changed: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
-            image = self._context.image.partition(tp)
+            image, held = self._context.image.partition(tp), self.partitions.get(tp)
+            if held is not None and held.topic_id == delta.topics_deleted.get(tp.topic):
+                self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
+                changed[tp] = False
             if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
@@ -195,7 +198,7 @@ class ReplicaManager:
         store = disk.open(tp)
         known = is_of_topic(store, topic_id)
         if known is False:
-            disk.delete(tp)  # The folder belongs to an earlier topic of this name.
+            self.dropped.append(disk.set_aside(tp))  # The folder belongs to an earlier topic of this name.
             store = disk.open(tp)
         if not known:
             store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
@@ -211,6 +214,7 @@ class ReplicaManager:
             self.dropped.append(self._context.disk.set_aside(tp))
         except OSError as error:  # Its folder stays, and is of no topic that there is.
             self._context.fail_disk(f"cannot set {tp} aside", error)
+        self._lose_acks(tp, -1)  # There may be another topic of this name in the same change of the image.
         partition.mark()
         for watcher in partition.watchers:
             self._orphaned.update(dict.fromkeys(watcher.parked))
@@ -269,8 +273,8 @@ class ReplicaManager:
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
         """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
 
-        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, REQUEST_TIMED_OUT, or
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
+        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, UNKNOWN_TOPIC_OR_PARTITION if the
+        topic is deleted, REQUEST_TIMED_OUT, or NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
         """
         timer = self._new_id()
         self._timed[timer] = partition.tp
@@ -369,10 +373,12 @@ class ReplicaManager:
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         partition, waits = self.led(tp), self._acks[tp]
+        is_known = self._context.image.partition(tp) is not None
+        not_led = ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:
-            error: ErrorCode | None = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            error: ErrorCode | None = not_led
             if partition is not None and wait.required != CUT_OFF:  # Else the record is gone; the client retries.
                 error = self.acked(partition, wait.required)
             if error is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -538,3 +539,21 @@ def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> 
         folder.delete_file("note")
         folder.delete_file("note")
         assert folder.read_file("note") is None and folder.partitions() == []
+
+
+def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
+    """A job that began before must not read or write the next topic's files, which have the same names."""
+    tp = TopicPartition("t", 0)
+    with LogFolder(tmp_path) as folder:
+        old = folder.open(tp)
+        old.create(0)
+        old.append(0, b"old")
+        name = folder.set_aside(tp, is_stray=True)
+        assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", name)
+        new = folder.open(tp)
+        new.create(0)
+        new.append(0, b"new")
+        old.stage(0, b"compacted")
+        assert (bytes(old.view(0)), bytes(new.view(0))) == (b"old", b"new")
+        assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == ["00000000000000000000.log"]
+        assert folder.partitions() == [tp]

@@ -8,6 +8,8 @@ from kmirror.kernel.events import Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import encode_request
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
@@ -71,3 +73,9 @@ def test_a_client_that_sends_far_ahead_is_answered_in_order(cluster: Cluster) ->
         )
     cluster.simulation.run_until(lambda: len(told) == 40)
     assert told == list(range(40))
+
+
+def test_a_broker_without_a_rack_has_none(cluster: Cluster) -> None:
+    answer = cluster.client.call(cluster.endpoint(1), MetadataRequest(topics=[]), 12)
+    assert isinstance(answer, MetadataResponse)
+    assert [broker.rack for broker in answer.brokers] == [None] * 3

@@ -183,6 +183,6 @@ def test_a_metadata_version_that_is_not_supported_ends_the_controller(level: int
 def test_a_feature_level_that_is_not_supported_is_kept_and_no_client_is_told_of_it() -> None:
     node, _ = of(LEVEL, FeatureLevelRecord(name="transaction.version", feature_level=99))
     assert node.image.features["transaction.version"] == 99
-    client = ApiVersionsRequest(client_software_name="c", client_software_version="1")
-    told = answer({}, node.image, client, 4).finalized_features
+    request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    told = answer({}, node.image, request, 4).finalized_features
     assert [(row.name, row.max_version_level) for row in told] == [("metadata.version", 30)]

@@ -1,0 +1,77 @@
+"""How does a test get a Kafka cluster? As a context manager: ports are free ones, and logs are in memory.
+
+with kmirror.testing.cluster(brokers=3, topics={"orders": 6}) as cluster:
+    client = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    cluster.kill(2)
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.kernel.names import counted, few
+from kmirror.kernel.wrapping import Interpose
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.profile import served_configs
+
+
+@contextmanager
+def cluster(
+    *,
+    brokers: int = 1,
+    topics: Mapping[str, int] | Iterable[str] = (),
+    configs: Mapping[str, str] | None = None,
+    replication_factor: int | None = None,
+    interpose: Interpose | None = None,
+    name: str = "kafka",
+) -> Iterator[TcpCluster]:
+    """Yield a cluster that runs, as `kmirror serve` would start it; it ends with the block.
+
+    `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs. Topics have three
+    replicas, or as many as there are brokers, unless `replication_factor` says how many. `interpose` wraps each node,
+    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of the block if a node failed within: that is a bug of
+    kmirror's, and what the test has seen may come of it.
+    """
+    given = {**served_configs(), **(configs or {})}
+    with TcpCluster(
+        brokers=brokers,
+        topics=topics,
+        configs=given,
+        replication_factor=replication_factor,
+        interpose=interpose,
+        name=name,
+    ) as made:
+        yield made
+        assert not made.failures, f"kmirror failed; please report it\n{state_of(made)}"
+
+
+def state_of(made: TcpCluster) -> str:
+    """Return what a person wants to know of a cluster whose test has failed: where it is, what runs, who leads what."""
+    lines = [f"{made.name}: bootstrap.servers={made.bootstrap_servers}"]
+    for node_id in (*made.broker_ids, CONTROLLER_ID):
+        what = "controller" if node_id == CONTROLLER_ID else f"broker {node_id} at {made.endpoint(node_id)}"
+        lines.append(f"  {what}: {'running' if made.runs(node_id) else 'down'}")
+    lines += _topics(made)
+    for failure in made.failures:
+        lines.append(f"  failed during {failure.during}:")
+        lines += ["    " + line for line in "".join(traceback.format_exception(failure.error)).splitlines()]
+    return "\n".join(lines)
+
+
+def _topics(made: TcpCluster) -> list[str]:
+    """Return a line for each topic; of its partitions those that lack a leader or a replica in sync are named."""
+    image = made.image
+    lines = []
+    for topic in made.topics():
+        partitions = image.topics[topic].partitions
+        lacking = [
+            f"{topic}-{index} (leader {row.leader}, ISR {list(row.isr)} of {list(row.replicas)})"
+            for index, row in sorted(partitions.items())
+            if row.leader < 0 or len(row.isr) < len(row.replicas)
+        ]
+        health = f"not in order: {few(lacking, 'partitions')}" if lacking else "every replica in sync"
+        lines.append(f"  topic {topic}, {counted(len(partitions), 'partition')}: {health}")
+    return lines

@@ -1,0 +1,155 @@
+"""How does a test get two Kafka clusters with a mirror between them, over TCP?
+
+with kmirror.testing.mirror_pair(topics={"orders": 3}) as pair:
+    pair.source.produce("orders", 0, [b"one"])
+    pair.add_topics("orders")
+    pair.catch_up()
+    pair.fail_over()
+    pair.destination.produce("orders", 0, [b"two"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.events import Note
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.facts import StateEntered
+from kmirror.mirror.states import MirrorState
+from kmirror.net.cluster import TcpCluster
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.testing.clusters import cluster
+
+WITHIN_S = 60.0
+
+
+class MirrorPair:
+    """Two clusters that run, and a mirror of KIP-1279 from `source` to `destination`."""
+
+    def __init__(self, source: TcpCluster, destination: TcpCluster, mirror: str) -> None:
+        """Create the mirror; KafkaError if the destination refuses."""
+        self.source = source
+        self.destination = destination
+        self.mirror = arguments.text("mirror", mirror)
+        self._states: dict[TopicPartition, MirrorState] = {}
+        self._added: dict[str, None] = {}
+        destination.on_note.append(self._see)
+        configs = [MirrorConfig(name="bootstrap.servers", value=source.bootstrap_servers)]
+        self._order(CreateMirrorRequest(mirror_name=mirror, config=configs))
+
+    def __repr__(self) -> str:
+        return f"<MirrorPair {self.mirror}: {self.source!r} to {self.destination!r}>"
+
+    def add_topics(self, *topics: str) -> None:
+        """Begin to mirror topics of the source; KafkaError if one is refused, UsageError if the source lacks it."""
+        names = as_names(topics)
+        self.source.partitions(names)
+        ids: dict[str, Uuid] = {name: self.source.image.topics[name].topic_id for name in names}
+        added = [AddedTopic(topic_name=name, topic_id=ids[name]) for name in names]
+        self._order(AddTopicsToMirrorRequest(mirror_name=self.mirror, topics=added))
+        self._added |= dict.fromkeys(names)
+
+    def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided by now.
+
+        UsageError if no topics were added; KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
+        """
+        ends = self.source.look(lambda: {tp: self._decided(tp) for tp in self._partitions()})
+
+        def has_all() -> bool:
+            return all(self._is_mirroring(tp, end) for tp, end in ends.items())
+
+        self._wait(has_all, within_s, f"mirror {self.mirror} to catch up")
+
+    def fail_over(self, *, within_s: float = WITHIN_S) -> None:
+        """End mirroring, and wait until the destination takes writes to every topic that was mirrored.
+
+        UsageError if no topics were added; KafkaError if one is refused, or with REQUEST_TIMED_OUT after `within_s`
+        seconds. The source need not be alive.
+        """
+        removed = [RemovedTopic(topic_name=name) for name in self._some_topics()]
+        self._order(RemoveTopicsFromMirrorRequest(mirror_name=self.mirror, topics=removed))
+        wanted = self.destination.partitions(self._added)
+        self._wait(lambda: all(self.state(tp) is MirrorState.STOPPED for tp in wanted), within_s, "the failover")
+        self._added.clear()
+
+    def state(self, tp: TopicPartition) -> MirrorState | None:
+        """Return the state that a partition entered last at the destination, or None if it was never mirrored."""
+        return self._states.get(arguments.partition(tp))
+
+    # -- how it is known ----------------------------------------------------------------------
+
+    def _see(self, process: str, note: Note) -> None:
+        if isinstance(note.fact, StateEntered) and note.fact.mirror == self.mirror:
+            self._states[note.fact.tp] = note.fact.state
+
+    def _some_topics(self) -> list[str]:
+        if not self._added:
+            raise UsageError(f"mirror {self.mirror} has no topics: add_topics() comes first")
+        return list(self._added)
+
+    def _partitions(self) -> list[TopicPartition]:
+        return self.source.partitions(self._some_topics())
+
+    def _decided(self, tp: TopicPartition) -> int:
+        """Return how far a mirror may read a partition of the source: what is above is open or not on the ISR."""
+        leader = self.source.leader(tp)
+        if leader is None:
+            raise UsageError(f"{tp} has no leader in cluster {self.source.name}: its end is not known")
+        return leader.log.last_stable_offset
+
+    def _is_mirroring(self, tp: TopicPartition, end: int) -> bool:
+        leader = self.destination.leader(tp)
+        return self.state(tp) is MirrorState.MIRRORING and leader is not None and leader.log.high_watermark >= end
+
+    def _wait(self, condition: Callable[[], bool], within_s: float, what: str) -> None:
+        try:
+            self.destination.until(condition, within_s=within_s, what=what)
+        except KafkaError as error:
+            states = ", ".join(f"{tp} {state.name}" for tp, state in sorted(self._states.items()))
+            raise KafkaError(error.code, f"{error}; states: {states or 'none'}") from None
+
+    def _order(self, request: Message) -> None:
+        """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
+        reply = self.destination.order(request)
+        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
+        rows = [] if isinstance(reply, CreateMirrorResponse) else reply.topics
+        refused = [(reply.error_code, reply.error_message or "")] + [(row.error_code, row.name) for row in rows]
+        for code, about in refused:
+            if code:
+                error = ErrorCode(code)
+                text = f"mirror {self.mirror}: {request.NAME} was refused: {error.name}: {about or error.text}"
+                raise KafkaError(error, text)
+
+
+@contextmanager
+def mirror_pair(
+    *,
+    brokers: int = 1,
+    topics: Mapping[str, int] | Iterable[str] = (),
+    configs: Mapping[str, str] | None = None,
+    mirror: str = "mirror",
+) -> Iterator[MirrorPair]:
+    """Yield two clusters of so many `brokers` each, `source` and `destination`, and a mirror without topics.
+
+    `topics` are the source's; `configs` are the brokers' of both. Both clusters end with the block.
+    """
+    with (
+        cluster(brokers=brokers, topics=topics, configs=configs, name="source") as source,
+        cluster(brokers=brokers, configs=configs, name="destination") as destination,
+    ):
+        yield MirrorPair(source, destination, mirror)

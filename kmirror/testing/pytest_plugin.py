@@ -1,0 +1,105 @@
+"""Fixtures for pytest: a Kafka cluster for each test, one for all tests, and two with a mirror between them.
+
+    @pytest.mark.kafka(brokers=3, topics={"orders": 6})
+    def test_orders(kafka_cluster):
+        Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+
+pytest finds them by itself wherever kmirror is installed. What a test does not say by its marker comes from the fixture
+`kafka_cluster_options`, which a conftest.py may define anew. A failing test tells the state of its clusters.
+
+Every run of pytest imports this file, so it imports the rest of kmirror when a fixture is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kmirror.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from kmirror.net.cluster import TcpCluster
+    from kmirror.testing.pairs import MirrorPair
+
+MARKER = "kafka(**options): options of the test's `kafka_cluster` or `mirror_pair`, such as brokers=3, topics={'t': 6}"
+SECTION = "Kafka cluster"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", MARKER)
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster_options() -> dict[str, Any]:
+    """Return the options of every cluster, under those of a test's marker; a conftest.py may define it anew."""
+    return {}
+
+
+@pytest.fixture
+def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[TcpCluster]:
+    """Yield a Kafka cluster that only this test has."""
+    from kmirror.testing.clusters import cluster
+
+    with cluster(**_options(request, kafka_cluster_options, cluster)) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster_session(kafka_cluster_options: dict[str, Any]) -> Iterator[TcpCluster]:
+    """Yield a Kafka cluster that all tests share; they keep apart by the names of their topics and groups."""
+    from kmirror.testing.clusters import cluster
+
+    with cluster(**kafka_cluster_options) as made:
+        yield made
+
+
+@pytest.fixture
+def mirror_pair(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[MirrorPair]:
+    """Yield two Kafka clusters that only this test has, and a mirror between them."""
+    from kmirror.testing.pairs import mirror_pair as made_pair
+
+    with made_pair(**_options(request, kafka_cluster_options, made_pair)) as pair:
+        yield pair
+
+
+def _options(request: pytest.FixtureRequest, common: dict[str, Any], made_by: Callable[..., Any]) -> dict[str, Any]:
+    """Return the options for a test's cluster; UsageError for a marker with others than `made_by` takes."""
+    marker = request.node.get_closest_marker("kafka")
+    if marker is None:
+        return common
+    if marker.args:
+        raise UsageError(f"pytest.mark.kafka takes options by name, such as brokers=3, not {marker.args[0]!r}")
+    known = inspect.signature(made_by).parameters
+    for name in marker.kwargs:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
+            raise UsageError(f"pytest.mark.kafka has no option {name!r}: {hint}")
+    return {**common, **marker.kwargs}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Have a failing test tell the state of its clusters as it was when the test failed."""
+    report = yield
+    if report.when == "call" and report.failed:
+        report.sections += [(SECTION, text) for text in _states(getattr(item, "funcargs", {}))]
+    return report
+
+
+def _states(fixtures: dict[str, Any]) -> Iterator[str]:
+    if not {"kafka_cluster", "kafka_cluster_session", "mirror_pair"} & fixtures.keys():
+        return
+    from kmirror.testing.clusters import state_of
+
+    for name in ("kafka_cluster", "kafka_cluster_session"):
+        if name in fixtures:
+            yield state_of(fixtures[name])
+    if "mirror_pair" in fixtures:
+        yield state_of(fixtures["mirror_pair"].source)
+        yield state_of(fixtures["mirror_pair"].destination)

@@ -1,0 +1,115 @@
+"""Which clients are there, what does each need, and how is its script run?"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+SCRIPT_SECONDS = 240
+
+
+class CannotRun(Exception):
+    """What a client needs is not on this machine."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A client; `prepare` returns the command of its script, built in a folder of its own, or raises CannotRun."""
+
+    name: str
+    prepare: Callable[[Path, str], list[str]]
+
+
+def _python(module: str) -> Callable[[Path, str], list[str]]:
+    return lambda folder, class_path: [sys.executable, "-m", f"tests.interop.clients.{module}"]
+
+
+def _go(folder: Path, class_path: str) -> list[str]:
+    needed("go")
+    _built(["go", "build", "-o", str(folder / "steps"), "."], HERE / "go")
+    return [str(folder / "steps")]
+
+
+def _node(folder: Path, class_path: str) -> list[str]:
+    needed("node", "npm")
+    for name in ("package.json", "package-lock.json", "steps.js"):
+        shutil.copy(HERE / "node" / name, folder)
+    _built(["npm", "ci", "--no-audit", "--no-fund"], folder)
+    return ["node", str(folder / "steps.js")]
+
+
+def _java(folder: Path, class_path: str) -> list[str]:
+    _built(["javac", "-d", str(folder), "-cp", class_path, str(HERE / "java" / "Steps.java")], folder)
+    (folder / "log4j2.properties").write_text("rootLogger.level = OFF\n")
+    flags = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    flags.append(f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}")
+    return ["java", *flags, "-cp", f"{folder}{os.pathsep}{class_path}", "Steps"]
+
+
+def _built(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotRun(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout)[-2000:]}")
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("confluent-kafka", _python("confluent")),
+        Family("kafka-python", _python("kafka_python")),
+        Family("aiokafka", _python("aio")),
+        Family("franz-go", _go),
+        Family("kafkajs", _node),
+        Family("java", _java),
+    )
+}
+
+
+def run_script(command: list[str], bootstrap: str, brokers: int) -> dict[str, Any]:
+    """Return the outcome of each step by its name; AssertionError if the script broke off."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+    done = subprocess.run(
+        [*command, bootstrap, str(brokers)],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SCRIPT_SECONDS,
+        check=False,
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    steps = ", ".join(row["step"] for row in rows)
+    assert done.returncode == 0, f"broke off with {done.returncode} after {steps or 'no step'}: {done.stderr[-3000:]}"
+    return {row["step"]: row["outcome"] for row in rows}
+
+
+def needed(*programs: str) -> None:
+    """Raise CannotRun unless these programs are there."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise CannotRun(f"there is no {program}")
+
+
+def differences(kafka: Any, ours: Any, where: str = "") -> list[str]:
+    """Return each place in which two outcomes differ, with what both have there."""
+    if isinstance(kafka, dict) and isinstance(ours, dict):
+        keys = [*kafka, *(key for key in ours if key not in kafka)]
+        missing = "nothing"
+        rows = (differences(kafka.get(key, missing), ours.get(key, missing), f"{where}/{key}") for key in keys)
+        return [line for row in rows for line in row]
+    if isinstance(kafka, list) and isinstance(ours, list) and len(kafka) == len(ours):
+        rows = (differences(*pair, f"{where}/{index}") for index, pair in enumerate(zip(kafka, ours, strict=True)))
+        return [line for row in rows for line in row]
+    if kafka == ours:
+        return []
+    return [f"{where}\n  Kafka:   {json.dumps(kafka)}\n  kmirror: {json.dumps(ours)}"]

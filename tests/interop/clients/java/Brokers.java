@@ -1,0 +1,42 @@
+import java.io.FileReader;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.Properties;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaRaftServer;
+import kafka.tools.StorageTool;
+import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.common.utils.Time;
+
+/**
+ * Runs the real brokers of several clusters in one JVM: an argument is a `server.properties`, formatted by Kafka's own
+ * storage tool and then started. Prints `up` when all have started, and ends when its input ends.
+ */
+class Brokers {
+    static final String CLUSTER_ID = "AAAAAAAAAAEAAAAAAAAAAQ";
+
+    public static void main(String[] files) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err);
+        for (String file : files) {
+            Properties properties = new Properties();
+            try (var reader = new FileReader(Path.of(file).toFile())) {
+                properties.load(reader);
+            }
+            boolean leads = properties.getProperty("process.roles").contains("controller");
+            String voters = leads ? "--standalone" : "--no-initial-controllers";
+            int status = StorageTool.execute(
+                new String[] {"format", "-t", CLUSTER_ID, "-c", file, voters}, System.err);
+            if (status != 0) {
+                throw new IllegalStateException("kafka-storage format ended with " + status);
+            }
+            new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM).startup();
+        }
+        out.println("up");
+        out.flush();
+        while (System.in.read() >= 0) {
+            // Nothing is said to it: the end of the input is the order to stop.
+        }
+        Exit.halt(0);
+    }
+}

@@ -1,0 +1,130 @@
+"""Real clusters of Apache Kafka for the clients to be judged by: all their brokers run in one JVM.
+
+`python -m tests.interop.clients.real` starts a cluster of one broker and one of three, prints where they listen, and
+stops them when its input ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+HERE = Path(__file__).parent
+START_SECONDS = 120
+# What `config/server.properties` of 4.3.1 says, less what only large machines need. Both kinds of cluster get these.
+SHARED = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.num.partitions": "5",
+    "group.min.session.timeout.ms": "500",
+    "num.partitions": "1",
+    "log.retention.ms": "-1",  # Steps write records of years ago.
+}
+# Memory alone: 128 MiB of each broker's heap go to its cleaner unless it is told otherwise.
+FRUGAL = {"log.cleaner.dedupe.buffer.size": "4194304", "num.io.threads": "2", "num.network.threads": "2"}
+LOGGING = """\
+rootLogger.level = WARN
+rootLogger.appenderRef.err.ref = ERR
+appender.err.type = Console
+appender.err.name = ERR
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %p %c %m%n%throwable
+"""
+
+
+def shared_configs(brokers: int) -> dict[str, str]:
+    """Return the configs that a cluster of this size is given, be it a real one or one of ours."""
+    factor = str(min(brokers, 3))
+    keys = (
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "default.replication.factor",
+    )
+    return {**SHARED, **dict.fromkeys(keys, factor), "transaction.state.log.min.isr": "1" if brokers == 1 else "2"}
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nothing listens on now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _properties(node_id: int, port: int, controller: int, folder: Path, brokers: int) -> Mapping[str, str]:
+    listeners = {"PLAINTEXT": port} | ({"CONTROLLER": controller} if node_id == 1 else {})
+    return {
+        "process.roles": "broker,controller" if node_id == 1 else "broker",
+        "node.id": str(node_id),
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in listeners.items()),
+        "log.dirs": str(folder / "data"),
+        **shared_configs(brokers),
+        **FRUGAL,
+    }
+
+
+@contextlib.contextmanager
+def real_clusters(class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3)) -> Iterator[dict[int, str]]:
+    """Yield the bootstrap servers of a real cluster of each size; they stop at the end, or when this process dies."""
+    addresses: dict[int, str] = {}
+    files = []
+    for brokers in sizes:
+        controller, *ports = free_ports(brokers + 1)
+        addresses[brokers] = ",".join(f"127.0.0.1:{port}" for port in ports)
+        for node_id, port in enumerate(ports, start=1):
+            home = folder / f"of-{brokers}" / str(node_id)
+            home.mkdir(parents=True)
+            text = "".join(f"{k}={v}\n" for k, v in _properties(node_id, port, controller, home, brokers).items())
+            (home / "server.properties").write_text(text)
+            files.append(str(home / "server.properties"))
+    (folder / "log4j2.properties").write_text(LOGGING)
+    command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    with (folder / "kafka.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "-cp", class_path, str(HERE / "java" / "Brokers.java"), *files],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
+        try:
+            _wait_for_up(process, folder / "kafka.log")
+            yield addresses
+        finally:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                pipe.close()
+
+
+def _wait_for_up(process: subprocess.Popen[bytes], log: Path) -> None:
+    assert process.stdout is not None
+    deadline = time.monotonic() + START_SECONDS
+    line = b""
+    while not line.endswith(b"\n"):
+        ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))
+        data = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
+        assert data, f"the real brokers did not start: {log.read_text(errors='replace')[-3000:]}"
+        line += data
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, real_clusters(sys.argv[1], Path(folder)) as addresses:
+        print(json.dumps(addresses), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What the Python clients' scripts share: named steps, each of which ends in one line of JSON.
+
+A script is run as `python SCRIPT BOOTSTRAP_SERVERS BROKERS` against any cluster. A line is `{"step": ..., "outcome": ...}`;
+what a step raises is an outcome too. Outcomes hold nothing that differs from run to run: no ids, times, addresses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+STEP_SECONDS = 30
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"-?\b(1[6-9]|922)\d{11,}\b")  # In ms, of this century; or as far back as a time can be.
+ADDRESS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\]):\d+")
+
+
+def without_ids(text: object) -> str:
+    """Return a text without the ids, times and addresses in it."""
+    return TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", str(text))))
+
+
+@dataclass(frozen=True)
+class Target:
+    """The cluster that a script runs against."""
+
+    family: str
+    bootstrap: str
+    brokers: int
+
+    @property
+    def factor(self) -> int:
+        """Replicas of each topic that a step makes."""
+        return min(3, self.brokers)
+
+    def named(self, name: str) -> str:
+        """Return a name of this family's own, for a topic, a group or a transaction."""
+        return f"{self.family}-{name}"
+
+
+Step = Callable[[Target], Any]
+
+
+def run(family: str, steps: list[Step], describe_error: Callable[[BaseException], Any]) -> None:
+    """Run the steps in order, or those that the arguments after the first two name, and print a line for each."""
+    bootstrap, brokers, *only = sys.argv[1:]
+    target = Target(family, bootstrap, int(brokers))
+    for step in steps:
+        name = step.__name__
+        if only and name not in only:
+            continue
+        started = time.monotonic()
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(STEP_SECONDS)
+        try:
+            outcome = step(target)
+        except Exception as error:
+            outcome = {"raised": describe_error(error)}
+        finally:
+            signal.alarm(0)
+        print(json.dumps({"step": name, "outcome": outcome}, default=_plain), flush=True)
+        print(f"{Path(sys.argv[0]).stem} {name}: {time.monotonic() - started:.2f} s", file=sys.stderr, flush=True)
+
+
+def _plain(value: object) -> Any:
+    """Return what JSON can hold for the one kind of answer that it cannot."""
+    assert isinstance(value, set | frozenset), value
+    return sorted(value)
+
+
+def _too_long(_number: int, _frame: object) -> None:
+    raise TimeoutError(f"the step took more than {STEP_SECONDS} s")
+
+
+def eventually(ask: Callable[[], Any], holds: Callable[[Any], bool], seconds: float = 15) -> Any:
+    """Return the first answer that holds, or the last one when time is up."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = ask()
+        if holds(answer) or time.monotonic() > end:
+            return answer
+        time.sleep(0.02)

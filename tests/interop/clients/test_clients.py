@@ -1,0 +1,26 @@
+"""Does a client that others wrote see of our cluster what it sees of Apache Kafka's?
+
+Each script is run against a real Kafka 4.3.1 and against ours, and its outcomes are compared: values, offsets, error
+codes and the words of errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kmirror.net.cluster import TcpCluster
+from tests.interop.clients.conftest import SIZES, Seen
+from tests.interop.clients.families import FAMILIES, differences
+
+
+@pytest.mark.parametrize("brokers", SIZES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_client_sees_what_it_sees_of_kafka(
+    family: str, brokers: int, see: Callable[[str, int], Seen], our_clusters: dict[int, TcpCluster]
+) -> None:
+    seen = see(family, brokers)
+    found = differences(seen.kafka, seen.kmirror)
+    assert not found, f"{len(found)} differences\n" + "\n".join(found)
+    assert not our_clusters[brokers].failures

@@ -1,0 +1,345 @@
+"""A topic that is deleted is gone from every replica, and the next one of its name is another one.
+
+Each scenario is a history that would break a broker which goes by the name alone, or which does not clean up.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.message import Message
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import TRANSACTION_TOPIC
+from tests.builders import batch
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, pair, plain, records
+
+OLD, NEW = ("old 0", "old 1", "old 2"), ("new 0", "new 1")
+
+
+@pytest.fixture
+def cluster() -> StagedCluster:
+    made = StagedCluster(Simulation(1), "a", configs=SMALL)
+    made.start()
+    made.place_topic()
+    for value in OLD:
+        made.write(value)
+    return made
+
+
+def commit(cluster: StagedCluster, *decided: Message) -> None:
+    """Have the controller decide this in one batch, so that brokers replay it at once."""
+    cluster.controller.commit(cluster.simulation.world.now, list(decided), atomic=True)
+    cluster.simulation.world.perform(cluster.process(CONTROLLER_ID), cluster.controller.outbox.drain())
+
+
+def anew(replicas: tuple[int, ...] = (1, 2, 3)) -> list[Message]:
+    """Return the records of a new topic of the same name."""
+    topic_id = Uuid.from_ints(8, 8)
+    partition = PartitionRecord(
+        partition_id=0,
+        topic_id=topic_id,
+        replicas=list(replicas),
+        isr=list(replicas),
+        leader=replicas[0],
+        leader_epoch=0,
+        partition_epoch=0,
+    )
+    return [TopicRecord(name=TOPIC, topic_id=topic_id), partition]
+
+
+def remove(cluster: StagedCluster) -> RemoveTopicRecord:
+    return RemoveTopicRecord(topic_id=cluster.image.topics[TOPIC].topic_id)
+
+
+def gone(cluster: StagedCluster) -> bool:
+    """Return whether no living broker holds anything of the topic."""
+    return all(
+        TP not in cluster.broker(b).parts.replicas.partitions and TP not in cluster.disks[b].partitions()
+        for b in cluster.living()
+    )
+
+
+def isr(cluster: StagedCluster) -> tuple[int, ...]:
+    found = cluster.image.partition(TP)
+    return () if found is None else found.isr
+
+
+def values(cluster: StagedCluster, broker_id: int) -> list[bytes]:
+    log = cluster.broker(broker_id).parts.replicas.partitions[TP].log
+    return [record.value or b"" for one in log.batches() for record in one.records()]
+
+
+def all_have(cluster: StagedCluster, expected: tuple[str, ...]) -> bool:
+    return all(
+        TP in cluster.broker(b).parts.replicas.partitions
+        and values(cluster, b) == [value.encode() for value in expected]
+        for b in cluster.living()
+    )
+
+
+def test_every_broker_lets_go_of_what_is_deleted(cluster: StagedCluster) -> None:
+    assert cluster.delete(TOPIC, "nowhere") == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
+    with pytest.raises(KafkaError, match="has no topic"):
+        cluster.write("x")
+    assert not cluster.broker(1).context.image.topic_config(TOPIC)
+    cluster.place_topic()
+    for value in NEW:
+        cluster.write(value)
+    cluster.simulation.run_until(lambda: all_have(cluster, NEW), what="the new records everywhere")
+
+
+def test_a_replica_that_was_away_does_not_serve_the_log_of_the_earlier_topic(cluster: StagedCluster) -> None:
+    cluster.kill(3)
+    assert cluster.delete(TOPIC) == [ErrorCode.NONE]
+    cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
+    commit(cluster, *anew((1, 2, 3)))
+    cluster.simulation.run_until(lambda: cluster.leader(TP) is not None, what="a leader")
+    cluster.simulation.run_until(lambda: 3 not in isr(cluster), what="the session of broker 3 to end")
+    cluster.restart(3)
+    cluster.simulation.run_until(lambda: 3 in isr(cluster), what="broker 3 in sync")
+    for value in NEW:
+        cluster.write(value)
+    for other in (1, 2):
+        cluster.kill(other)
+    cluster.restart(2)
+    found = cluster.await_leader()
+    assert values(cluster, found.broker_id) == [value.encode() for value in NEW]
+    assert values(cluster, 3) == [value.encode() for value in NEW]
+
+
+def test_a_replica_that_was_away_keeps_nothing_of_a_topic_that_is_gone(cluster: StagedCluster) -> None:
+    cluster.kill(3)
+    assert cluster.delete(TOPIC) == [ErrorCode.NONE]
+    cluster.restart(3)
+    cluster.simulation.run_until(lambda: 3 in cluster.living() and not cluster.broker(3).parts.lifecycle.fenced)
+    assert TP not in cluster.disks[3].partitions()
+
+
+def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster: StagedCluster) -> None:
+    """It is cut off, and goes on as the leader for clients that are cut off with it."""
+    leader = cluster.await_leader()
+    broker = cluster.broker(leader.broker_id)
+    line = cluster.simulation.line(cluster.process(leader.broker_id), cluster.process(CONTROLLER_ID))
+    line.take_down()
+    assert cluster.delete(TOPIC) == [ErrorCode.NONE]
+    commit(cluster, *anew((*sorted({1, 2, 3} - {leader.broker_id}), leader.broker_id)))
+    stamp = cluster.simulation.now_ms
+    broker.parts.replicas.append(cluster.simulation.world.now, leader, batch(4, timestamp=stamp))
+    cluster.simulation.run_for(span_s=5)
+    line.bring_up()
+    cluster.simulation.run_until(cluster.is_settled, within_s=120, what="all in sync")
+    for value in NEW:
+        cluster.write(value)
+    cluster.simulation.run_until(lambda: all_have(cluster, NEW), what="the new records everywhere")
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_who_waits_for_a_record_of_a_deleted_topic_is_not_told_that_it_is_safe(
+    cluster: StagedCluster, is_replaced: bool
+) -> None:
+    """Also if the next topic of the name has as many records by then: it came in the same batch of metadata."""
+    leader = cluster.await_leader()
+    parts, now = cluster.broker(leader.broker_id).parts, cluster.simulation.world.now
+    told: list[ErrorCode] = []
+    parts.replicas.await_acks(now, leader, 4, 20_000, lambda _, error: told.append(error))
+    commit(cluster, remove(cluster), *(anew((leader.broker_id,)) if is_replaced else ()))
+    cluster.simulation.run_until(
+        lambda: parts.replicas.partitions.get(TP) is not leader, what="the old partition to go"
+    )
+    if is_replaced:
+        stamp = cluster.simulation.now_ms
+        new = parts.replicas.partitions[TP]
+        parts.replicas.append(cluster.simulation.world.now, new, batch(9, timestamp=stamp))
+    cluster.simulation.run_for(span_s=1)
+    error = ErrorCode.NOT_LEADER_OR_FOLLOWER if is_replaced else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert told == [error]
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+@pytest.mark.parametrize("epoch", [0, -1], ids=["in a session", "without one"])
+def test_a_fetch_by_id_ends_with_the_topic(cluster: StagedCluster, is_replaced: bool, epoch: int) -> None:
+    leader = cluster.await_leader()
+    row = FetchPartition(partition=0, fetch_offset=len(OLD), partition_max_bytes=1000)
+    topic = FetchTopic(topic_id=leader.topic_id, partitions=[row])
+    request = FetchRequest(max_wait_ms=20_000, min_bytes=1, session_epoch=epoch, topics=[topic])
+    told: list[Message | None] = []
+    cluster.client.send(cluster.endpoint(leader.broker_id), request, told.append, version=13)
+    cluster.simulation.run_for(span_s=1)
+    assert not told
+    commit(cluster, remove(cluster), *(anew((leader.broker_id,)) if is_replaced else ()))
+    cluster.simulation.run_until(lambda: bool(told), within_s=5, what="an answer")
+    [answer] = told
+    assert isinstance(answer, FetchResponse)
+    assert [p.error_code for t in answer.responses for p in t.partitions] == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+
+def test_a_transaction_ends_although_one_of_its_topics_is_gone() -> None:
+    cluster = StagedCluster(Simulation(2), "a", configs=SMALL)
+    cluster.start()
+    cluster.place_topic()
+    cluster.place_topic("stays")
+    producer = Producer(cluster, transactional_id="tx")
+    producer.begin_transaction()
+    stays = TopicPartition("stays", 0)
+    producer.send(records("a") | records("b", tp=stays))
+    assert cluster.delete(TOPIC) == [ErrorCode.NONE]
+    cluster.simulation.run_until(lambda: gone(cluster), what="the topic to go")
+    producer.commit_transaction()
+    found = cluster.await_leader(stays)
+    cluster.simulation.run_until(lambda: found.log.last_stable_offset == 2, what="the marker")
+    producer.begin_transaction()
+    producer.send(records("c", tp=stays))
+    producer.commit_transaction()
+
+
+def test_the_topic_of_the_transaction_coordinator_comes_back(cluster: StagedCluster) -> None:
+    producer = Producer(cluster, transactional_id="tx")
+    for is_first in (True, False):
+        producer.begin_transaction()
+        producer.send(records("x"))
+        producer.commit_transaction()
+        if is_first:
+            assert cluster.delete(TRANSACTION_TOPIC) == [ErrorCode.NONE]
+            cluster.simulation.run_for(span_s=1)
+            producer = Producer(cluster, transactional_id="tx")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happens_meanwhile_the_disks_end_with_what_the_image_says(seed: int) -> None:
+    """Topics come and go under the same names, while brokers are killed, stopped, cut off and started."""
+    rng = Rng(seed)
+    cluster = StagedCluster(Simulation(seed), "a", configs=SMALL)
+    cluster.start()
+    names = ("one", "two")
+    for _ in range(25):
+        name, broker_id = rng.choice(names), rng.choice(cluster.broker_ids)
+        match rng.choice(
+            ("create", "create", "delete", "write", "write", "grow", "kill", "restart", "restart", "wait")
+        ):
+            case "create" if name not in cluster.image.topics:
+                cluster.begin_create_topic(name, rng.choice((1, 2)))
+            case "delete" if name in cluster.image.topics:
+                cluster.delete(name)
+            case "grow" if name in cluster.image.topics:
+                cluster.grow(name, len(cluster.image.topics[name].partitions) + 1)
+            case "write" if cluster.leader(TopicPartition(name, 0)) is not None:
+                cluster.try_write(TopicPartition(name, 0))
+            case "kill" if len(cluster.living()) > 1 and broker_id in cluster.living():
+                cluster.kill(broker_id, power_cut=rng.chance(1, 2))
+            case "restart" if broker_id not in cluster.living():
+                cluster.restart(broker_id)
+            case _:
+                cluster.simulation.run_for(span_s=rng.choice((0.01, 0.3, 4)))
+    for broker_id in cluster.broker_ids:
+        if broker_id not in cluster.living():
+            cluster.restart(broker_id)
+    cluster.simulation.run_until(cluster.is_settled, within_s=120, what="all in sync")
+    for broker_id in cluster.broker_ids:
+        wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.held_by(broker_id)}
+        cluster.simulation.run_until(
+            lambda broker_id=broker_id, wanted=wanted: set(cluster.disks[broker_id].partitions()) == wanted,  # type: ignore[misc]
+            what=f"the disk of {broker_id}",
+        )
+        for tp, held in cluster.broker(broker_id).parts.replicas.partitions.items():
+            assert held.topic_id == cluster.image.topics[tp.topic].topic_id
+            led = cluster.await_leader(tp)
+            assert [repr(one) for one in held.log.batches()] == [repr(one) for one in led.log.batches()]
+
+
+# -- mirrored topics ------------------------------------------------------------------------------
+
+
+@pytest.mark.decision("D7")
+def test_a_mirrored_topic_is_neither_deleted_nor_grown_before_it_is_removed_from_its_mirror() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    p.b.place_topic("plain")
+    assert p.b.delete(TOPIC, "plain") == [ErrorCode.READ_ONLY_TOPIC, ErrorCode.NONE], "each for itself"
+    assert p.b.grow(TOPIC, 2) is ErrorCode.READ_ONLY_TOPIC
+    p.fail_over()
+    assert p.b.grow(TOPIC, 2) is ErrorCode.NONE
+    second = TopicPartition(TOPIC, 1)
+    p.run_until(
+        lambda: p.b.leader(second) is not None and p.b.try_write(second) is ErrorCode.NONE, "a second partition"
+    )
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    p.b.place_topic()
+    assert p.b.write("free") == 0, "its mirror.name went with the topic that had it"
+
+
+@pytest.mark.decision("D7")
+def test_a_topic_that_is_deleted_while_it_is_stopped_can_be_mirrored_again() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    p.there.remove_topics([TOPIC])
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.state() == "MIRRORING", "MIRRORING")
+    p.a.write("more")
+    p.run_until(lambda: p.b.log().log_end_offset == 3, "all records")
+
+
+@pytest.mark.decision("D49")
+def test_a_replica_that_was_away_does_not_serve_the_earlier_log_of_a_topic_with_the_same_id() -> None:
+    """The source changed its mind: what broker 3 still has of the first mirroring is not what is mirrored now."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    p.fail_over()
+    for value in OLD:
+        p.b.write(value)
+    p.b.kill(3)
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    p.b.restart(3)
+    p.run_until(lambda: not p.b.broker(3).parts.lifecycle.fenced, "broker 3 back")
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.state() == "MIRRORING", "MIRRORING")
+    p.a.write("more")
+    p.run_until(lambda: all_have(p.b, ("r0", "r1", "more")), "the source's records everywhere")
+
+
+@pytest.mark.decision("D49")
+def test_the_leader_epochs_of_an_id_that_comes_back_go_on() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    p.fail_over()
+    before = p.b.await_leader()
+    topic_id, epoch = before.topic_id, before.leader_epoch
+    assert epoch > 0, "the stop has raised it"
+    assert p.b.delete(TOPIC) == [ErrorCode.NONE]
+    p.run_until(lambda: gone(p.b), "the topic to go")
+    p.there.add_topics([TOPIC])
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.state() == "MIRRORING", "MIRRORING")
+    found = p.b.await_leader()
+    assert found.topic_id == topic_id and found.leader_epoch > epoch
+    p.b.place_topic("plain")
+    assert p.b.await_leader(TopicPartition("plain", 0)).leader_epoch == 0
+
+
+@pytest.mark.decision("D49")
+def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedCluster) -> None:
+    topic_id = cluster.image.topics[TOPIC].topic_id
+    again = anew()
+    for record in again:
+        record.topic_id = topic_id  # type: ignore[attr-defined]
+    again[1].leader_epoch = cluster.await_leader().leader_epoch + 1  # type: ignore[attr-defined]
+    commit(cluster, remove(cluster), *again)
+    cluster.simulation.run_for(span_s=1)
+    for value in NEW:
+        cluster.write(value)
+    cluster.simulation.run_until(lambda: all_have(cluster, NEW), what="the new records everywhere")
