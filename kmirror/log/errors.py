@@ -7,12 +7,22 @@ kin, because the fault is the sender's and the partition, not the request, fails
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kmirror.errors import CorruptBatch, KafkaError
 from kmirror.spec.error_codes import ErrorCode
 
 
 class LogAppendError(KafkaError):
     """The leader refuses to append; `code` is what the producer is answered with."""
+
+
+class RejectedRecords(LogAppendError):
+    """The leader refuses a batch for some of its records: `records` has the index of each in it, and what is wrong."""
+
+    def __init__(self, code: ErrorCode, message: str, records: Sequence[tuple[int, str]]) -> None:
+        self.records = records
+        super().__init__(code, message)
 
 
 class OffsetOutOfRange(KafkaError):

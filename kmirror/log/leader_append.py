@@ -14,8 +14,9 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import wrap_int64
 from kmirror.log.config import LONG_MAX, LogConfig
-from kmirror.log.errors import LogAppendError
+from kmirror.log.errors import LogAppendError, RejectedRecords
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
 from kmirror.records import layout
@@ -27,6 +28,8 @@ from kmirror.records.layout import NO_TIMESTAMP, TimestampType
 from kmirror.records.outline import outline
 from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
+
+ERRORS_SHOWN = 3
 
 
 class PreparedBatch(NamedTuple):
@@ -163,25 +166,37 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
 
 
 def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
-    """Refuse the batch for its records; one record without a key hides what is wrong with no other's timestamp."""
-    keyless = untimely = None
+    """Refuse the batch for its records, in Kafka's words; one timestamp that is wrong decides the error of all."""
+    refused: list[tuple[int, str]] = []
+    is_untimely = False
     by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     for index, record in enumerate(records):
         if config.compact and record.key is None:
-            keyless = keyless or f"record {index} has no key, and the topic is compacted"
+            refused.append((index, f"Compacted topic cannot accept message without key in topic partition {tp}"))
         elif by_producer and record.timestamp != NO_TIMESTAMP:
             if not earliest <= record.timestamp <= latest:
-                untimely = f"record {index} has timestamp {record.timestamp}, expected {earliest} to {latest}"
-                break
+                is_untimely = True
+                bounds = f"[{wrap_int64(earliest)}, {wrap_int64(latest)}]"
+                where = f"Timestamp {record.timestamp} of message with offset {record.offset}"
+                refused.append((index, f"{where} is out of range. The timestamp should be within {bounds}"))
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            untimely = "a producer may not set LogAppendTime"
-            break
-    if untimely is not None:
-        raise LogAppendError(ErrorCode.INVALID_TIMESTAMP, f"{tp}: {untimely}")
-    if keyless is not None:
-        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {keyless}")
+            is_untimely = True
+            sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
+            shown = f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
+            why = "Producer should not set timestamp type to LogAppendTime."
+            refused.append((index, f"Invalid timestamp type in message {shown}. {why}"))
+    if is_untimely:
+        message = "One or more records have been rejected due to invalid timestamp"
+        raise RejectedRecords(ErrorCode.INVALID_TIMESTAMP, message, refused)
+    if refused:
+        first = ", ".join(f"RecordError(batchIndex={index}, message='{why}')" for index, why in refused[:ERRORS_SHOWN])
+        message = (
+            f"One or more records have been rejected due to {len(refused)} record errors in total, "
+            f"and only showing the first three errors at most: [{first}]"
+        )
+        raise RejectedRecords(ErrorCode.INVALID_RECORD, message, refused)
 
 
 def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:

@@ -19,9 +19,11 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.errors import RejectedRecords
 from kmirror.log.partition_log import AppendInfo, LogAppendError
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     PartitionProduceResponse,
     ProduceResponse,
@@ -219,6 +221,11 @@ def _append(
         return None
     try:
         info = parts.replicas.append(now, partition, records)
+    except RejectedRecords as error:
+        answer.error_code, answer.error_message = error.code, str(error)
+        answer.record_errors = [BatchIndexAndErrorMessage(index, why) for index, why in error.records]
+        answer.log_start_offset = partition.log.log_start_offset
+        return None
     except LogAppendError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return None
