@@ -114,9 +114,7 @@ class MirrorPair:
 
     def _is_mirroring(self, tp: TopicPartition, end: int) -> bool:
         leader = self.destination.leader(tp)
-        return (
-            self.state(tp) is MirrorState.MIRRORING and leader is not None and leader.log.high_watermark >= end
-        )
+        return self.state(tp) is MirrorState.MIRRORING and leader is not None and leader.log.high_watermark >= end
 
     def _wait(self, condition: Callable[[], bool], within_s: float, what: str) -> None:
         try:

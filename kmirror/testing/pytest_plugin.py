@@ -40,9 +40,7 @@ def kafka_cluster_options() -> dict[str, Any]:
 
 
 @pytest.fixture
-def kafka_cluster(
-    request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]
-) -> Iterator[TcpCluster]:
+def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_options: dict[str, Any]) -> Iterator[TcpCluster]:
     """Yield a Kafka cluster that only this test has."""
     from kmirror.testing.clusters import cluster
 

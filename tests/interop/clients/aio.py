@@ -77,12 +77,16 @@ async def make(target: Target, name: str, partitions: int = 1, **configs: str) -
         await client.create_topics([NewTopic(topic, partitions, target.factor, topic_configs=given)])
         await eventually(
             lambda: client.describe_topics([topic]),
-            lambda seen: len(seen[0]["partitions"]) == partitions and all(p["leader"] >= 0 for p in seen[0]["partitions"]),
+            lambda seen: (
+                len(seen[0]["partitions"]) == partitions and all(p["leader"] >= 0 for p in seen[0]["partitions"])
+            ),
         )
     return topic
 
 
-async def send(client: AIOKafkaProducer, topic: str, values: list[bytes | None], partition: int = 0, **more: Any) -> Any:
+async def send(
+    client: AIOKafkaProducer, topic: str, values: list[bytes | None], partition: int = 0, **more: Any
+) -> Any:
     told = []
     for value in values:
         kept = await attempt(client.send_and_wait(topic, value, partition=partition, **more))
@@ -157,10 +161,13 @@ async def topics(target: Target) -> Any:
             "config": await create(target.named("config"), 1, 1, topic_configs={"no.such": "1"}),
             "grown": [await grow(name, 3), await grow(name, 1), await grow(target.named("no-such"), 2)],
         }
-        described = await eventually(lambda: client.describe_topics([name]), lambda seen: len(seen[0]["partitions"]) == 3)
+        described = await eventually(
+            lambda: client.describe_topics([name]), lambda seen: len(seen[0]["partitions"]) == 3
+        )
         for row in described:
             row["partitions"] = sorted(
-                [one["partition"], one["error_code"], len(one["replicas"]), len(one["isr"])] for one in row["partitions"]
+                [one["partition"], one["error_code"], len(one["replicas"]), len(one["isr"])]
+                for one in row["partitions"]
             )
         told["described"] = described
         told["unknown"] = await client.describe_topics([target.named("no-such-either")])
@@ -206,7 +213,9 @@ async def codecs(target: Target) -> Any:
             for n in range(3):
                 batch.append(key=b"k", value=b"batched %d" % n, timestamp=START + n)
             sent = (await (await client.send_batch(batch, topic, partition=0))).offset
-            offsets = await send(client, topic, [b"a", None, b""], headers=[("h", b"1"), ("h", b"2")], timestamp_ms=START)
+            offsets = await send(
+                client, topic, [b"a", None, b""], headers=[("h", b"1"), ("h", b"2")], timestamp_ms=START
+            )
         told[str(codec)] = [sent, offsets, [shown(row) for row in await read_all(target, topic)]]
     return told
 
@@ -264,7 +273,9 @@ async def transactions(target: Target) -> Any:
                 found = await asking.list_consumer_group_offsets(group)
                 told[f"offsets after {name}"] = [[one.topic, *row] for one, row in found.items()]
         for level in ("read_committed", "read_uncommitted"):
-            told[level] = [[row.offset, text(row.value)] for row in await read_all(target, topic, isolation_level=level)]
+            told[level] = [
+                [row.offset, text(row.value)] for row in await read_all(target, topic, isolation_level=level)
+            ]
         async with producer(target, transactional_id=target.named("tx")):
             await client.begin_transaction()
             told["fenced"] = await send(client, topic, [b"late"])
@@ -293,7 +304,11 @@ async def _described(target: Target, group: str) -> Any:
 async def rebalance(target: Target) -> Any:
     topic = await make(target, "shared", 4)
     told = {}
-    assignors = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor, "sticky": StickyPartitionAssignor}
+    assignors = {
+        "range": RangePartitionAssignor,
+        "roundrobin": RoundRobinPartitionAssignor,
+        "sticky": StickyPartitionAssignor,
+    }
     for title, assignor in assignors.items():
         asked = {"group_id": target.named(title), "partition_assignment_strategy": [assignor]}
         async with consumer(target, topic, client_id="a", **asked) as first:
@@ -335,7 +350,10 @@ async def commit_and_resume(target: Target) -> Any:
             rows.extend(row for found in (await second.getmany(timeout_ms=50)).values() for row in found)
             return rows
 
-        told = {"kept": await second.committed(where), "rest": values(await eventually(look, lambda seen: len(seen) >= 2))}
+        told = {
+            "kept": await second.committed(where),
+            "rest": values(await eventually(look, lambda seen: len(seen) >= 2)),
+        }
         await second.commit()
         told["after"] = await second.committed(where)
     async with admin(target) as asking:

@@ -218,7 +218,12 @@ def describe_topics(target: Target) -> Any:
     def say(seen: Any) -> Any:
         return {
             "partitions": [
-                {"id": p.id, "replicas": len(p.replicas), "isr": len(p.isr), "leads": p.leader.id in [n.id for n in p.isr]}
+                {
+                    "id": p.id,
+                    "replicas": len(p.replicas),
+                    "isr": len(p.isr),
+                    "leads": p.leader.id in [n.id for n in p.isr],
+                }
                 for p in seen.partitions
             ],
             "internal": seen.is_internal,
@@ -237,11 +242,15 @@ def create_partitions(target: Target) -> Any:
         "same": NewPartitions(topic, 3),
         "down": NewPartitions(topic, 1),
         "unknown": NewPartitions(target.named("no-such"), 2),
-        "placed": NewPartitions(topic, 4, replica_assignment=[[1] * target.factor if target.factor == 1 else [1, 2, 3]]),
+        "placed": NewPartitions(
+            topic, 4, replica_assignment=[[1] * target.factor if target.factor == 1 else [1, 2, 3]]
+        ),
         "placed badly": NewPartitions(topic, 6, replica_assignment=[[1], [99]]),
         "placed too few": NewPartitions(topic, 7, replica_assignment=[[1]]),
     }
-    told = {title: outcome(client.create_partitions([row], operation_timeout=10)[row.topic]) for title, row in rows.items()}
+    told = {
+        title: outcome(client.create_partitions([row], operation_timeout=10)[row.topic]) for title, row in rows.items()
+    }
     count = eventually(lambda: len(client.list_topics(topic, timeout=WAIT).topics[topic].partitions), lambda n: n == 4)
     return told | {"count": count}
 
@@ -554,7 +563,9 @@ def static_members(target: Target) -> Any:
     topic = make(target, "static", 4)
 
     def member(name: str) -> Consumer:
-        client = consumer(target, "static", group_instance_id=name, client_id=name, partition_assignment_strategy="range")
+        client = consumer(
+            target, "static", group_instance_id=name, client_id=name, partition_assignment_strategy="range"
+        )
         _join(client, topic)
         return client
 
@@ -566,7 +577,9 @@ def static_members(target: Target) -> Any:
     back = _settled([first, second], [2, 2])
     usurper = member("one")
     _settled([usurper], [2])
-    fenced = eventually(lambda: first.poll(0.1), lambda seen: seen and seen.error() and seen.error().name() == "_FATAL", 10)
+    fenced = eventually(
+        lambda: first.poll(0.1), lambda seen: seen and seen.error() and seen.error().name() == "_FATAL", 10
+    )
     told = {"before": before, "away": away, "back": back, "fenced": fenced and error(KafkaException(fenced.error()))}
     for client in (first, second, usurper):
         client.close()
@@ -626,7 +639,9 @@ def admin_of_groups(target: Target) -> Any:
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
         return outcome(
             client.alter_consumer_group_offsets([asked])[group],
-            lambda found: [[one.partition, one.offset, one.error and one.error.name()] for one in found.topic_partitions],
+            lambda found: [
+                [one.partition, one.offset, one.error and one.error.name()] for one in found.topic_partitions
+            ],
         )
 
     def listed() -> Any:

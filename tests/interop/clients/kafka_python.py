@@ -130,7 +130,9 @@ def topics(target: Target) -> Any:
         given = client.create_topics([NewTopic(title, *args, **more)], raise_errors=False)["topics"][0]
         given.pop("topic_id", None)
         configs = given.pop("configs", None)
-        return given | {"configs": configs and {key: configs[key]["value"] for key in ("retention.ms", "segment.bytes")}}
+        return given | {
+            "configs": configs and {key: configs[key]["value"] for key in ("retention.ms", "segment.bytes")}
+        }
 
     told: dict[str, Any] = {
         "made": create(name, 3, target.factor, topic_configs={"retention.ms": "5"}),
@@ -159,7 +161,13 @@ def topics(target: Target) -> Any:
         given = client.create_partitions({topic: NewPartitions(*args)}, raise_errors=False)
         return [[row.error_code, row.error_message] for row in given.results]
 
-    told["grown"] = [grow(name, 4), grow(name, 4), grow(name, 2), grow(target.named("no-such"), 2), grow(name, 5, [[7]])]
+    told["grown"] = [
+        grow(name, 4),
+        grow(name, 4),
+        grow(name, 2),
+        grow(target.named("no-such"), 2),
+        grow(name, 5, [[7]]),
+    ]
 
     def delete(topic: str) -> Any:
         given = client.delete_topics([topic], raise_errors=False)
@@ -217,7 +225,9 @@ def codecs(target: Target) -> Any:
         topic = make(target, f"codec-{codec}")
         client = producer(target, compression_type=codec, linger_ms=5)
         headers = [("h", b"1"), ("h", b"2")]
-        offsets = send(client, topic, [b"value %d" % n for n in range(4)], key=b"k", headers=headers, timestamp_ms=START)
+        offsets = send(
+            client, topic, [b"value %d" % n for n in range(4)], key=b"k", headers=headers, timestamp_ms=START
+        )
         client.close()
         told[str(codec)] = {"offsets": offsets, "read": [shown(row, times=True) for row in read_all(target, topic)]}
     return told
@@ -286,7 +296,14 @@ def delete_records(target: Target) -> Any:
         rows = attempt(admin(target).delete_records, {TopicPartition(topic, 0): offset}, timeout_ms=5000)
         return {str(where): row for where, row in rows.items()}
 
-    return [delete(2), delete(1), delete(9), values(read_all(target, topic)), delete(-1), values(read_all(target, topic))]
+    return [
+        delete(2),
+        delete(1),
+        delete(9),
+        values(read_all(target, topic)),
+        delete(-1),
+        values(read_all(target, topic)),
+    ]
 
 
 # -- transactions -------------------------------------------------------------------------------
@@ -430,13 +447,18 @@ def commit_and_resume(target: Target) -> Any:
     }
     second.close()
     offsets = eventually(
-        lambda: _altered(target, group, {where: OffsetAndMetadata(1, "by hand", -1)}), lambda seen: "NoError" in str(seen)
+        lambda: _altered(target, group, {where: OffsetAndMetadata(1, "by hand", -1)}),
+        lambda seen: "NoError" in str(seen),
     )
     found = admin(target).list_group_offsets([group])[group]
     told["altered"] = [offsets, [[str(one.topic), list(row)] for one, row in found.items()]]
     told["listed"] = [row for row in admin(target).list_groups() if row["group_id"] == group]
     told["empty"] = _described(target, "resume")
-    told["forgotten"] = [_forgotten(target, group, [where]), _deleted(target, group), _deleted(target, target.named("none"))]
+    told["forgotten"] = [
+        _forgotten(target, group, [where]),
+        _deleted(target, group),
+        _deleted(target, target.named("none")),
+    ]
     told["gone"] = [_described(target, "resume"), attempt(lambda: str(admin(target).list_group_offsets([group])))]
     return told
 

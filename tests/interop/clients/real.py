@@ -45,7 +45,11 @@ appender.err.layout.pattern = %p %c %m%n%throwable
 def shared_configs(brokers: int) -> dict[str, str]:
     """Return the configs that a cluster of this size is given, be it a real one or one of ours."""
     factor = str(min(brokers, 3))
-    keys = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor", "default.replication.factor")
+    keys = (
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "default.replication.factor",
+    )
     return {**SHARED, **dict.fromkeys(keys, factor), "transaction.state.log.min.isr": "1" if brokers == 1 else "2"}
 
 
