@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of, known
-from kmirror.spec.wire_values import ConfigSource, ConfigType
+from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
 Entry = DescribeConfigsResourceResult
 TYPES: Mapping[Kind, ConfigType] = {kind: ConfigType[kind.name] for kind in Kind}
@@ -54,6 +55,20 @@ class BrokerLayers:
             if name in layer:
                 return layer[name]
         return None if row is None else row.default
+
+
+def layers_of(image: MetadataImage, node_id: int, static: Mapping[str, str]) -> BrokerLayers:
+    """Return what is set for a node; what was stored of keys that cannot change dynamically is passed over."""
+    rows = known(Scope.BROKER)
+    altered, altered_for_all = (
+        {
+            key: value
+            for key, value in image.configs.get((ResourceType.BROKER, name), {}).items()
+            if key in rows and rows[key].dynamic
+        }
+        for name in (str(node_id), "")
+    )
+    return BrokerLayers(altered, altered_for_all, static)
 
 
 def _with_fallbacks(name: str) -> list[ConfigKey]:

@@ -20,6 +20,8 @@ _ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
     ord(letter): "\\" + name for letter, name in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
 }
 
+_FIBONACCI: Final = 0x9E37_79B9_7F4A_7C15
+
 T = TypeVar("T")
 
 
@@ -123,6 +125,22 @@ def partition_for(text: str, count: int) -> int:
 def partition_of_hash(value: int, count: int) -> int:
     """Return what `partition_for` does of a text with this hash."""
     return 0 if value == -0x8000_0000 else abs(value) % count
+
+
+def in_timeline_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Return the keys as one of Kafka's `TimelineHashMap`s that began empty, and lost none, yields them.
+
+    Its slots are the upper bits of a Fibonacci hash; within a slot the last to arrive is the first.
+    """
+    found = list(keys)[::-1]
+    bits = 1
+    while len(found) * 3 > 4 << bits:
+        bits += 1
+
+    def slot(key: T) -> int:
+        return (hash_of(key) * _FIBONACCI & 0xFFFF_FFFF_FFFF_FFFF) >> 64 - bits
+
+    return sorted(found, key=slot)
 
 
 def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.log.memory_store import MemoryStore
+from kmirror.log.memory_store import Allocate, MemoryStore
 from kmirror.log.store import PartitionStore
 
 
@@ -86,9 +86,10 @@ MEMORY: Final = "/memory"
 
 
 class MemoryDisk:
-    """A `Disk` in memory."""
+    """A `Disk` in memory; `allocate` gives the buffers of its segments."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, allocate: Allocate = bytearray) -> None:
+        self._allocate = allocate
         self._stores: dict[TopicPartition, MemoryStore] = {}
         self._files: dict[str, bytes] = {}
 
@@ -102,7 +103,7 @@ class MemoryDisk:
         return sorted(self._stores)
 
     def open(self, tp: TopicPartition) -> MemoryStore:
-        return self._stores.setdefault(tp, MemoryStore())
+        return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate))
 
     def cut_power(self, rng: Rng) -> int:
         """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kmirror.log.store import Chunk
 
+Allocate = Callable[[int], bytearray | memoryview]
+"""Gives a buffer of zeros, of at least so many bytes."""
 _INITIAL_BYTES = 128
 """The least buffer of a segment that holds anything: most partitions of a large cluster hold next to nothing."""
 _NO_BYTES = memoryview(b"")
@@ -28,7 +30,7 @@ class _SegmentBuffer:
         # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
         self.frozen = frozen
 
-    def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
+    def reserve(self, extra: int, allocate: Allocate) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
         need = self.size + extra
         capacity = max(_INITIAL_BYTES, need + min(self.size // 2, 64 << 20))
@@ -43,7 +45,7 @@ class MemoryStore:
 
     __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged")
 
-    def __init__(self, *, allocate: Callable[[int], bytearray] = bytearray) -> None:
+    def __init__(self, *, allocate: Allocate = bytearray) -> None:
         # Nearly every store of a large cluster has one segment, and nothing staged: dicts are made for more only.
         self._newest: _SegmentBuffer | None = None
         self._older: dict[int, _SegmentBuffer] | None = None

@@ -55,10 +55,10 @@ def partition_of(name: str) -> TopicPartition | None:
     return None if found is None or found.set_aside is not None else found.tp
 
 
-def set_aside_name(tp: TopicPartition, unique: str, kind: str) -> str:
-    """Return the name of a partition's folder that is set aside, to `delete` or as `stray`; a long topic name is cut.
+def name_aside(tp: TopicPartition, unique: str, why: str) -> str:
+    """Return the name of the partition's folder once it is set aside; a long topic name is cut (logDeleteDirName).
 
-    Kafka's logDeleteDirName and logStrayDirName.
+    `why` is a key of SET_ASIDE.
     """
-    end = f"-{tp.partition}.{unique}-{kind}"
+    end = f"-{tp.partition}.{unique}-{why}"
     return tp.topic[: NAME_MAX - len(end)] + end

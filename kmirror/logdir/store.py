@@ -33,7 +33,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
-from kmirror.logdir.names import parse_folder_name, partition_of, set_aside_name
+from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
@@ -110,7 +110,7 @@ class LogFolder:
             store.close()
         for name in self._offsets:
             self.set_offset(name, tp, None)
-        path, name = self.path / str(tp), set_aside_name(tp, os.urandom(16).hex(), "stray" if is_stray else "delete")
+        path, name = self.path / str(tp), name_aside(tp, os.urandom(16).hex(), "stray" if is_stray else "delete")
         if path.exists():
             path.rename(self.path / name)
             if store is not None:

@@ -32,6 +32,7 @@ from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loop_thread import LoopThread
+from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.scripting import ScriptClient
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
@@ -120,7 +121,7 @@ class TcpCluster(ClusterInside):
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
-        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, MemoryDisk()))
+        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, memory_disk()))
         self._ports: dict[int, Port] = {}
         self._thread = LoopThread(f"kmirror {name}")
         self._host: Host | None = None

@@ -110,11 +110,3 @@ class FrameReader:
         grown = memoryview(bytearray(min(self._size, 2 * self._at)))
         grown[: self._at] = self._view
         self._view = grown
-
-
-def prefixed(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
-    """Return a frame as it goes over a link: its length, then its chunks."""
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-    return size.to_bytes(PREFIX_BYTES, "big"), *chunks

@@ -18,10 +18,12 @@ from typing import Any, Protocol
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
-from kmirror.net.frames import FrameReader, prefixed
+from kmirror.net.frames import PREFIX_BYTES, FrameReader
 
 GATHERED_BYTES_MAX = 1 << 20
 """Bytes of answers to requests that came together, above which they are written before the next one is handled."""
+JOINED_MAX = 4 << 10
+"""Bytes of a frame up to which one copy is cheaper than many small views."""
 GATHERED_MAX = 256
 """Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
 
@@ -157,10 +159,13 @@ class TcpLink:
 
     def send(self, chunks: tuple[Chunk, ...]) -> None:
         """Queue a frame; `flush` writes what the system takes at once, and the rest follows by itself."""
-        for chunk in prefixed(chunks):
-            if len(chunk):
-                self._out.append(chunk)
-                self.waiting_bytes += len(chunk)
+        size = sum(map(len, chunks))
+        self.waiting_bytes += PREFIX_BYTES + size
+        if size <= JOINED_MAX:
+            self._out.append(size.to_bytes(PREFIX_BYTES, "big") + b"".join(chunks))
+        else:
+            self._out.append(size.to_bytes(PREFIX_BYTES, "big"))
+            self._out.extend(chunk for chunk in chunks if len(chunk))
 
     def flush(self) -> None:
         """Write what waits, as far as the system takes it."""

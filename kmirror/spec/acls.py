@@ -40,6 +40,7 @@ CLUSTER_ACLS: tuple[ClusterAcl, ...] = (
     ClusterAcl("BrokerRegistration"),
     ClusterAcl("BrokerHeartbeat"),
     ClusterAcl("AllocateProducerIds"),
+    ClusterAcl("FetchSnapshot"),
     ClusterAcl("ReadMirrorStates"),
     ClusterAcl("WriteMirrorStates"),
     ClusterAcl("BumpLeaderEpochs"),

@@ -77,6 +77,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
     ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="log directories"),
     ApiRow("AllocateProducerIds", 0, 0, _CONTROLLER),
+    ApiRow("FetchSnapshot", 0, 1, _CONTROLLER),
     ApiRow("CreateMirror", 0, 0, _BOTH, 0),
     ApiRow("AddTopicsToMirror", 0, 0, _BOTH, 0),
     ApiRow("RemoveTopicsFromMirror", 0, 0, _BOTH, 0),

@@ -6,8 +6,7 @@ import socket
 from typing import Self
 
 from kmirror.kernel.ids import Endpoint
-from kmirror.net.frames import prefixed
-from kmirror.protocol.headers import decode_response, encode_request_chunks
+from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
@@ -17,8 +16,8 @@ WITHIN_S = 30.0
 
 def framed(body: Message, version: int, correlation_id: int = 1) -> bytes:
     """Return a request as it goes over a connection."""
-    chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id="wire")
-    return b"".join(prefixed(tuple(chunks)))
+    frame = encode_request(body, version, correlation_id=correlation_id, client_id="wire")
+    return len(frame).to_bytes(4, "big") + frame
 
 
 def parse_endpoint(server: str) -> Endpoint:

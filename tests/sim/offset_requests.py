@@ -43,12 +43,15 @@ from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitRespo
 from kmirror.protocol.message import Message
 from kmirror.sim.client import Client
 from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
-from tests.sim.stage import TP, StagedCluster
+from tests.sim.stage import ONE_BROKER, SMALL, TOPIC, TP, StagedCluster
 
 GROUP = "g"
+SECOND = TopicPartition(TOPIC, 1)
+OTHER = TopicPartition("payments", 0)
 
 
 class Found(NamedTuple):
@@ -106,6 +109,11 @@ class OffsetRequests:
     def topic_id(self, topic: str) -> Uuid:
         known = self.cluster.image.topics.get(topic)
         return Uuid.from_ints(8, 8) if known is None else known.topic_id
+
+    def move(self) -> None:
+        """Kill the coordinator, and wait until another broker has taken over."""
+        self.cluster.elect(self.shard)
+        self.cluster.simulation.run_until(lambda: not self.get().error, what="a loaded shard")
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -257,6 +265,19 @@ class OffsetRequests:
     def _transactions(self, name: str) -> int:
         count = len(self.cluster.image.topics[TRANSACTION_TOPIC].partitions)
         return self.cluster.await_leader(TopicPartition(TRANSACTION_TOPIC, partition_for(name, count))).broker_id
+
+
+def running(brokers: int = 3, **configs: str) -> OffsetRequests:
+    """Return the requests of a group to a cluster with TP, SECOND and OTHER, whose offsets have their topic."""
+    base = ONE_BROKER if brokers == 1 else SMALL
+    cluster = StagedCluster(Simulation(5), "a", brokers=brokers, configs={**base, **configs})
+    cluster.start()
+    replicas = tuple(range(1, brokers + 1))
+    cluster.place_topic(replicas=[replicas] * 2)
+    cluster.place_topic(OTHER.topic, replicas=[replicas])
+    requests = OffsetRequests(cluster)
+    requests.create()
+    return requests
 
 
 def offsets_of(found: Mapping[TopicPartition, Found]) -> dict[TopicPartition, int]:

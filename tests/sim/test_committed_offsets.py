@@ -12,25 +12,10 @@ from kmirror.protocol.gen.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from kmirror.protocol.gen.offset_fetch_response import OffsetFetchResponse
-from kmirror.sim.simulation import Simulation
+from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.offset_requests import NOTHING, Found, OffsetRequests, offsets_of
-from tests.sim.stage import ONE_BROKER, SMALL, TOPIC, TP, StagedCluster
-
-SECOND = TopicPartition(TOPIC, 1)
-OTHER = TopicPartition("payments", 0)
-
-
-def running(brokers: int = 3, **configs: str) -> OffsetRequests:
-    base = ONE_BROKER if brokers == 1 else SMALL
-    cluster = StagedCluster(Simulation(5), "a", brokers=brokers, configs={**base, **configs})
-    cluster.start()
-    replicas = tuple(range(1, brokers + 1))
-    cluster.place_topic(replicas=[replicas] * 2)
-    cluster.place_topic(OTHER.topic, replicas=[replicas])
-    requests = OffsetRequests(cluster)
-    requests.create()
-    return requests
+from tests.sim.offset_requests import NOTHING, OTHER, SECOND, Found, OffsetRequests, offsets_of, running
+from tests.sim.stage import TOPIC, TP
 
 
 @pytest.mark.parametrize("version", range(2, 11))
@@ -168,8 +153,7 @@ def test_a_coordinator_that_is_killed_is_followed_by_one_that_knows() -> None:
     for offset in range(5):
         requests.commit(offset, metadata=f"m{offset}", epoch=offset)
     requests.commit(9, tp=SECOND)
-    requests.cluster.elect(requests.shard)
-    requests.cluster.simulation.run_until(lambda: requests.get().error is ErrorCode.NONE, what="a loaded shard")
+    requests.move()
     assert requests.fetch() == {TP: Found(4, 4, "m4"), SECOND: Found(9)}
     requests.cluster.simulation.run_for(span_s=1)
     assert requests.commit(6) is ErrorCode.NONE
@@ -238,4 +222,53 @@ def test_a_new_coordinator_goes_on_with_the_expiry() -> None:
     requests.commit(7)
     requests.cluster.elect(requests.shard)
     requests.cluster.simulation.run_for(span_s=70)
+    assert requests.fetch() == {}
+
+
+# -- deleted topics ---------------------------------------------------------------------------
+
+
+def delete_topic(requests: OffsetRequests) -> None:
+    assert requests.cluster.delete(TOPIC) == [ErrorCode.NONE]
+    requests.cluster.simulation.run_for(span_s=1)
+
+
+def test_offsets_of_a_deleted_topic_are_forgotten_and_those_of_its_successor_kept() -> None:
+    requests = running()
+    cluster = requests.cluster
+    requests.commit(7)
+    requests.commit(8, tp=OTHER)
+    elsewhere = OffsetRequests(cluster, "elsewhere")
+    elsewhere.commit(9, tp=SECOND)
+    delete_topic(requests)
+    assert offsets_of(requests.fetch()) == {OTHER: 8}
+    assert elsewhere.fetch() == {}
+    cluster.place_topic(replicas=[(1, 2, 3)] * 2)
+    assert requests.get() == NOTHING
+    requests.commit(1)
+    requests.move()
+    assert offsets_of(requests.fetch()) == {TP: 1, OTHER: 8}
+
+
+def test_a_transaction_brings_no_offset_of_a_deleted_topic_back() -> None:
+    requests = running()
+    producer = Producer(requests.cluster, transactional_id="t")
+    requests.add_to(producer)
+    requests.commit(3)
+    requests.commit_in(producer, 7, tps=[TP, OTHER])
+    delete_topic(requests)
+    requests.end(producer, commit=True)
+    requests.settled()
+    assert requests.fetch(stable=True) == {OTHER: Found(7)}
+
+
+def test_a_coordinator_that_has_not_loaded_yet_forgets_them_too() -> None:
+    """Its shard has records above the high watermark when the topic goes: the tombstone stands behind them."""
+    requests = running()
+    cluster = requests.cluster
+    requests.commit(7)
+    runtime = cluster.broker(cluster.await_leader(requests.shard).broker_id).parts.groups.runtime
+    runtime._shards[requests.shard.partition].is_loaded = False
+    delete_topic(requests)
+    runtime._shards[requests.shard.partition].is_loaded = True
     assert requests.fetch() == {}

@@ -155,6 +155,21 @@ def test_a_topic_that_was_deleted_before_a_crash_leaves_no_folder(tmp_path: Path
         assert not aside.exists()
 
 
+def test_a_log_whose_topic_id_a_power_cut_took_is_kept(tmp_path: Path) -> None:
+    folders = Folders(tmp_path)
+    with Simulation(seed=16) as simulation, Cluster(simulation, "a", brokers=1, disks=folders) as a:
+        a.create_topic("orders")
+        a.produce("orders", 0, [b"one"])
+        a.kill(1)
+        metadata = folders.path(1) / "orders-0" / "partition.metadata"
+        metadata.write_bytes(b"")
+        simulation.run_for(span_s=15)
+        a.restart(1)
+        simulation.run_for(span_s=5)
+        assert values(a) == [b"one"]
+        assert str(a.image.topics["orders"].topic_id) in metadata.read_text()
+
+
 def test_a_topic_with_a_name_of_249_letters_can_be_set_aside(tmp_path: Path) -> None:
     with LogFolder(tmp_path) as folder:
         tp = TopicPartition("t" * 249, 1_000)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.broker.verification import Verification
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.offset_requests import NOTHING, Found, OffsetRequests
-from tests.sim.stage import ONE_BROKER, SMALL, TOPIC, TP, StagedCluster
+from kmirror.spec.topics import GROUP_TOPIC
+from tests.sim.offset_requests import NOTHING, OTHER, SECOND, Found, OffsetRequests, running
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
 
-SECOND = TopicPartition(TOPIC, 1)
 UNSTABLE = Found(-1, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-
-
-def running(brokers: int = 3, **configs: str) -> OffsetRequests:
-    base = ONE_BROKER if brokers == 1 else SMALL
-    cluster = StagedCluster(Simulation(5), "a", brokers=brokers, configs={**base, **configs})
-    cluster.start()
-    cluster.place_topic(replicas=[tuple(range(1, brokers + 1))] * 2)
-    requests = OffsetRequests(cluster)
-    requests.create()
-    return requests
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -108,8 +105,7 @@ def test_a_plain_commit_while_a_transaction_is_open_stays() -> None:
     requests.end(producer, commit=True)
     requests.settled()
     assert requests.get(stable=True) == Found(4)
-    requests.cluster.elect(requests.shard)
-    requests.cluster.simulation.run_until(lambda: requests.get().error is ErrorCode.NONE, what="a loaded shard")
+    requests.move()
     assert requests.get(stable=True) == Found(4)
 
 
@@ -124,6 +120,44 @@ def test_a_commit_outside_of_the_transaction_is_refused() -> None:
     requests.cluster.simulation.run_for(span_s=1)
     assert requests.commit_in(producer, 7) is ErrorCode.INVALID_TXN_STATE
     assert not requests.offsets.is_open("g")
+
+
+def test_a_marker_between_verification_and_append_refuses_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both may come in one event; what is appended behind the marker would stay pending for ever."""
+    requests = running(1)
+    cluster = requests.cluster
+    producer = Producer(cluster, transactional_id="t")
+    requests.add_to(producer)
+    verdicts = Verification._verdicts
+
+    def then_a_marker(self: Verification, reply: object) -> object:
+        found = verdicts(self, reply)  # type: ignore[arg-type]
+        cluster.await_leader(requests.shard).end_verifying(producer.producer_id)
+        return found
+
+    monkeypatch.setattr(Verification, "_verdicts", then_a_marker)
+    assert requests.commit_in(producer, 7) is ErrorCode.INVALID_TXN_STATE
+    assert not requests.offsets.is_open("g") and requests.cluster.log(requests.shard).log_end_offset == 0
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_markers_that_are_sent_again_change_nothing(commit: bool) -> None:
+    """A coordinator of transactions that moves before COMPLETE_* sends its markers once more."""
+    requests = running()
+    cluster = requests.cluster
+    producer = Producer(cluster, transactional_id="t")
+    requests.add_to(producer)
+    requests.commit_in(producer, 7)
+    requests.end(producer, commit=commit)
+    requests.settled()
+    requests.commit(3)
+    row = WritableTxnMarkerTopic(GROUP_TOPIC, [requests.shard.partition])
+    marker = WritableTxnMarker(producer.producer_id, producer.producer_epoch, commit, [row], 0)
+    reply = requests.call(WriteTxnMarkersRequest([marker]), 1)
+    assert isinstance(reply, WriteTxnMarkersResponse)
+    assert requests.get(stable=True) == Found(3)
+    requests.move()
+    assert requests.get(stable=True) == Found(3)
 
 
 def test_a_fenced_producer_commits_nothing() -> None:
@@ -184,3 +218,38 @@ def test_the_group_can_be_added_before_its_topic_is_there() -> None:
     requests.end(producer, commit=True)
     requests.settled()
     assert requests.get(stable=True) == Found(7)
+
+
+COMPACTED = {"internal.segment.bytes": "400", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "1000"}
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_compacted_log_says_the_same(is_open: bool) -> None:
+    """Records are compacted away below the first open transaction; what is left replays to the same offsets."""
+    requests = running(**{"log.cleaner.backoff.ms": "1000"})
+    cluster = requests.cluster
+    cluster.alter(GROUP_TOPIC, COMPACTED)
+    one, two = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
+    for number in range(12):
+        requests.commit(number, metadata="before" * 9)
+        for producer, name in ((one, "t"), (two, "u")):
+            cluster.simulation.run_until(
+                lambda p=producer, n=name: not requests.add_to(p, n), what="the last one's end"
+            )
+        assert not requests.commit_in(one, 100 + number, tps=[TP, SECOND])
+        assert not requests.commit_in(two, 200 + number, "u", tps=[TP, OTHER])
+        requests.commit(300 + number, tp=SECOND)
+        requests.end(one, commit=number % 2 == 0)
+        requests.end(two, "u", commit=number % 3 == 0)
+        requests.settled()
+    requests.delete(OTHER)
+    if is_open:
+        cluster.simulation.run_for(span_s=1)
+        assert not requests.add_to(one) and not requests.commit_in(one, 400)
+    before, stable = requests.fetch(), requests.fetch(stable=True)
+    cluster.simulation.run_for(span_s=8)
+    log = cluster.log(requests.shard)
+    assert sum(batch.record_count for batch in log.batches()) < log.log_end_offset / 3
+    requests.move()
+    assert (requests.fetch(), requests.fetch(stable=True)) == (before, stable)
+    assert (UNSTABLE in stable.values()) == is_open

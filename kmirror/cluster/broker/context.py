@@ -13,7 +13,7 @@ from functools import cache
 from kmirror.client.requester import OnFrame, OnReply, Requester, Sent
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
-from kmirror.cluster.config_entries import BrokerLayers
+from kmirror.cluster.config_entries import BrokerLayers, layers_of
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -24,9 +24,8 @@ from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import Scope, broker_configs, known
+from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
-from kmirror.spec.wire_values import ResourceType
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
@@ -105,22 +104,14 @@ class BrokerContext:
 
     def config_layers(self) -> BrokerLayers:
         """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
-        rows, listener = known(Scope.BROKER), f"PLAINTEXT://{self.endpoint}"
-        altered, altered_for_all = (
-            {
-                key: value
-                for key, value in self.image.configs.get((ResourceType.BROKER, name), {}).items()
-                if key in rows and rows[key].dynamic
-            }
-            for name in (str(self.node_id), "")
-        )
+        listener = f"PLAINTEXT://{self.endpoint}"
         known_by_itself = {
             "node.id": str(self.node_id),
             "broker.id": str(self.node_id),
             "listeners": listener,
             "advertised.listeners": listener,
         }
-        return BrokerLayers(altered, altered_for_all, {**known_by_itself, **self._static_configs})
+        return layers_of(self.image, self.node_id, {**known_by_itself, **self._static_configs})
 
     def ask_controller(
         self,

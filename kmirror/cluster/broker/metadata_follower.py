@@ -8,10 +8,12 @@ does not know what it acknowledged in that epoch. It handles no requests until t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
@@ -19,7 +21,7 @@ from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
-from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.fetch_response import FetchResponse, SnapshotId
 from kmirror.protocol.keyed_records import decode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.protocol.repeated_fetch import RepeatedFetch
@@ -108,15 +110,20 @@ class MetadataFollower:
             # A controller never loses committed records here, so there is nothing to cut: try again.
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
+        if data.snapshot_id.epoch != -1:
+            assert self._context.image.offset < 0, "a controller deletes nothing of its log while it runs"
+            wanted = data.snapshot_id
+            load = partial(self._on_snapshot, wanted)
+            fetch_snapshot(self._context, now, CHANNEL, wanted, BYTES_MAX, load)
+            return
         image = self._context.image
         before = image.offset, self._epoch
         for batch in iter_batches(data.records or b""):
             self._epoch = batch.partition_leader_epoch
             if not batch.is_control:
                 for record in batch.records():
-                    if record.offset > image.offset and record.value is not None:
-                        for counting in self._transactions.take(decode_metadata_record(record.value)[0]):
-                            image.apply(counting, self._delta)
+                    if record.offset > image.offset:
+                        self._replay(record.value)
             image.offset = batch.last_offset
         self._quiet_answer = None
         if (image.offset, self._epoch) != before:
@@ -128,6 +135,23 @@ class MetadataFollower:
             self._recovery.begin(now, self._on_recovered)
             return
         self._go_on(now)
+
+    def _replay(self, value: bytes | None) -> None:
+        if value is not None:
+            for counting in self._transactions.take(decode_metadata_record(value)[0]):
+                self._context.image.apply(counting, self._delta)
+
+    def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
+        """Begin with what the snapshot says, and go on with the log behind it."""
+        if data is None:
+            self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
+            return
+        for batch in iter_batches(data):
+            for record in () if batch.is_control else batch.records():
+                self._replay(record.value)
+        self._context.image.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
+        self._poll = None
+        self.fetch(now)
 
     def _on_recovered(self, now: Instant) -> None:
         self._lifecycle.recovered = True

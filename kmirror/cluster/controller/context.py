@@ -31,6 +31,8 @@ class ControllerContext:
     configs: Configs
     """The configs of now; every alteration makes a new object, so do not keep a reference."""
     rng: Rng
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+    """Those of the properties file."""
     image: MetadataImage = field(default_factory=MetadataImage)
     outbox: Outbox = field(default_factory=Outbox)
     opened_log: MetadataLog | None = None

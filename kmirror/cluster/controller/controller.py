@@ -97,7 +97,9 @@ class Controller:
     ) -> None:
         self.options = options
         self._disk = disk
-        self.context = ControllerContext(options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng)
+        self.context = ControllerContext(
+            options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng, options.configs
+        )
         self.image = self.context.image
         self.outbox = self.context.outbox
         self.sessions = BrokerSessions(self.context, self.commit)
@@ -184,7 +186,7 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        self.context.opened_log = MetadataLog(opened.log, opened.epoch)
+        self.context.opened_log = MetadataLog(opened.log, opened.epoch, opened.snapshot)
         if self._is_ending:
             return
         aborted = self._replay(opened.batches)

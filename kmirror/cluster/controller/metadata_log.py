@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kmirror.cluster.controller.metadata_snapshot import MetadataSnapshot, latest_snapshot
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.kernel.clock import Instant, to_ms
@@ -69,6 +70,8 @@ class OpenedMetadataLog:
     """The leader epoch that begins now."""
     bootstrap: Sequence[Message]
     """What the disk says that an empty log begins with; nothing if it is not empty."""
+    snapshot: MetadataSnapshot | None
+    """What is in the log no more; None if the log is whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class OpenMetadataLog:
     now_ms: int
 
     def run(self) -> OpenedMetadataLog:
-        """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end."""
+        """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end, or has lost it."""
         store = self.disk.open(METADATA_PARTITION)
         log = PartitionLog.open(METADATA_PARTITION, store, CONFIG, now_ms=self.now_ms, repair=True)
         state = store.read_file(QUORUM_STATE)
@@ -87,10 +90,31 @@ class OpenMetadataLog:
         store.write_file(QUORUM_STATE, encode_quorum_state(epoch))
         if not store.read_file(PARTITION_METADATA):
             store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
-        batches = [ReplayedBatch(list(_messages(batch)), batch.last_offset) for batch in log.batches()]
+        snapshot = _snapshot_before(log)
+        start_offset, batches = 0, []
+        if snapshot is not None:
+            start_offset = snapshot.end_offset
+            records = [message for batch in iter_batches(snapshot.data) for message in _messages(batch)]
+            batches.append(ReplayedBatch(records, start_offset - 1))
+        for batch in log.batches():
+            if batch.base_offset >= start_offset:
+                batches.append(ReplayedBatch(list(_messages(batch)), batch.last_offset))
         formatted = None if batches else self.disk.read_file(BOOTSTRAP)
         bootstrap = [message for batch in iter_batches(formatted or b"") for message in _messages(batch)]
-        return OpenedMetadataLog(log, batches, epoch, bootstrap)
+        return OpenedMetadataLog(log, batches, epoch, bootstrap, snapshot)
+
+
+def _snapshot_before(log: PartitionLog) -> MetadataSnapshot | None:
+    """Return the snapshot without which the log cannot be read; a log that ends below it begins anew at its end."""
+    base_offset = log.segment_base_offsets[0]
+    found = latest_snapshot(log.store)
+    if found is not None and found.end_offset > log.log_end_offset:
+        log.truncate_fully_and_start_at(found.end_offset)
+    elif not base_offset:
+        return None
+    if found is None or found.end_offset < base_offset:
+        raise CorruptBatch(f"it begins at offset {base_offset}, and there is no snapshot of what comes before")
+    return found
 
 
 def _messages(batch: AnyBatch) -> Iterator[Message]:
@@ -133,8 +157,10 @@ class CloseMetadataLog:
 class MetadataLog:
     """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
 
-    def __init__(self, log: PartitionLog, epoch: int) -> None:
+    def __init__(self, log: PartitionLog, epoch: int, snapshot: MetadataSnapshot | None = None) -> None:
         self._log = log
+        self.snapshot = snapshot
+        """What brokers have to read first."""
         self._log.flushing.is_deferred = True
         self.epoch = epoch
         self._log.assign_epoch_start(self.epoch)

@@ -48,9 +48,12 @@ class OpenLog:
 
 
 def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
-    """Return whether the store says that it is of this topic; None if it does not say anything."""
+    """Return whether the store says that it is of this topic; None if it does not say anything.
+
+    A power cut may leave an empty file: its log is not to go for that.
+    """
     text = store.read_file(PARTITION_METADATA)
-    return None if text is None else f"topic_id: {topic_id}" in text.decode().splitlines()
+    return f"topic_id: {topic_id}" in text.decode("utf-8", "replace").splitlines() if text else None
 
 
 class LogRecovery:
@@ -83,13 +86,21 @@ class LogRecovery:
                 if is_ours:
                     jobs.append(self.job(now, tp, store))
             if is_ours is False:
-                name = context.disk.set_aside(tp, is_stray=True)
-                context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
+                self._set_stray_aside(tp)
         self.total = self.left = len(jobs)
         if not jobs:
             on_done(now)
         for job in jobs:
             context.disk_jobs.order(LOG_DIR, job, partial(self._on_opened, job.tp, on_done))
+
+    def _set_stray_aside(self, tp: TopicPartition) -> None:
+        context = self._context
+        try:
+            name = context.disk.set_aside(tp, is_stray=True)
+        except OSError as error:  # Its folder stays, and is of no topic that there is.
+            context.fail_disk(f"cannot set {tp} aside", error)
+        else:
+            context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
 
     def job(self, now: Instant, tp: TopicPartition, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log of which nothing else is left to be asked."""

@@ -24,7 +24,7 @@ from kmirror.sim.cluster import Cluster
 
 PATIENCE_SECONDS = 20
 OWN = {"host": "its host", "port": "its port", "clientHost": "an address", "currentStateTimestamp": "a time"}
-NAMES = ("memberId", "groupId", "key", "name")
+NAMES = ("memberId", "groupId", "key", "name", "topicId")
 """By which fields rows are sorted whose order hangs on member ids, which are random."""
 
 
@@ -96,7 +96,8 @@ class SimulatedPeer:
 
     def __init__(self, cluster: Cluster, broker_id: int = 1) -> None:
         self._cluster = cluster
-        self._broker_id = broker_id
+        self.broker_id = broker_id
+        """Whom new requests go to."""
         self._world = cluster.simulation.world
         self._boxes: dict[str, deque[bytes]] = {}
         self._world.add(self.NAME, cluster.name, None, lambda: self)
@@ -109,7 +110,7 @@ class SimulatedPeer:
 
     def send(self, link: str, frame: bytes) -> None:
         self._boxes.setdefault(link, deque())
-        where = OutboundLink(self._cluster.endpoint(self._broker_id), link)
+        where = OutboundLink(self._cluster.endpoint(self.broker_id), link)
         self._world.perform(self.NAME, [Send(where, (frame,))])
 
     def receive(self, link: str) -> bytes:
@@ -176,6 +177,14 @@ class Talk:
     def waits(self, link: str, label: str) -> None:
         """Keep whether the request on a link still has no answer."""
         self._outcomes.append((f"{label}: {link} waits", not self.peer.has_answer(link)))
+
+    def forget_last(self) -> None:
+        """Drop the last outcome: what it says hangs on when it was asked."""
+        self._outcomes.pop()
+
+    def know(self, value: str, name: str) -> None:
+        """Let `value`, which is random, be known by a name."""
+        self._members.setdefault(value, name)
 
     def note(self, label: str, value: object) -> None:
         """Keep something else that is to be equal."""

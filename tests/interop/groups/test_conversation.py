@@ -6,12 +6,14 @@ import contextlib
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
+
+import pytest
 
 from kmirror.logdir.store import LogFolder
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from tests.interop.groups import script
+from tests.interop.groups import offset_script, script
 from tests.interop.groups.talk import RealPeer, SimulatedPeer, Talk
 from tests.interop.log.cluster import finish
 from tests.interop.log.judge import Judge
@@ -19,14 +21,25 @@ from tests.interop.log.judge import Judge
 MEMORY_ONLY = {"log.cleaner.dedupe.buffer.size": str(4 << 20)}
 
 
-def ours() -> list[tuple[str, Any]]:
-    with Cluster(Simulation(1), "a", brokers=1, configs=script.CONFIGS) as cluster:
+class Conversation(NamedTuple):
+    """What is said, and the configs of the broker to which it is."""
+
+    run: Callable[[Talk], None]
+    configs: dict[str, str]
+
+
+MEMBERS = Conversation(script.run, script.CONFIGS)
+OFFSETS = Conversation(offset_script.run, offset_script.CONFIGS)
+
+
+def ours(what: Conversation) -> list[tuple[str, Any]]:
+    with Cluster(Simulation(1), "a", brokers=1, configs=what.configs) as cluster:
         talk = Talk(SimulatedPeer(cluster))
-        script.run(talk)
+        what.run(talk)
         return talk.outcomes
 
 
-def theirs(class_path: str, folder: Path, give_up: Callable[[str], NoReturn]) -> list[tuple[str, Any]]:
+def theirs(what: Conversation, class_path: str, folder: Path) -> list[tuple[str, Any]]:
     logs = folder / "logs"
     logs.mkdir()
     finish(LogFolder(logs), {}, now_ms=1_700_000_000_000)
@@ -38,18 +51,17 @@ def theirs(class_path: str, folder: Path, give_up: Callable[[str], NoReturn]) ->
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
         }
-        judge.start(logs, [], **where, **MEMORY_ONLY, **script.CONFIGS)
+        judge.start(logs, [], **where, **MEMORY_ONLY, **what.configs)
         with contextlib.closing(RealPeer("127.0.0.1", port)) as peer:
             talk = Talk(peer)
-            script.run(talk)
+            what.run(talk)
         judge.stop()
     return talk.outcomes
 
 
-def test_a_real_broker_says_and_writes_the_same(
-    log_class_path: str, tmp_path: Path, give_up: Callable[[str], NoReturn]
-) -> None:
-    expected, found = theirs(log_class_path, tmp_path, give_up), ours()
+@pytest.mark.parametrize("what", [MEMBERS, OFFSETS], ids=["members", "offsets"])
+def test_a_real_broker_says_and_writes_the_same(what: Conversation, log_class_path: str, tmp_path: Path) -> None:
+    expected, found = theirs(what, log_class_path, tmp_path), ours(what)
     for wanted, said in zip(expected, found, strict=False):
         assert said == wanted
     assert len(found) == len(expected)

@@ -81,6 +81,8 @@ public class Judge {
             case "producers" -> producers(partitions(question));
             case "read" -> read(partitions(question), question.get("isolation").asText());
             case "produce" -> produce(question);
+            case "at" -> at(question.get("address").asText());
+            case "consume" -> consume(question);
             case "format" -> format(question.get("config"), question.get("cluster").asText());
             case "create" -> create(question);
             case "commit" -> commit(partitions(question), question.get("group").asText(), question.get("offsets"));
@@ -276,6 +278,30 @@ public class Judge {
             }
         }
         return found;
+    }
+
+    /** Lets the clients speak to another broker than the one in this process. */
+    private JsonNode at(String other) {
+        address = other;
+        return null;
+    }
+
+    /** The values of a topic as a member of a group gets them, as many as are asked for; their offsets are committed. */
+    private JsonNode consume(JsonNode question) throws Exception {
+        Map<String, Object> config = client();
+        question.get("config").properties().forEach(field -> config.put(field.getKey(), field.getValue().asText()));
+        ArrayNode values = JSON.createArrayNode();
+        try (var consumer = new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of(question.get("topic").asText()));
+            long deadline = System.nanoTime() + 60_000_000_000L;
+            while (values.size() < question.get("count").asInt() && System.nanoTime() < deadline) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+                    values.add(new String(record.value(), StandardCharsets.UTF_8));
+                }
+            }
+            consumer.commitSync();
+        }
+        return values;
     }
 
     private JsonNode commit(List<TopicPartition> partitions, String group, JsonNode offsets) throws Exception {

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import BOOTSTRAP
 from kmirror.logdir.format import (
     VOTERS_SNAPSHOT,
@@ -23,6 +25,8 @@ from kmirror.logdir.format import (
     random_uuid,
     read_meta_properties,
 )
+from kmirror.logdir.store import LogFolder
+from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
@@ -39,8 +43,13 @@ from tests.sound import assert_sound
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
 ORDERS = TopicPartition("orders", 0)
 SMALL = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
-# Every start has it; the second is of a client that is closed twice.
-ALWAYS = ("QuorumController id=1] Performing controller activation", "NetworkClient that has already been closed")
+# Every start has the first; the second is of a client that is closed twice, the third of a controller that is asked too
+# early.
+ALWAYS = (
+    "QuorumController id=1] Performing controller activation",
+    "NetworkClient that has already been closed",
+    "apiKey=CONTROLLER_REGISTRATION",
+)
 
 
 def served(folder: Path) -> Cluster:
@@ -64,6 +73,13 @@ def values(cluster: Cluster, tp: TopicPartition = ORDERS) -> list[bytes | None]:
 def told(judge: Judge, tp: TopicPartition = ORDERS) -> list[bytes]:
     rows = judge.ask("read", partitions=[tp], isolation="read_committed")[str(tp)]
     return [base64.b64decode(row["value"]) for row in rows]
+
+
+def consumed(judge: Judge, topic: str, count: int, group: str, protocol: str = "classic") -> list[str]:
+    """Return the values that a new member of a group gets."""
+    config = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest"}
+    found: list[str] = judge.ask("consume", topic=topic, count=count, config=config)
+    return found
 
 
 def stop(judge: Judge) -> None:
@@ -93,6 +109,8 @@ def left_by_kafka(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Pat
     judge.ask("produce", values=["plain"], end="none", partitions=[("orders", 1)], config={"compression.type": "lz4"})
     judge.ask("produce", values=["state"], end="none", partitions=[("states", 0)], config={})
     judge.ask("commit", partitions=[ORDERS, ("orders", 1)], group="readers", offsets=[2, 1])
+    for protocol in ("classic", "consumer"):  # The second leaves records that no classic group has.
+        assert consumed(judge, "states", 1, f"by-{protocol}", protocol) == ["state"]
     judge.stop()
     return folder
 
@@ -150,6 +168,39 @@ def test_what_a_broker_of_kafka_left_is_served(left_by_kafka: Path, judge: Judge
     assert_sound(folder, "--deep")
 
 
+def test_kafkas_clients_find_their_groups_and_transactions_on_tcp_ports(
+    left_by_kafka: Path, judge: Judge, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(left_by_kafka, folder)
+    with TcpCluster(brokers=1, data=folder, configs={"group.initial.rebalance.delay.ms": "0"}) as cluster:
+        judge.ask("at", address=cluster.bootstrap_servers)
+        assert told(judge) == [b"one", b"two"]
+        assert judge.ask("committed", group="readers") == {
+            "orders-0": [2, "by the judge"],
+            "orders-1": [1, "by the judge"],
+        }
+        assert judge.ask("committed", group="by-classic") == {"states-0": [1, ""]}
+        till = {"partitions": [ORDERS], "config": {"transactional.id": "till"}}
+        judge.ask("produce", values=["three"], end="commit", **till)
+        judge.ask("produce", values=["never"], end="abort", **till)
+        judge.ask("produce", values=["four"], end="none", partitions=[ORDERS], config={"enable.idempotence": "true"})
+        assert told(judge) == [b"one", b"two", b"three", b"four"]
+        judge.ask("produce", values=["next"], end="none", partitions=[("states", 0)], config={})
+        assert consumed(judge, "states", 1, "by-classic") == ["next"]
+        judge.ask("commit", partitions=[ORDERS], group="others", offsets=[1])
+        assert cluster.failures == []
+        cluster.stop()
+    assert_sound(folder, "--deep")
+
+    judge.start_formatted(folder, **SMALL)
+    assert told(judge) == [b"one", b"two", b"three", b"four"]
+    assert judge.ask("committed", group="others") == {"orders-0": [1, "by the judge"]}
+    assert judge.ask("committed", group="by-classic") == {"states-0": [2, ""]}
+    assert judge.ask("committed", group="by-consumer") == {"states-0": [1, ""]}
+    stop(judge)
+
+
 def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judge: Judge, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     format_here(folder)
@@ -183,3 +234,31 @@ def test_a_broker_of_kafka_starts_on_a_folder_that_was_made_and_closed_here(judg
     transact(Producer(cluster, transactional_id="till"), b"5", commit=True)
     assert values(cluster) == [b"0", b"2", b"4", b"5"]
     cluster.stop()
+
+
+def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot(judge: Judge, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    often = {"metadata.log.max.record.bytes.between.snapshots": "1"}
+    judge.start_formatted(folder, CLUSTER_ID, **SMALL, **often)
+    judge.ask("create", topic="orders", count=2, configs={"segment.bytes": str(2 << 20)})
+    judge.ask("produce", values=["one"], end="none", partitions=[ORDERS], config={})
+    judge.stop()
+    metadata = folder / "__cluster_metadata-0"
+    newest = max(path.name for path in metadata.glob("*.checkpoint"))
+    end_offset = int(newest[:20])
+    assert end_offset > 0
+    with LogFolder(folder, shares_checkpoints=False) as opened:
+        log = PartitionLog.open(METADATA_PARTITION, opened.open(METADATA_PARTITION), CONFIG, now_ms=0, repair=True)
+        rest = [bytes(batch.view) for batch in log.batches() if batch.base_offset >= end_offset]
+        log.truncate_fully_and_start_at(end_offset)
+        for data in rest:
+            log.append_as_follower(data, max_epoch=2**31 - 1)
+        log.close()
+    cluster = served(folder)
+    cluster.start()
+    assert values(cluster) == [b"one"] and cluster.image.topic_config("orders") == {"segment.bytes": str(2 << 20)}
+    cluster.create_topic("new")
+    cluster.stop()
+    judge.start_formatted(folder, **SMALL)
+    assert told(judge) == [b"one"] and judge.ask("topic", topic="new")["count"] == 1
+    stop(judge)

@@ -154,7 +154,8 @@ def configuring(session: Session) -> None:
         "null": {"retention.ms": None},
         "nulls": {"retention.ms": None, "segment.ms": None},
         "empty": {"retention.ms": ""},
-        "two": {"retention.ms": "soon", "segment.ms": "later"},
+        # Kafka goes by the order in which its configs are defined, and we by that of the request.
+        "two": {"segment.ms": "later", "retention.ms": "soon"},
         "min above max": {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"},
         "codec": {"compression.type": "brotli"},
         "remote": {"remote.storage.enable": "true"},

@@ -16,6 +16,7 @@ from kmirror.kernel.java import (
     hash_of_long,
     hash_of_text,
     in_hash_order,
+    in_timeline_order,
     java_text,
     partition_for,
     wrap_int32,
@@ -141,3 +142,10 @@ def test_text_is_ordered_by_its_hash() -> None:
 def test_integers_wrap_at_their_ends() -> None:
     assert (wrap_int64(2**63), wrap_int64(-(2**63) - 1), wrap_int64(5)) == (-(2**63), 2**63 - 1, 5)
     assert (wrap_int32(2**31), wrap_int32(-(2**31) - 1), wrap_int32(5)) == (-(2**31), 2**31 - 1, 5)
+
+
+def test_timeline_order_is_that_of_a_real_broker() -> None:
+    """A broker of 4.3.1 listed what a group had committed in these orders."""
+    assert in_timeline_order(range(9), lambda key: key) == [5, 0, 2, 7, 4, 1, 6, 3, 8]
+    assert in_timeline_order(["orders", "payments"], hash_of_text) == ["payments", "orders"]
+    assert in_timeline_order([], hash_of_text) == []

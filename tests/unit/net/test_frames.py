@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.net import frames
-from kmirror.net.frames import FrameReader, prefixed
+from kmirror.net.frames import FrameReader
 
 MOST = 1 << 20
 
@@ -31,7 +31,7 @@ def feed(reader: FrameReader, stream: bytes, pieces: list[int]) -> list[bytes]:
 
 
 def wire(*bodies: bytes) -> bytes:
-    return b"".join(b"".join(prefixed((body,))) for body in bodies)
+    return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kmirror.cluster.authorizer import CLUSTER, Rights
+from kmirror.cluster.config_entries import layers_of, topic_entries
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.controller.placement import Replicas, check_active, check_assignment, new_partition, place, unable
@@ -20,11 +21,15 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kmirror.protocol.gen.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.configs import Scope, problem_between, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
 from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType
@@ -60,13 +65,15 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
         except ApiError as refused:
             result.error_code, result.error_message = refused.error, refused.message
             continue
-        _describe(result, made, is_described=topic.name not in undescribed)
+        _describe(context, result, made, is_described=topic.name not in undescribed)
         if not request.validate_only:
             records += made
     return Decision(records, response)
 
 
-def _describe(result: CreatableTopicResult, made: Sequence[Message], *, is_described: bool) -> None:
+def _describe(
+    context: ControllerContext, result: CreatableTopicResult, made: Sequence[Message], *, is_described: bool
+) -> None:
     """Say what was made, as far as the client may know."""
     first = made[0]
     assert isinstance(first, TopicRecord)
@@ -76,13 +83,25 @@ def _describe(result: CreatableTopicResult, made: Sequence[Message], *, is_descr
         return
     partitions = [record for record in made if isinstance(record, PartitionRecord)]
     result.num_partitions, result.replication_factor = len(partitions), len(partitions[0].replicas)
+    configs = {record.name: record.value or "" for record in made if isinstance(record, ConfigRecord)}
+    layers = layers_of(context.image, context.node_id, context.static_configs)
+    result.configs = [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=entry.config_source,
+            is_sensitive=entry.is_sensitive,
+        )
+        for entry in topic_entries(configs, context.configs, layers, mirror=context.mirror_enabled)
+    ]
 
 
 def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Message]:
     """Return the records that create `topic`, the TopicRecord first; raises ApiError."""
     image = context.image
     _check_name(context, topic.name)
-    configs = _configs(topic)
+    configs = _configs(context, topic)
     assignments = _manual(context, topic) if topic.assignments else _placed(context, topic)
     topic_id = Uuid(context.rng.octets(16))
     if topic.mirror_info is not None:
@@ -114,7 +133,7 @@ def _check_name(context: ControllerContext, name: str) -> None:
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
-def _configs(topic: CreatableTopic) -> list[ConfigRecord]:
+def _configs(context: ControllerContext, topic: CreatableTopic) -> list[ConfigRecord]:
     nulls = [config.name for config in topic.configs if config.value is None]
     if nulls:
         raise ApiError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
@@ -123,6 +142,9 @@ def _configs(topic: CreatableTopic) -> list[ConfigRecord]:
         wrong = problem_with(Scope.TOPIC, name, value)
         if wrong is not None:
             raise ApiError(ErrorCode.INVALID_CONFIG, wrong)
+    conflict = problem_between(values, context.configs)
+    if conflict is not None:
+        raise ApiError(ErrorCode.INVALID_CONFIG, conflict)
     return [
         ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic.name, name=name, value=value)
         for name, value in values.items()

@@ -1,6 +1,6 @@
 """Fetch, versions 4-19, on a controller: brokers follow the metadata log.
 
-Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (FetchSnapshot), voters.
+Only `__cluster_metadata`, by topic id, without sessions. Left out: voters.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
 from kmirror.cluster.server import Inbound
@@ -21,6 +22,7 @@ from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
+    SnapshotId,
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
@@ -80,8 +82,11 @@ class _Fetch:
                     return False
                 inbound.reply_encoded(_quiet_answer(log.high_watermark, log.log_start_offset, inbound.version))
             else:
-                data = _read(log, self.wanted)
-                if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
+                data = _read(self.context.log, self.wanted)
+                told = (
+                    data.records or data.error_code or data.diverging_epoch.epoch != -1 or data.snapshot_id.epoch != -1
+                )
+                if not (forced or told):
                     return False
                 inbound.reply(_answer(data))
             if self.timer:
@@ -120,8 +125,14 @@ def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
     )
 
 
-def _read(log: PartitionLog, wanted: FetchPartition) -> PartitionData:
-    if wanted.last_fetched_epoch >= 0:
+def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
+    log, snapshot = metadata.log, metadata.snapshot
+    if snapshot is not None and wanted.fetch_offset < snapshot.end_offset:
+        data = failed(0, ErrorCode.NONE)
+        data.snapshot_id = SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch)
+        return data
+    has_just_read_it = snapshot is not None and wanted.fetch_offset == snapshot.end_offset
+    if wanted.last_fetched_epoch >= 0 and not has_just_read_it:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
         if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
             data = failed(0, ErrorCode.NONE)

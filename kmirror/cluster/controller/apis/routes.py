@@ -17,6 +17,7 @@ from kmirror.cluster.controller.apis import (
     delete_topics,
     envelope,
     fetch,
+    fetch_snapshot,
     incremental_alter_configs,
 )
 from kmirror.cluster.controller.context import Commit, ControllerContext
@@ -34,6 +35,7 @@ from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.message import Message
 
@@ -42,6 +44,7 @@ def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit,
     """Return the handlers of requests that are not decisions; those stand in DECISIONS."""
     return {
         FetchRequest: partial(fetch.handle, context),
+        FetchSnapshotRequest: partial(fetch_snapshot.handle, context),
         ApiVersionsRequest: partial(api_versions.handle, context),
         EnvelopeRequest: partial(envelope.handle, context, decide),
         BrokerRegistrationRequest: partial(broker_registration.handle, context, sessions, commit),

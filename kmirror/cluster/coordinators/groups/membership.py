@@ -195,12 +195,12 @@ class Membership:
                 body.member_id, body.error_code = UNKNOWN_MEMBER, error
                 rebalance.answer_join(member, body)
                 self._take_back(old, member)
-            elif version >= SKIP_ASSIGNMENT_FROM:
-                leads = group.leader == member.member_id
-                rebalance.answer_join(member, rebalance.joined(member, skip_assignment=leads))
-            else:
-                # Were it told that it leads, it would assign anew, and nobody would be given that.
-                rebalance.answer_join(member, rebalance.joined(member, leader=former_leader))
+                return
+            # Were an older client told that it leads, it would assign anew, and nobody would be given that.
+            skips = version >= SKIP_ASSIGNMENT_FROM and group.leader == member.member_id
+            told = None if version >= SKIP_ASSIGNMENT_FROM else former_leader
+            rebalance.answer_join(member, rebalance.joined(member, leader=told, skip_assignment=skips))
+            rebalance.expect_heartbeat(member)
 
         rebalance.write(group.value({one.member_id: one.assignment for one in group.members.values()}), on_written)
 

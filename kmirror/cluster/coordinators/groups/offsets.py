@@ -9,12 +9,13 @@ OffsetMetadataManager). A tombstone removes an offset with all that is pending f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, Versioned
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import hash_of_text, in_timeline_order
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.legacy_offset_commit_key import LegacyOffsetCommitKey
 from kmirror.protocol.gen.legacy_offset_commit_value import LegacyOffsetCommitValue
@@ -143,8 +144,11 @@ class Offsets:
         self._pending.revert()
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
+        known = self._of_group.setdefault(name.group, {})
+        if self._committed.get(name) is None:
+            known.pop(name, None)  # It arrives anew, which its place says.
+        known[name] = None
         self._committed.put(name, value)
-        self._of_group.setdefault(name.group, {})[name] = None
 
     def _remove(self, name: OffsetKey) -> None:
         if self._committed.get(name) is not None:
@@ -191,21 +195,21 @@ class Offsets:
         )
 
     def open_keys(self, group: str) -> list[OffsetKey]:
-        """Return the keys of the group for which something is pending, in the order in which they came up."""
-        return [name for name in self._open.get(group, ()) if self.producers(name)]
+        """Return the keys of the group for which something is pending, in Kafka's order."""
+        return _in_order(name for name in self._open.get(group, ()) if self.producers(name))
 
     def keys(self, group: str) -> list[OffsetKey]:
-        """Return the keys for which something is committed as of the log end or below the high watermark, sorted."""
+        """Return the keys for which something is committed, as of the log end or below the high watermark.
+
+        They are in the order of Kafka's maps, which shows in answers and in the log.
+        """
         known = self._of_group.get(group, {})
-        found = []
-        for name in sorted(known):
-            if self._committed.get(name) is not None or self._committed.is_pending(name):
-                found.append(name)
-            else:
+        for name in list(known):
+            if self._committed.get(name) is None and not self._committed.is_pending(name):
                 del known[name]
         if not known:
             self._of_group.pop(group, None)
-        return found
+        return _in_order(known)
 
     def groups(self) -> list[str]:
         """Return the groups that committed and were not deleted, sorted."""
@@ -259,6 +263,18 @@ class Offsets:
                 if any(value is not None and value.is_about(topic_id) for value in values):
                     found[name] = None
         return list(found)
+
+
+def _in_order(names: Iterable[OffsetKey]) -> list[OffsetKey]:
+    """Return the keys of one group in the order of Kafka's maps, by topic and by partition."""
+    topics: dict[str, list[OffsetKey]] = {}
+    for name in names:
+        topics.setdefault(name.tp.topic, []).append(name)
+    return [
+        name
+        for topic in in_timeline_order(topics, hash_of_text)
+        for name in in_timeline_order(topics[topic], lambda name: name.tp.partition)
+    ]
 
 
 def _from_record(value: OffsetCommitValue | LegacyOffsetCommitValue, record_offset: int) -> Committed:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kmirror.cluster.api_versions import describe
+from kmirror.cluster.api_versions import answer
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.events import Effect, Note, Started, Stopped
@@ -17,6 +17,7 @@ from kmirror.log.disk import MemoryDisk
 from kmirror.log.partition_log import AppendOrigin, PartitionLog
 from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.begin_transaction_record import BeginTransactionRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.gen.clear_elr_record import ClearElrRecord
@@ -182,5 +183,6 @@ def test_a_metadata_version_that_is_not_supported_ends_the_controller(level: int
 def test_a_feature_level_that_is_not_supported_is_kept_and_no_client_is_told_of_it() -> None:
     node, _ = of(LEVEL, FeatureLevelRecord(name="transaction.version", feature_level=99))
     assert node.image.features["transaction.version"] == 99
-    told = describe({}, node.image, 4).finalized_features
+    request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+    told = answer({}, node.image, request, 4).finalized_features
     assert [(row.name, row.max_version_level) for row in told] == [("metadata.version", 30)]

@@ -130,15 +130,12 @@ def test_a_controller_serves_nothing_but_its_one_partition(cluster: Cluster, ver
         assert isinstance(reply, FetchResponse) and reply.error_code == ErrorCode.INVALID_REQUEST
 
 
-@pytest.mark.parametrize(("key_type", "version"), [(1, 0), (2, 5), (3, 6), (9, 7)])
+@pytest.mark.parametrize(("key_type", "version"), [(2, 5), (3, 6), (9, 7)])
 def test_a_coordinator_type_is_unknown_to_versions_before_it(cluster: Cluster, key_type: int, version: int) -> None:
-    request = FindCoordinatorRequest(key_type=key_type if version else 0, key="" if version >= 4 else "x")
-    if version >= 4:
-        request.coordinator_keys = ["x"]
+    request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["x"])
     reply = cluster.client.call(cluster.endpoint(1), request, version)
     assert isinstance(reply, FindCoordinatorResponse)
-    error = reply.coordinators[0].error_code if version >= 4 else reply.error_code
-    assert error == ErrorCode.INVALID_REQUEST
+    assert reply.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", [10, 11])

@@ -1,0 +1,50 @@
+"""FetchSnapshot, versions 0-1: what a broker has to read that is in the metadata log no more (KIP-630).
+
+Only of `__cluster_metadata`, and only the snapshot that a Fetch names.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
+from kmirror.protocol.gen.fetch_snapshot_request import PartitionSnapshot as Wanted
+from kmirror.protocol.gen.fetch_snapshot_response import (
+    FetchSnapshotResponse,
+    PartitionSnapshot,
+    SnapshotId,
+    TopicSnapshot,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import METADATA_TOPIC
+
+
+def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with bytes of the snapshot from `position` on, at most `max_bytes`.
+
+    INVALID_REQUEST for other partitions than that of the metadata log; SNAPSHOT_NOT_FOUND, POSITION_OUT_OF_RANGE.
+    """
+    request = inbound.body
+    assert isinstance(request, FetchSnapshotRequest)
+    asked = [(topic.name, row.partition) for topic in request.topics for row in topic.partitions]
+    if asked != [(METADATA_TOPIC, 0)]:
+        inbound.reply(FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST))
+        return
+    row = _read(context, request.topics[0].partitions[0], request.max_bytes)
+    inbound.reply(FetchSnapshotResponse(topics=[TopicSnapshot(name=METADATA_TOPIC, partitions=[row])]))
+
+
+def _read(context: ControllerContext, wanted: Wanted, max_bytes: int) -> PartitionSnapshot:
+    snapshot, id_ = context.log.snapshot, wanted.snapshot_id
+    if snapshot is None or (snapshot.end_offset, snapshot.epoch) != (id_.end_offset, id_.epoch):
+        return PartitionSnapshot(index=0, error_code=ErrorCode.SNAPSHOT_NOT_FOUND, unaligned_records=b"")
+    if not 0 <= wanted.position < len(snapshot.data):
+        return PartitionSnapshot(index=0, error_code=ErrorCode.POSITION_OUT_OF_RANGE, unaligned_records=b"")
+    return PartitionSnapshot(
+        index=0,
+        snapshot_id=SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
+        size=len(snapshot.data),
+        position=wanted.position,
+        unaligned_records=snapshot.data[wanted.position : wanted.position + max(max_bytes, 0)],
+    )

@@ -1,0 +1,203 @@
+"""A group by itself: what waits, what was answered, the timers that are set, and the records that are on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmirror.cluster.coordinators.groups.effects import Answer, CancelTimer, Forget, SetTimer, Timer, Write
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.membership import Caller, Membership
+from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.leave_group_request import MemberIdentity
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+GROUP = "g"
+SESSION_MS, REBALANCE_MS = 10_000, 60_000
+
+
+@dataclass(eq=False)
+class Call:
+    """A request, and all answers that it got: there is to be one."""
+
+    what: str
+    answers: list[Any] = field(default_factory=list)
+
+    @property
+    def waits(self) -> bool:
+        return not self.answers
+
+    @property
+    def answer(self) -> Any:
+        [answer] = self.answers
+        return answer
+
+    @property
+    def error(self) -> ErrorCode:
+        return ErrorCode(self.answer.error_code)
+
+
+class Stage:
+    """A group whose clock, timers and log are those of a test."""
+
+    def __init__(self, limits: Limits | None = None, *, loaded: GroupMetadataValue | None = None) -> None:
+        self.now_ms = 1000
+        self.calls: list[Call] = []
+        self.timers: dict[tuple[Timer, str], int] = {}
+        self.writes: list[Write] = []
+        self.log: list[GroupMetadataValue] = []
+        """What was written, committed or not."""
+        self.is_forgotten = False
+        group = Group(GROUP, self.now_ms) if loaded is None else Group.loaded(GROUP, loaded)
+        self.membership = Membership(group, limits or Limits(0), is_written=loaded is not None)
+        self._ids = 0
+        if loaded is not None:
+            self.membership.begin(self.now_ms)
+            self._perform()
+
+    @property
+    def group(self) -> Group:
+        return self.membership.group
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def _call(self, what: str) -> tuple[Call, Callable[[Message], None]]:
+        call = Call(what)
+        self.calls.append(call)
+        return call, call.answers.append
+
+    def join(
+        self,
+        member_id: str = "",
+        *,
+        instance: str | None = None,
+        protocols: tuple[str, ...] = ("range",),
+        version: int = 9,
+        metadata: bytes = b"",
+        session_ms: int = SESSION_MS,
+        rebalance_ms: int = REBALANCE_MS,
+    ) -> Call:
+        call, waiter = self._call(f"join of {member_id or instance}")
+        request = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=session_ms,
+            rebalance_timeout_ms=rebalance_ms,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type="test",
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in protocols],
+        )
+        self._ids += 1
+        caller = Caller("client", "/host", version, f"{instance or 'client'}-{self._ids}")
+        self.membership.join(self.now_ms, request, caller, waiter)
+        self._perform()
+        return call
+
+    def enter(self, **options: Any) -> Call:
+        """Join as a new dynamic member: the first answer brings the member id."""
+        return self.join(self.join(**options).answer.member_id, **options)
+
+    def sync(self, member_id: str, assignments: dict[str, bytes] | None = None, **options: Any) -> Call:
+        call, waiter = self._call(f"sync of {member_id}")
+        rows = [
+            SyncGroupRequestAssignment(member_id=name, assignment=data) for name, data in (assignments or {}).items()
+        ]
+        fields = {"generation_id": self.group.generation, "member_id": member_id, "assignments": rows, **options}
+        self.membership.sync(SyncGroupRequest(group_id=GROUP, **fields), waiter)
+        self._perform()
+        return call
+
+    def beat(self, member_id: str, generation: int | None = None, instance: str | None = None) -> ErrorCode:
+        request = HeartbeatRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            group_instance_id=instance,
+            generation_id=self.group.generation if generation is None else generation,
+        )
+        error = self.membership.heartbeat(request)
+        self._perform()
+        return error
+
+    def leave(self, *members: MemberIdentity | str) -> Call:
+        call, waiter = self._call("leave")
+        rows = [MemberIdentity(member_id=one) if isinstance(one, str) else one for one in members]
+        self.membership.leave(self.now_ms, rows, waiter)
+        self._perform()
+        return call
+
+    # -- what comes from outside --------------------------------------------------------------
+
+    def pass_time(self, ms: int) -> None:
+        """Let time go by, timer after timer."""
+        end_ms = self.now_ms + ms
+        while True:
+            due = [(at, timer.value, member_id) for (timer, member_id), at in self.timers.items() if at <= end_ms]
+            if not due:
+                break
+            at, timer, member_id = min(due)
+            del self.timers[Timer(timer), member_id]
+            self.now_ms = max(self.now_ms, at)
+            self.membership.on_timer(self.now_ms, Timer(timer), member_id)
+            self._perform()
+        self.now_ms = end_ms
+
+    def commit(self, error: ErrorCode = ErrorCode.NONE) -> None:
+        """Let the oldest record that is on its way be committed, or fail."""
+        self.writes.pop(0).on_written(self.now_ms, error)
+        self._perform()
+
+    def commit_all(self) -> None:
+        while self.writes:
+            self.commit()
+
+    def end(self) -> None:
+        """Let another broker lead the shard."""
+        self.membership.end(ErrorCode.NOT_COORDINATOR)
+        self._perform()
+
+    def _perform(self) -> None:
+        for effect in self.membership.drain():
+            match effect:
+                case Answer(waiter, body):
+                    waiter(body)
+                case SetTimer(timer, member_id, delay_ms):
+                    self.timers[timer, member_id] = self.now_ms + max(0, delay_ms)
+                case CancelTimer(timer, member_id):
+                    self.timers.pop((timer, member_id), None)
+                case Write():
+                    self.writes.append(effect)
+                    self.log.append(effect.value)
+                case Forget():
+                    self.is_forgotten = True
+
+
+def stable(count: int, **options: Any) -> tuple[Stage, list[str]]:
+    """Return a STABLE group of `count` dynamic members, and their ids, the leader's first."""
+    stage = Stage()
+    ids = [stage.join(version=3, **options) for _ in range(count)]
+    stage.pass_time(0)
+    members = [call.answer.member_id for call in ids]
+    assign(stage, members)
+    return stage, members
+
+
+def assign(stage: Stage, members: list[str]) -> None:
+    """Let all members sync, the leader with an assignment for each: its number in the list."""
+    rows = {member_id: str(index).encode() for index, member_id in enumerate(members)}
+    for member_id in members:
+        stage.sync(member_id, rows if member_id == stage.group.leader else None)
+    stage.commit_all()
+
+
+def joined(call: Call) -> JoinGroupResponse:
+    """Return the answer to a join that succeeded."""
+    answer = call.answer
+    assert isinstance(answer, JoinGroupResponse) and not answer.error_code, answer
+    return answer

@@ -1,0 +1,512 @@
+"""A group by itself: who becomes a member, what a rebalance waits for, what is written and when."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kmirror.cluster.coordinators.groups.effects import Timer
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.group_states import GroupState, may_follow
+from kmirror.cluster.coordinators.groups.rebalance import Limits
+from kmirror.protocol.gen.leave_group_request import MemberIdentity
+from kmirror.spec.error_codes import ErrorCode as E
+from tests.unit.cluster.coordinators.groups.stage import (
+    REBALANCE_MS,
+    SESSION_MS,
+    Stage,
+    assign,
+    joined,
+    stable,
+)
+
+S = GroupState
+FOLLOWS = {
+    (S.EMPTY, S.PREPARING_REBALANCE),
+    (S.PREPARING_REBALANCE, S.EMPTY),
+    (S.PREPARING_REBALANCE, S.COMPLETING_REBALANCE),
+    (S.COMPLETING_REBALANCE, S.PREPARING_REBALANCE),
+    (S.COMPLETING_REBALANCE, S.STABLE),
+    (S.STABLE, S.PREPARING_REBALANCE),
+    *((state, S.DEAD) for state in S),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(S, S)))
+def test_which_state_follows_which(before: GroupState, after: GroupState) -> None:
+    assert may_follow(before, after) == ((before, after) in FOLLOWS)
+
+
+# -- joining --------------------------------------------------------------------------------------
+
+
+def test_a_dynamic_member_comes_again_with_the_id_that_it_is_given() -> None:
+    stage = Stage()
+    first = stage.join()
+    assert first.error is E.MEMBER_ID_REQUIRED and stage.group.state is S.EMPTY
+    second = stage.join(first.answer.member_id)
+    assert second.waits and stage.group.state is S.PREPARING_REBALANCE
+    stage.pass_time(0)
+    answer = joined(second)
+    assert (answer.generation_id, answer.leader) == (1, answer.member_id)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_before_version_4_a_member_is_taken_at_once(version: int) -> None:
+    stage = Stage()
+    call = stage.join(version=version)
+    stage.pass_time(0)
+    assert joined(call).generation_id == 1
+
+
+def test_a_new_group_is_written_before_it_has_members() -> None:
+    stage = Stage()
+    stage.join()
+    [value] = stage.log
+    assert (value.generation, value.protocol_type, value.protocol, value.leader, value.members) == (
+        0,
+        "",
+        None,
+        None,
+        [],
+    )
+    stage.join()
+    assert len(stage.log) == 1
+
+
+def test_a_group_that_cannot_be_written_is_forgotten_and_its_members_are_told() -> None:
+    stage = Stage(Limits(3000))
+    call = stage.enter()
+    stage.commit(E.COORDINATOR_NOT_AVAILABLE)
+    assert stage.is_forgotten and call.error is E.COORDINATOR_NOT_AVAILABLE and not stage.timers
+
+
+def test_a_member_id_that_nobody_takes_up_is_forgotten_with_its_session() -> None:
+    stage = Stage()
+    member_id = stage.join(session_ms=500).answer.member_id
+    stage.pass_time(499)
+    assert stage.group.pending_joins
+    stage.pass_time(1)
+    assert not stage.group.pending_joins
+    assert stage.join(member_id).error is E.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("protocols", [(), ("other",)])
+def test_a_member_without_a_common_protocol_is_refused(protocols: tuple[str, ...]) -> None:
+    stage, _ = stable(1)
+    assert stage.join(protocols=protocols).error is E.INCONSISTENT_GROUP_PROTOCOL
+    assert stage.group.state is S.STABLE
+
+
+def test_a_full_group_takes_no_more_members() -> None:
+    stage = Stage(Limits(0, size_max=2))
+    first, second = stage.join(version=3), stage.join(version=3)
+    assert stage.join(version=3).error is E.GROUP_MAX_SIZE_REACHED
+    stage.pass_time(0)
+    assign(stage, [first.answer.member_id, second.answer.member_id])
+    assert stage.join().error is E.GROUP_MAX_SIZE_REACHED
+    assert stage.join(second.answer.member_id).answer.generation_id == 1
+
+
+def test_a_group_above_its_size_keeps_who_joins_first() -> None:
+    before, ids = stable(3)
+    stage = Stage(Limits(0, size_max=2), loaded=before.log[-1])
+    assert stage.group.state is S.PREPARING_REBALANCE
+    calls = [stage.join(member_id) for member_id in ids]
+    assert calls[2].error is E.GROUP_MAX_SIZE_REACHED
+    stage.pass_time(REBALANCE_MS)
+    assert [joined(call).generation_id for call in calls[:2]] == [2, 2]
+
+
+# -- the initial delay ----------------------------------------------------------------------------
+
+
+def test_the_first_rebalance_waits_as_long_as_members_come() -> None:
+    stage = Stage(Limits(3000))
+    calls = [stage.join(version=3, rebalance_ms=7000)]
+    for _ in range(3):
+        stage.pass_time(2000)
+        calls.append(stage.join(version=3, rebalance_ms=7000))
+    # Extended at 3 s and at 6 s, the last time by what is left of 7 s.
+    stage.pass_time(999)
+    assert all(call.waits for call in calls)
+    stage.pass_time(1)
+    assert {joined(call).generation_id for call in calls} == {1}
+
+
+def test_without_more_members_the_first_rebalance_takes_the_delay() -> None:
+    stage = Stage(Limits(3000))
+    call = stage.join(version=3)
+    stage.pass_time(2999)
+    assert call.waits
+    stage.pass_time(1)
+    assert joined(call)
+
+
+# -- rebalances -----------------------------------------------------------------------------------
+
+
+def test_a_second_member_begins_a_rebalance_that_waits_for_the_first() -> None:
+    stage, [first] = stable(1)
+    second = stage.enter()
+    assert second.waits and stage.beat(first) is E.REBALANCE_IN_PROGRESS
+    again = stage.join(first)
+    assert {joined(again).generation_id, joined(second).generation_id} == {2}
+    assert len(again.answer.members) == 2 and not second.answer.members
+
+
+def test_who_does_not_join_within_the_rebalance_timeout_is_out() -> None:
+    stage, [first] = stable(1)
+    second = stage.enter()
+    for _ in range(REBALANCE_MS // 5000):
+        assert stage.beat(first) is E.REBALANCE_IN_PROGRESS, "it is alive"
+        stage.pass_time(5000)
+    assert joined(second).leader == second.answer.member_id
+    assert stage.beat(first) is E.UNKNOWN_MEMBER_ID
+
+
+def test_members_of_whom_nothing_is_heard_are_out_after_their_session() -> None:
+    stage, [first, _] = stable(2)
+    stage.pass_time(SESSION_MS - 1)
+    stage.beat(first)
+    stage.pass_time(1)
+    assert stage.group.state is S.PREPARING_REBALANCE and list(stage.group.members) == [first]
+
+
+def test_a_join_that_waits_keeps_a_member_alive_but_not_a_new_one() -> None:
+    stage, [first] = stable(1, rebalance_ms=1_000_000)
+    stage.enter(rebalance_ms=1_000_000)
+    new = stage.enter(rebalance_ms=1_000_000)
+    for _ in range(300_000 // SESSION_MS):
+        assert new.waits
+        stage.beat(first)
+        stage.pass_time(SESSION_MS - 1)
+    stage.beat(first)
+    stage.pass_time(SESSION_MS - 1)
+    assert new.error is E.UNKNOWN_MEMBER_ID, "after five minutes nobody may be there any more"
+
+
+def test_a_member_that_never_syncs_is_out_after_the_rebalance_timeout() -> None:
+    stage, [first, second] = stable(2)
+    stage.join(first, metadata=b"new")
+    stage.join(second)
+    stage.sync(first, {first: b"all"})
+    stage.commit_all()
+    for _ in range(REBALANCE_MS // 5000):
+        stage.beat(first)
+        stage.beat(second)
+        stage.pass_time(5000)
+    assert stage.group.state is S.PREPARING_REBALANCE and list(stage.group.members) == [first]
+
+
+def test_a_follower_that_joins_with_nothing_new_gets_the_present_generation() -> None:
+    stage, [leader, follower] = stable(2)
+    assert joined(stage.join(follower)).generation_id == 1
+    assert stage.group.state is S.STABLE
+    assert stage.join(leader).waits, "a leader wants to assign anew"
+
+
+def test_a_member_that_missed_the_answer_to_its_join_gets_it_again() -> None:
+    stage, [leader, follower] = stable(2)
+    stage.join(leader)
+    stage.join(follower)
+    assert stage.group.state is S.COMPLETING_REBALANCE
+    assert len(joined(stage.join(leader)).members) == 2
+    assert joined(stage.join(follower)).generation_id == 2
+    assert stage.join(follower, metadata=b"new").waits, "this one wants something else"
+
+
+def test_the_protocol_is_the_one_with_most_votes_of_those_that_all_support() -> None:
+    stage = Stage()
+    calls = [
+        stage.join(version=3, protocols=names) for names in (("x", "a", "b"), ("b", "a"), ("a", "b"), ("c", "a", "b"))
+    ]
+    stage.pass_time(0)
+    assert {joined(call).protocol_name for call in calls} == {"a"}, "a has three votes of four"
+
+
+@pytest.mark.parametrize("first", [("range", "cooperative-sticky"), ("cooperative-sticky", "range")])
+def test_among_equal_votes_the_order_of_a_java_map_decides(first: tuple[str, ...]) -> None:
+    stage = Stage()
+    calls = [stage.join(version=3, protocols=names) for names in (first, first[::-1])]
+    stage.pass_time(0)
+    assert {joined(call).protocol_name for call in calls} == {"range"}, "it lies in an earlier bucket"
+
+
+# -- assignments ----------------------------------------------------------------------------------
+
+
+def test_assignments_are_told_when_they_are_committed() -> None:
+    stage, [leader, follower] = stable(2)
+    stage.join(leader)
+    stage.join(follower)
+    waiting = stage.sync(follower)
+    led = stage.sync(leader, {leader: b"1", follower: b"2"})
+    assert waiting.waits and led.waits and stage.group.state is S.COMPLETING_REBALANCE
+    value = stage.log[-1]
+    assert (value.generation, {row.member_id: row.assignment for row in value.members}) == (
+        2,
+        {leader: b"1", follower: b"2"},
+    )
+    stage.commit()
+    assert (led.answer.assignment, waiting.answer.assignment) == (b"1", b"2")
+    assert stage.group.state is S.STABLE
+    assert stage.sync(follower).answer.assignment == b"2"
+
+
+def test_an_assignment_that_cannot_be_written_means_another_rebalance() -> None:
+    stage, [leader, follower] = stable(2)
+    stage.join(leader)
+    stage.join(follower)
+    calls = [stage.sync(follower), stage.sync(leader, {leader: b"1"})]
+    stage.commit(E.COORDINATOR_NOT_AVAILABLE)
+    assert [call.error for call in calls] == [E.COORDINATOR_NOT_AVAILABLE] * 2
+    assert stage.group.state is S.PREPARING_REBALANCE
+
+
+def test_an_assignment_that_a_rebalance_overtakes_reaches_nobody() -> None:
+    stage, [leader] = stable(1)
+    stage.join(leader)
+    call = stage.sync(leader, {leader: b"late"})
+    stage.enter()
+    assert call.error is E.REBALANCE_IN_PROGRESS
+    stage.commit_all()
+    assert stage.group.state is S.PREPARING_REBALANCE
+    assert [member.assignment for member in stage.group.in_order()] == [b"", b""]
+
+
+def test_a_leader_that_syncs_twice_does_not_change_what_is_on_its_way() -> None:
+    stage, [leader, follower] = stable(2)
+    stage.join(leader)
+    stage.join(follower)
+    first = stage.sync(leader, {leader: b"1", follower: b"2"})
+    second = stage.sync(leader, {leader: b"2", follower: b"1"})
+    assert first.error is E.REBALANCE_IN_PROGRESS, "its client is not there any more, but is answered"
+    stage.commit_all()
+    assert second.answer.assignment == b"1"
+    assert {row.member_id: row.assignment for row in stage.log[-1].members} == {leader: b"1", follower: b"2"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"generation_id": 7}, E.ILLEGAL_GENERATION),
+        ({"member_id": "nobody"}, E.UNKNOWN_MEMBER_ID),
+        ({"group_instance_id": "i"}, E.UNKNOWN_MEMBER_ID),
+        ({"protocol_type": "consumer"}, E.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_name": "sticky"}, E.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_a_sync_that_is_wrong_is_refused(wrong: dict[str, Any], error: E) -> None:
+    stage, [leader] = stable(1)
+    assert stage.sync(**{"member_id": leader, **wrong}).error is error
+
+
+def test_a_zombie_of_an_old_generation_is_told() -> None:
+    stage, [first] = stable(1)
+    second = stage.enter()
+    stage.join(first)
+    assert stage.beat(first, generation=1) is E.ILLEGAL_GENERATION
+    assert stage.sync(first, None, generation_id=1).error is E.ILLEGAL_GENERATION
+    assert stage.group.commit_error(first, None, 1, in_transaction=False) is E.ILLEGAL_GENERATION
+    assert joined(second)
+
+
+def test_an_assignment_of_an_earlier_generation_reaches_nobody_either() -> None:
+    stage, [leader] = stable(1)
+    stage.join(leader)
+    stage.sync(leader, {leader: b"late"})
+    stage.enter()
+    stage.join(leader)
+    assert (stage.group.state, stage.group.generation) == (S.COMPLETING_REBALANCE, 3)
+    call = stage.sync(leader, {leader: b"new"})
+    stage.commit()
+    assert call.waits and stage.group.state is S.COMPLETING_REBALANCE
+    stage.commit()
+    assert call.answer.assignment == b"new"
+
+
+def test_a_member_that_says_nothing_after_its_join_is_out_after_its_session() -> None:
+    stage = Stage()
+    joined_but_gone = stage.join(version=3)
+    stage.pass_time(0)
+    assert joined(joined_but_gone)
+    stage.pass_time(SESSION_MS)
+    assert stage.group.state is S.EMPTY
+
+
+def test_a_session_begins_anew_when_an_assignment_took_longer() -> None:
+    stage, [leader] = stable(1)
+    stage.join(leader)
+    stage.sync(leader, {leader: b"1"})
+    stage.pass_time(2 * SESSION_MS)
+    assert stage.group.members, "its request waits, so it is alive"
+    stage.commit()
+    stage.pass_time(SESSION_MS)
+    assert stage.group.state is S.EMPTY
+
+
+# -- leaving --------------------------------------------------------------------------------------
+
+
+def test_when_the_leader_leaves_another_member_leads() -> None:
+    stage, [leader, *others] = stable(3)
+    stage.leave(leader)
+    calls = [stage.join(member_id) for member_id in others]
+    assert {joined(call).leader for call in calls} <= set(others) and len({call.answer.leader for call in calls}) == 1
+
+
+def test_the_last_one_to_leave_is_answered_when_that_is_written() -> None:
+    stage, [member] = stable(1)
+    call = stage.leave(member)
+    assert call.waits and stage.group.state is S.EMPTY
+    assert (stage.log[-1].generation, stage.log[-1].protocol, stage.log[-1].members) == (2, None, [])
+    stage.commit()
+    assert call.error is E.NONE and call.answer.members[0].error_code == 0
+
+
+def test_a_leave_that_cannot_be_written_says_so() -> None:
+    stage, [member] = stable(1)
+    call = stage.leave(member)
+    stage.commit(E.NOT_COORDINATOR)
+    assert call.error is E.NOT_COORDINATOR
+
+
+def test_whoever_is_removed_while_it_waits_is_answered() -> None:
+    stage = Stage()
+    calls = [stage.join(instance=name) for name in ("a", "b", "c")]
+    stage.pass_time(0)
+    leader = joined(calls[0]).leader
+    waiting = next(call for call in calls if call.answer.member_id != leader)
+    name = str(waiting.answer.member_id).partition("-")[0]
+    sync = stage.sync(waiting.answer.member_id, None, group_instance_id=name)
+    assert sync.waits
+    stage.leave(MemberIdentity(member_id="", group_instance_id=name))
+    assert sync.error is E.UNKNOWN_MEMBER_ID, "Kafka forgets this one"
+    stage.join(instance="d")
+    rejoin = stage.join(calls[0].answer.member_id, instance="a")
+    stage.leave(calls[0].answer.member_id)
+    assert rejoin.error is E.UNKNOWN_MEMBER_ID
+
+
+def test_members_leave_each_with_its_own_error() -> None:
+    stage, [first, second] = stable(2)
+    call = stage.leave(first, "nobody", MemberIdentity(member_id="", group_instance_id="i"))
+    assert [row.error_code for row in call.answer.members] == [E.NONE, E.UNKNOWN_MEMBER_ID, E.UNKNOWN_MEMBER_ID]
+    assert list(stage.group.members) == [second]
+
+
+# -- static members -------------------------------------------------------------------------------
+
+
+def statics(*names: str) -> tuple[Stage, dict[str, str]]:
+    """Return a STABLE group of static members, and their member ids; the first one leads."""
+    stage = Stage()
+    calls = {name: stage.join(instance=name) for name in names}
+    stage.pass_time(0)
+    ids = {name: call.answer.member_id for name, call in calls.items()}
+    assign(stage, list(ids.values()))
+    return stage, ids
+
+
+@pytest.mark.parametrize("version", [5, 8, 9])
+def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(version: int) -> None:
+    stage, ids = statics("a", "b")
+    call = stage.join(instance="b", version=version)
+    assert call.waits, "until its new member id is committed"
+    stage.commit()
+    answer = joined(call)
+    assert (answer.generation_id, stage.group.state) == (1, S.STABLE) and answer.member_id != ids["b"]
+    assert stage.beat(ids["b"], instance="b") is E.FENCED_INSTANCE_ID
+    assert stage.sync(ids["b"], None, group_instance_id="b").error is E.FENCED_INSTANCE_ID
+    assert stage.sync(answer.member_id, None, group_instance_id="b").answer.assignment == b"1"
+    assert answer.member_id in {row.member_id for row in stage.log[-1].members}
+
+
+@pytest.mark.parametrize(("version", "skips"), [(8, False), (9, True)])
+def test_a_static_leader_that_comes_back_does_not_assign(version: int, skips: bool) -> None:
+    stage, ids = statics("a", "b")
+    call = stage.join(instance="a", version=version)
+    stage.commit()
+    answer = joined(call)
+    assert answer.skip_assignment == skips and bool(answer.members) == skips
+    assert answer.leader == (answer.member_id if skips else ids["a"])
+    assert stage.group.leader == answer.member_id
+
+
+def test_a_static_member_that_cannot_be_replaced_in_the_log_stays_who_it_was() -> None:
+    stage, ids = statics("a", "b")
+    call = stage.join(instance="b", protocols=("range", "new"))
+    stage.commit(E.COORDINATOR_NOT_AVAILABLE)
+    assert call.error is E.COORDINATOR_NOT_AVAILABLE
+    assert stage.beat(ids["b"], instance="b") is E.NONE
+    assert stage.group.members[ids["b"]].names() == ["range"]
+    assert (Timer.SESSION, ids["b"]) in stage.timers and len(stage.timers) == 2
+
+
+def test_what_a_fenced_member_waits_for_is_answered() -> None:
+    stage, ids = statics("a", "b")
+    stage.join(ids["a"], instance="a")
+    rejoin = stage.join(ids["b"], instance="b", metadata=b"new")
+    sync = stage.sync(ids["b"], None, group_instance_id="b")
+    stage.join(instance="b")
+    assert joined(rejoin) and sync.error is E.FENCED_INSTANCE_ID
+    assert stage.group.state is S.PREPARING_REBALANCE, "the leader may be assigning to the id that is gone"
+
+
+def test_static_members_are_not_removed_for_being_late() -> None:
+    stage, ids = statics("a", "b")
+    stage.join(ids["a"], instance="a")
+    for _ in range(REBALANCE_MS // 5000):
+        stage.beat(ids["b"], instance="b")
+        stage.pass_time(5000)
+    assert stage.group.state is S.COMPLETING_REBALANCE and set(stage.group.members) == set(ids.values())
+
+
+def test_a_rebalance_in_which_no_static_member_joins_waits_for_their_sessions() -> None:
+    stage, ids = statics("a", "b")
+    dynamic = stage.enter()
+    for member in list(stage.group.members.values()):
+        if not member.is_static:
+            stage.leave(member.member_id)
+    assert dynamic.error is E.UNKNOWN_MEMBER_ID and stage.group.state is S.PREPARING_REBALANCE
+    stage.pass_time(SESSION_MS)
+    assert stage.group.state is S.EMPTY and not stage.group.members and ids
+
+
+# -- a shard that moves ---------------------------------------------------------------------------
+
+
+def test_a_group_is_loaded_as_it_was_persisted_and_goes_on() -> None:
+    before, [leader, follower] = stable(2, protocols=("range", "sticky"), metadata=b"said")
+    stage = Stage(loaded=before.log[-1])
+    assert (stage.group.state, stage.group.generation, stage.group.leader) == (S.STABLE, 1, leader)
+    assert stage.beat(leader) is E.NONE and stage.beat(follower) is E.NONE
+    assert stage.sync(follower).answer.assignment == b"1"
+    assert stage.group.members[follower].metadata("range") == b"said"
+    stage.pass_time(SESSION_MS - 1)
+    assert stage.group.state is S.STABLE
+    stage.pass_time(1)
+    assert stage.group.state is S.EMPTY
+
+
+def test_when_the_shard_moves_whatever_waits_is_answered_and_no_timer_is_left() -> None:
+    stage, [leader, follower] = stable(2)
+    stage.join(follower, metadata=b"new")
+    stage.join(leader)
+    call, late = stage.sync(follower), stage.sync(leader, {leader: b"1"})
+    pending = stage.join()
+    stage.end()
+    assert {call.error, late.error} == {E.NOT_COORDINATOR} and pending.error is E.MEMBER_ID_REQUIRED
+    assert stage.group.state is S.DEAD and not stage.timers
+    stage.commit_all()
+    assert all(len(one.answers) == 1 for one in stage.calls)
+
+
+def test_a_record_without_a_rebalance_timeout_means_the_session_timeout() -> None:
+    before, _ = stable(1)
+    value = before.log[-1]
+    value.members[0].rebalance_timeout = -1
+    assert Group.loaded("g", value).rebalance_timeout_ms == SESSION_MS
