@@ -29,7 +29,6 @@ from kmirror.records.outline import outline
 from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
 
-
 SHOWN_MAX = 3
 """Of the records that are wrong in a batch, the message about all of them shows so many."""
 

@@ -1,4 +1,4 @@
-"""What a producer is told of records that are refused is what a real 4.3.1 told kafka-python and Kafka's own producer."""
+"""What a producer is told of records that are refused is what a real 4.3.1 told Kafka's own producer."""
 
 from __future__ import annotations
 
