@@ -47,6 +47,7 @@ class Somebody:
         self.talk, self.link, self.group = talk, link, group
         self.version: int = options.get("version", 9)
         self.instance: str | None = options.get("instance")
+        self.type: str = options.get("type", "consumer")
         self.protocols: tuple[str, ...] = options.get("protocols", ("range",))
         self.session_ms: int = options.get("session_ms", SESSION_MS)
         self.rebalance_ms: int = options.get("rebalance_ms", SESSION_MS)
@@ -68,7 +69,7 @@ class Somebody:
             rebalance_timeout_ms=self.rebalance_ms,
             member_id=self.member_id,
             group_instance_id=self.instance,
-            protocol_type="consumer",
+            protocol_type=self.type,
             protocols=protocols,
         )
 
@@ -103,7 +104,7 @@ class Somebody:
             "generation_id": self.generation,
             "member_id": self.member_id,
             "group_instance_id": self.instance,
-            "protocol_type": "consumer",
+            "protocol_type": self.type,
             "protocol_name": getattr(self.joined, "protocol_name", None) or "range",
             "assignments": rows if leads and not getattr(self.joined, "skip_assignment", False) else [],
         }
