@@ -43,6 +43,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "kmirror.mirror": ("states", "facts"),
     "kmirror.cluster.controller": ("facts",),
+    "kmirror.assembly.journal": ("recorder", "replay"),
     "kmirror.cluster.hooks": ("hooks", "hook", "requests"),
     "kmirror.client": (
         "producer",

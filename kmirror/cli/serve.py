@@ -19,7 +19,9 @@ from types import FrameType
 
 import click
 
+from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.cli.commands import CONTEXT
+from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
@@ -28,7 +30,7 @@ from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.names import counted, few
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.profile import served_configs
+from kmirror.net.profile import SERVED
 from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
@@ -88,10 +90,12 @@ def as_json(cluster: TcpCluster) -> str:
 
 
 def tell(process: str, note: Note) -> None:
-    """Tell of a failure within a node: it went on, and somebody has to learn of it."""
+    """Tell of a failure within a node or its journal: it went on, and somebody has to learn of it."""
     if isinstance(note.fact, HandlingFailed):
         lines = "".join(traceback.format_exception(note.fact.error))
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
+    elif isinstance(note.fact, JournalEnded):
+        complain(f"kmirror: the journal of {process} ends here, and {process} goes on: {note.fact.error}\n")
     elif isinstance(note.fact, GaveUp):
         complain(f"kmirror: {process} ends: {note.fact.why}\n")
 
@@ -130,6 +134,7 @@ def mirror_version(features: Sequence[str]) -> int | None:
 @click.option(
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
 )
+@click.option("--journal", type=click.Path(path_type=Path), metavar="DIR", help="Record what each node is given.")
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object when clients can connect.")
 def command(
     brokers: int,
@@ -140,6 +145,7 @@ def command(
     memory: bool,
     features: tuple[str, ...],
     properties: Path | None,
+    journal: Path | None,
     output: str | None,
 ) -> int:
     """Serve a cluster to Kafka clients, until SIGTERM or Ctrl-C.
@@ -160,16 +166,20 @@ def command(
     if data is None and not memory and said.log_dirs is not None:
         data = one_folder(said.log_dirs)
     listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
+    journals = None if journal is None else JournalFiles(journal)
     cluster = TcpCluster(
         brokers=brokers,
         host=listener_host if host is None else host,
         port=listener_port if port is None else port,
         advertised_host=advertised_host or said.advertised_host,
-        configs={**served_configs(), **said.configs},
+        configs={**SERVED, **said.configs},
         data=data,
         mirror_version=mirror_version(features),
+        interpose=None if journals is None else Journals(journals.open),
     )
     signals = Signals()
     with signals.caught():
         serve(cluster, output, signals)
+    if journals is not None:
+        journals.close()
     return 0

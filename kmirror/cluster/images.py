@@ -223,7 +223,8 @@ class MetadataImage:
         name = self.topic_names.pop(topic_id)
         partitions = self.topics.pop(name).partitions
         if self.features.get(MIRROR_VERSION, 0) >= 1:
-            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=-1)
+            former = self._former_epochs.get(topic_id, -1)
+            self._former_epochs[topic_id] = max((one.leader_epoch for one in partitions.values()), default=former)
         for index, partition in partitions.items():
             tp = TopicPartition(name, index)
             delta.partitions[tp] = None

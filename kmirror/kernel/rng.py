@@ -26,6 +26,11 @@ class Rng:
         self._seed = seed & _MASK
         self._state = self._seed
 
+    @property
+    def seed(self) -> int:
+        """Return the seed; `Rng(seed)` begins the same stream."""
+        return self._seed
+
     def split(self, name: str) -> Rng:
         """Return an independent stream that depends on this stream's seed and `name` alone."""
         value = self._seed ^ 0xCBF29CE484222325

@@ -180,7 +180,9 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
             if not earliest <= record.timestamp <= latest:
                 is_timely = False
                 text = f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range."
-                faults.append((index, f"{text} The timestamp should be within [{earliest}, {wrap_int64(latest)}]"))
+                faults.append(
+                    (index, f"{text} The timestamp should be within [{wrap_int64(earliest)}, {wrap_int64(latest)}]")
+                )
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
             is_timely = False
             text = f"Invalid timestamp type in message {_described(record)}."

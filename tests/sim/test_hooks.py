@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.hooks.answers import can_split
 from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.requests import ReceivedRequest, names_partitions, names_topics
+from kmirror.cluster.hooks.requests import ReceivedRequest
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -31,15 +29,12 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_key, key_of
-from kmirror.protocol.structs import Struct
+from kmirror.protocol.registry import key_of
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.random_requests import Generator, RawClient
 from tests.sim.stage import ONE_BROKER
 
 PARTITIONS = 10
@@ -516,71 +511,6 @@ def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:
     assert isinstance(answer, ApiVersionsResponse) and answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys] == [(18, 0, 2)]
     assert stage.wire.ask(ApiVersionsRequest(), 2) is not None, "the link lives on"
-
-
-# -- every API --------------------------------------------------------------------------------
-
-
-def rows_of(struct: Struct, topic: str | None = None) -> Iterator[tuple[str | None, int | None, int]]:
-    """Yield the rows of an answer that has topics, each with its error; nested partitions after their topic."""
-    for field in type(struct).FIELDS:
-        if not (field.is_array and field.type == "struct"):
-            continue
-        for element in getattr(struct, field.attribute) or ():
-            names: list[Any] = [getattr(element, attribute, None) for attribute in ("name", "topic", "topic_name")]
-            by_id = TOPIC_NAMES.get(getattr(element, "topic_id", None))
-            known: str | None = next((name for name in names if name), by_id or topic)
-            index = next(
-                (getattr(element, a) for a in ("index", "partition", "partition_index") if hasattr(element, a)), None
-            )
-            error = getattr(element, "error_code", getattr(element, "partition_error_code", None))
-            if error is not None:
-                yield known, index, error
-            yield from rows_of(element, known)
-
-
-TOPIC_NAMES: dict[Any, str] = {}
-
-
-@pytest.mark.parametrize(
-    "row",
-    [row for row in ROWS if "broker" in row.roles and names_topics(by_key(row.key).request)],
-    ids=lambda r: r.name,
-)
-def test_a_hook_on_a_topic_touches_no_other_row_in_any_api_and_version(row: ApiRow) -> None:
-    hooks = Hooks()
-    request = by_key(row.key).request
-    partition = 0 if names_partitions(request) else None
-    code = ErrorCode.TELEMETRY_TOO_LARGE  # No broker says this by itself.
-    with (
-        Simulation(row.key) as simulation,
-        Cluster(simulation, "a", brokers=1, configs=ONE_BROKER, interpose=hooks) as a,
-    ):
-        for topic in ("plain", "other"):
-            a.create_topic(topic, 2)
-        TOPIC_NAMES.update({topic.topic_id: topic.name for topic in a.image.topics.values()})
-        hook = hooks.on(request, topic="plain", partition=partition).answer(code)
-        raw, generator = RawClient(a), Generator(Rng(row.key), a, well_meant=True)
-        seen = 0
-        for version in range(row.first, row.last + 1):
-            for _ in range(12):
-                body: Any = generator.message(request, version)
-                if getattr(body, "acks", 1) == 0:
-                    continue
-                before = hook.count
-                answer = raw.ask(a.endpoint(1), body, version)
-                if answer is None:
-                    continue
-                if not can_split(type(answer), version):
-                    continue
-                for topic, index, error in rows_of(answer):
-                    if topic is None:  # A log directory: no topic is to blame.
-                        seen += error == code
-                        continue
-                    hooked = topic == "plain" and (partition is None or index == partition)
-                    assert (error == code) == (hooked and hook.count > before), (version, body, answer)
-                    seen += error == code
-        assert seen and hook.count
 
 
 # -- misuse -----------------------------------------------------------------------------------

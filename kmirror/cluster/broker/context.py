@@ -52,6 +52,7 @@ class BrokerContext:
     """One broker's identity, configs, image, disk and outbox."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
+        self.options = options
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
         self.endpoint = options.endpoint
@@ -71,7 +72,6 @@ class BrokerContext:
         self.disk_error: OSError | None = None
         """Why nothing more can be written; the broker hands its leaderships over, and ends."""
         self._at_end: dict[AtEnd, None] = {}
-        self._static_configs = options.configs
 
     def fail_disk(self, what: str, error: OSError) -> None:
         """Take in that the disk refused `what`: as Kafka's, a broker whose only log folder fails shuts down."""
@@ -100,7 +100,7 @@ class BrokerContext:
 
     def take_over_configs(self) -> None:
         """Put the dynamic configs of this broker in the image into effect."""
-        self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
+        self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
 
     def config_layers(self) -> BrokerLayers:
         """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
@@ -111,7 +111,7 @@ class BrokerContext:
             "listeners": listener,
             "advertised.listeners": listener,
         }
-        return layers_of(self.image, self.node_id, {**known_by_itself, **self._static_configs})
+        return layers_of(self.image, self.node_id, {**known_by_itself, **self.options.configs})
 
     def ask_controller(
         self,

@@ -96,7 +96,7 @@ class Controller:
         self, options: ControllerOptions, disk: Disk, rng: Rng, components: Sequence[ControllerComponent] = ()
     ) -> None:
         self.options = options
-        self._disk = disk
+        self.disk = disk
         self.context = ControllerContext(
             options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng, options.configs
         )
@@ -177,7 +177,7 @@ class Controller:
                 raise AssertionError("a controller sends no requests")
 
     def _start(self, now: Instant) -> None:
-        self._disk_jobs.order(LOG_DIR, OpenMetadataLog(self._disk, to_ms(now)), self._on_opened)
+        self._disk_jobs.order(LOG_DIR, OpenMetadataLog(self.disk, to_ms(now)), self._on_opened)
 
     def _on_opened(self, now: Instant, done: DiskDone) -> None:
         """Replay the log, and begin to answer the requests that have come in the meantime."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kmirror.cli.main import run as run_main
 from kmirror.cli.serve import command
 from kmirror.cli.server_properties import parse, read_properties
 from kmirror.errors import UsageError
@@ -171,3 +172,21 @@ def test_a_value_that_a_broker_refuses_is_refused(tmp_path: Path) -> None:
 )
 def test_properties_are_read_as_java_reads_them(text: str, pairs: dict[str, str]) -> None:
     assert parse(text) == pairs
+
+
+def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At most its last entry is torn; and another process, with other hashes, does the same."""
+    folder = tmp_path / "journals"
+    with serving("--journal", str(folder)) as process:
+        server = line(process).strip().partition("=")[2]
+        with Wire(server) as wire:
+            assert wire.ask(MetadataRequest(topics=[]), 9) is not None
+            process.kill()
+            assert wire.is_closed()
+    files = sorted(folder.iterdir())
+    assert [path.name for path in files] == ["kafka-1.1.journal", "kafka-controller.1.journal"]
+    with pytest.raises(SystemExit) as caught:
+        run_main(["replay", *map(str, files)])
+    out = capsys.readouterr().out
+    assert caught.value.code == 0, out
+    assert out.count(", equal\n") == 2

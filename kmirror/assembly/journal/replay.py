@@ -1,0 +1,240 @@
+"""Does a node do the same again? It is made anew from its journal, and given the same events.
+
+Disk work is done when the journal says that it ended, over a disk in memory; where the disk failed, it fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, entries
+from kmirror.assembly.journal.events import error_of, event_of, event_value, said, shown
+from kmirror.assembly.journal.recorder import NO_EFFECTS, next_digest
+from kmirror.assembly.journal.values import decode, encode
+from kmirror.assembly.nodes import Assembly
+from kmirror.cluster.broker import clean_shutdown
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.errors import KmirrorError, ProtocolError
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.events import CancelTimer, DiskDone, DiskWork, Effect, Event, SetTimer, TimerFired, TimerKey
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.log.disk import MemoryDisk
+from kmirror.log.memory_store import MemoryStore
+from kmirror.protocol.keyed_records import decode_metadata_record
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first call that did not come to the same."""
+
+    number: int
+    """The number of the call, counted from 1."""
+    at_ms: int
+    """When it was, in ms since 1970."""
+    event: str
+    recorded: tuple[str, ...]
+    """The effects that the journal has, as text."""
+    replayed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"call {self.number} at {self.at_ms} ms: {self.event}"]
+        common = 0
+        for one, other in zip(self.recorded, self.replayed, strict=False):
+            if one != other:
+                break
+            common += 1
+        if common:
+            lines.append(f"  the first {common} effects are equal")
+        lines += [f"  recorded: {text}" for text in self.recorded[common:] or ("nothing more",)]
+        lines += [f"  replayed: {text}" for text in self.replayed[common:] or ("nothing more",)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a replay found."""
+
+    process: str
+    """The name of the process whose journal it is."""
+    calls: int
+    """How many calls of `handle` were made."""
+    digest: str
+    """Hex digits that name all effects."""
+    difference: Difference | None
+    torn: Torn | None
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether the node did the same, as far as the journal goes; nothing compared is never equal."""
+        return self.difference is None and self.calls > 0
+
+
+def replay(data: bytes | memoryview) -> Replay:
+    """Make the node of a journal anew, give it what it was given, and compare what it does.
+
+    UsageError for what is no journal of this version, ProtocolError for a damaged one.
+    """
+    made: tuple[Any, ...] | None = None
+    node: _Again | None = None
+    pieces = _Pieces()
+    torn = difference = None
+    calls, digest = 0, NO_EFFECTS
+    for one in entries(data):
+        if isinstance(one, Torn):
+            torn = one
+            break
+        kind, value = one
+        if (kind == NODE) != (made is None) or (kind == DISK and node is not None):
+            raise ProtocolError(f"entry of kind {kind} out of place, after {calls} calls of the journal")
+        if kind == NODE:
+            made = value
+        elif kind == DISK:
+            pieces.add(value)
+        elif kind == CALL and made is not None:
+            node = node or _Again(_node(made, pieces.disk()))
+            calls += 1
+            now, event, recorded, recorded_digest = value
+            replayed = encode(node.give(now, event))
+            digest = next_digest(digest, replayed)
+            if replayed != recorded or digest != recorded_digest:
+                texts = tuple(map(shown, decode(recorded))), tuple(map(shown, decode(replayed)))
+                difference = Difference(calls, to_ms(now), shown(event), *texts)
+                break
+    return Replay("" if made is None else made[0], calls, digest.hex(), difference, torn)
+
+
+class _Again:
+    """A node that is given recorded events."""
+
+    def __init__(self, node: Broker | Controller) -> None:
+        self._node = node
+        self._jobs: dict[bytes, DiskWork] = {}
+        """What is under way, by the bytes of its key in a journal, from which the key itself is not made."""
+        self._timers: dict[bytes, TimerKey] = {}
+        """The timers that are set, likewise."""
+
+    def give(self, now: Instant, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return what the node wants, or raises, as the journal would have it."""
+        try:
+            event = self._event(value)
+        except _OtherEndError as end:
+            return (("cannot be given that event", str(end)),)
+        try:
+            effects: list[Effect] = self._node.handle(now, event)
+        except Exception as error:
+            return (("raised", repr(error)),)
+        for effect in effects:
+            match effect:
+                case DiskWork(key):
+                    self._jobs[encode(key)] = effect
+                case SetTimer(timer):
+                    self._timers[encode(timer)] = timer
+                case CancelTimer(timer):
+                    self._timers.pop(encode(timer), None)
+        return tuple(map(said, effects))
+
+    def _event(self, value: tuple[Any, ...]) -> Event:
+        if value[0] == "TimerFired":
+            timer = self._timers.pop(encode(value[1]), None)
+            if timer is None:
+                raise _OtherEndError(f"no timer {value[1]!r} is set")
+            return TimerFired(timer)
+        if value[0] != "DiskDone":
+            return event_of(value)
+        _, key, kind, error = value
+        work = self._jobs.pop(encode(key), None)
+        if work is None:
+            raise _OtherEndError(f"no disk work {key!r} is under way")
+        key = work.key
+        if error is not None:
+            return DiskDone(key, None, error_of(error))
+        try:
+            done = DiskDone(key, work.job.run())
+        except (OSError, KmirrorError) as failure:
+            raise _OtherEndError(f"{type(work.job).__name__} failed: {failure!r}") from failure
+        if event_value(done)[2] != kind:
+            raise _OtherEndError(f"{type(work.job).__name__} returned {done.result!r} and not a {kind}")
+        return done
+
+
+class _OtherEndError(Exception):
+    """What a node had ordered came to another end than in the journal."""
+
+
+class _Store(MemoryStore):
+    """A store that says of its segments when they were written, as the one on the disk did."""
+
+    __slots__ = ("modified",)
+    modified: dict[int, int]
+
+    def modified_ms(self, base_offset: int) -> int | None:
+        return self.modified.get(base_offset)
+
+
+class _Disk(MemoryDisk):
+    """A disk that says what the process before has left to be purged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[str] = []
+
+    def leftovers(self) -> list[str]:
+        return list(self.left)
+
+
+class _Pieces:
+    """What a disk held, piece by piece."""
+
+    def __init__(self) -> None:
+        self._segments: dict[TopicPartition, dict[int, bytearray]] = {}
+        self._modified: dict[TopicPartition, dict[int, int]] = {}
+        self._files: dict[TopicPartition, dict[str, bytes]] = {}
+        self._of_no_partition: dict[str, bytes] = {}
+
+    def add(self, piece: tuple[Any, ...]) -> None:
+        tp, what, *rest = piece
+        if tp is None:
+            self._of_no_partition[what] = rest[0]
+            return
+        segments, files = self._segments.setdefault(tp, {}), self._files.setdefault(tp, {})
+        if isinstance(what, str):
+            files[what] = rest[0]
+            return
+        modified, data = rest
+        segments.setdefault(what, bytearray()).extend(data)
+        if modified is not None:
+            self._modified.setdefault(tp, {})[what] = modified
+
+    def disk(self) -> _Disk:
+        """Return a disk that holds it all."""
+        disk = _Disk()
+        for name, data in self._of_no_partition.items():
+            disk.write_file(name, data)
+        for tp, segments in self._segments.items():
+            store = _Store.from_files({base: bytes(data) for base, data in segments.items()}, self._files[tp])
+            assert isinstance(store, _Store), "made by its class method"
+            store.modified = self._modified.get(tp, {})
+            disk.put(tp, store)
+        return disk
+
+
+def _node(made: tuple[Any, ...], disk: _Disk) -> Broker | Controller:
+    """Return the node of a journal's first entry, before its first event."""
+    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, clean_epoch, left = made
+    disk.left = list(left)
+    if clean_epoch is not None:
+        clean_shutdown.write(disk, clean_epoch)
+    controller_id, controller_endpoint = controller or (node_id, endpoint)
+    assembly = Assembly(
+        cluster_id=cluster_id,
+        controller_id=controller_id,
+        endpoints={controller_id: controller_endpoint, node_id: endpoint},
+        configs=dict(configs),
+        bootstrap=[decode_metadata_record(record)[0] for record in bootstrap],
+        on_failure=OnFailure[on_failure],
+    )
+    return assembly.node(node_id, disk, Rng(seed))

@@ -1,0 +1,65 @@
+"""`kmirror replay FILE...`: does each node of these journals do the same again?
+
+Rule 1: of each journal stdout has one line, what it is and whether its replay was equal, and for one that was not the
+first call that differs, with both effects. With `-o json` it is an object a line.
+Rule 2: the exit code is 0 if all are equal, 1 if one is not or has nothing to compare, 2 for what is no journal. A torn
+end is told, and is no difference.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from kmirror.assembly.journal.replay import Replay, replay
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.output import Output
+from kmirror.cli.refusing import refusing
+from kmirror.errors import KmirrorError, UsageError
+from kmirror.kernel.names import counted
+
+
+@click.command("replay", context_settings=CONTEXT)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+def command(files: tuple[Path, ...], output: str) -> int:
+    """Replay journals of nodes, as `kmirror serve --journal DIR` writes them, and compare what they do.
+
+    A node is made anew from its journal, and given the same events at the same times. All that it does must be the
+    same: requests, answers, timers, disk work. If not, the first call that differs is shown.
+
+    The exit code is 0 if all are equal, 1 if one is not, 2 for what is no journal.
+    """
+    is_equal = True
+    with refusing(KmirrorError), Output() as out:
+        for path in files:
+            found = _replay(path)
+            is_equal &= found.is_equal
+            out.write(as_json(path, found) if output == "json" else as_text(path, found))
+    return int(not is_equal)
+
+
+def _replay(path: Path) -> Replay:
+    try:
+        return replay(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except KmirrorError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def as_text(path: Path, found: Replay) -> str:
+    """Return the lines about one journal."""
+    how = "equal" if found.is_equal else "not equal" if found.calls else "nothing to compare"
+    text = f"{path}: {found.process or 'no node'}, {counted(found.calls, 'call')}, {how}\n"
+    if found.torn is not None:
+        text += f"  {found.torn}\n"
+    return text if found.difference is None else f"{text}{found.difference}\n"
+
+
+def as_json(path: Path, found: Replay) -> str:
+    """Return the object of one journal, on a line."""
+    return json.dumps({"path": str(path), "is_equal": found.is_equal, **asdict(found)}) + "\n"

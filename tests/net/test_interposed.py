@@ -1,0 +1,73 @@
+"""Hooks and journals around the nodes of a cluster on TCP ports: the same as in the simulator."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from kmirror.assembly.journal.recorder import Journals
+from kmirror.assembly.journal.replay import replay
+from kmirror.cli.journal_files import JournalFiles
+from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.errors import KafkaError
+from kmirror.kernel.events import Node
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.spec.error_codes import ErrorCode
+from tests.net.test_cluster import QUICK, cluster, values
+from tests.net.wire import Wire
+
+
+def test_hooks_answer_hold_and_cap() -> None:
+    hooks = Hooks()
+    with cluster(3, interpose=hooks, topics=["orders"]) as c:
+        hook = hooks.on(ProduceRequest, topic="orders", times=1).answer(ErrorCode.MESSAGE_TOO_LARGE)
+        with pytest.raises(KafkaError) as caught:
+            c.produce("orders", 0, [b"a"])
+        assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE and hook.count == 1
+        held = hooks.on(ProduceRequest).hold()
+        writer = threading.Thread(target=c.produce, args=("orders", 0, [b"b"]))
+        writer.start()
+        c.until(lambda: len(held.requests) == 1, what="a held request")
+        assert values(c) == []
+        held.release()
+        writer.join()
+        assert values(c) == [b"b"]
+        hooks.cap(MetadataRequest, 5)
+        with Wire(str(c.endpoint(1))) as wire:
+            answer = wire.ask(ApiVersionsRequest(), 2)
+            assert isinstance(answer, ApiVersionsResponse)
+            assert [row.max_version for row in answer.api_keys if row.api_key == 3] == [5]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_what_nodes_do_on_threads_and_sockets_they_do_again(on_disk: bool, tmp_path: Path) -> None:
+    """Two lives of a cluster, and a broker that was killed: its second journal begins with what its disk held."""
+    files, hooks = JournalFiles(tmp_path / "journals"), Hooks()
+    journals = Journals(files.open)
+
+    def interpose(name: str, node: Node) -> Node:
+        return hooks(name, journals(name, node))
+
+    configs = {**QUICK, "log.flush.interval.messages": "2", "log.retention.check.interval.ms": "50"}
+    data = tmp_path / "data" if on_disk else None
+    with cluster(3, interpose=interpose, topics={"orders": 2}, configs=configs, data=data) as c:
+        for number in range(20):
+            c.produce("orders", number % 2, [b"v" * 50])
+        hooks.on(ProduceRequest, times=1).delay(5)
+        c.kill(2)
+        c.restart(2)
+        c.until(c.is_settled, what="broker 2")
+        c.stop()
+        c.start()
+        c.produce("orders", 0, [b"last"])
+        assert len(c.read(TopicPartition("orders", 0))) == 11
+    files.close()
+    found = {path.name: replay(path.read_bytes()) for path in sorted((tmp_path / "journals").iterdir())}
+    assert {name: str(one.difference) for name, one in found.items() if not one.is_equal} == {}
+    assert [name for name in found if name.startswith("kafka-2.")] == [f"kafka-2.{n}.journal" for n in (1, 2, 3)]

@@ -1,0 +1,47 @@
+"""The file of a journal: its last entry may be torn, nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, beginning, entries, entry
+from kmirror.errors import ProtocolError, UsageError
+
+WHOLE = [(NODE, ("a",)), (DISK, (1, b"x" * 40)), (CALL, (2,))]
+DATA = beginning() + b"".join(entry(kind, value) for kind, value in WHOLE)
+
+
+def test_entries_come_back_in_order() -> None:
+    assert list(entries(DATA)) == WHOLE
+
+
+def test_a_torn_end_is_cut_with_a_word_about_it() -> None:
+    """Wherever the writer was killed: what is whole before it counts."""
+    ends = [len(beginning())]
+    for kind, value in WHOLE:
+        ends.append(ends[-1] + len(entry(kind, value)))
+    for cut in range(len(beginning()), len(DATA)):
+        whole = max(number for number, end in enumerate(ends) if end <= cut)
+        found = list(entries(DATA[:cut]))
+        assert found[:whole] == WHOLE[:whole]
+        start = ends[whole]
+        assert found[whole:] == ([] if cut == start else [Torn(start, cut - start)])
+    assert str(Torn(5, 3)) == "3 bytes from byte 5 on are a torn entry, and cut"
+
+
+def test_a_last_entry_whose_bytes_did_not_all_reach_the_disk_is_torn() -> None:
+    broken = DATA[:-1] + bytes([DATA[-1] ^ 1])
+    assert list(entries(broken))[:2] == WHOLE[:2] and isinstance(list(entries(broken))[2], Torn)
+
+
+def test_a_damaged_entry_before_the_end_is_an_error() -> None:
+    at = len(beginning()) + len(entry(*WHOLE[0])) + 20
+    with pytest.raises(ProtocolError, match="an entry of the journal is damaged"):
+        list(entries(DATA[:at] + bytes([DATA[at] ^ 1]) + DATA[at + 1 :]))
+
+
+def test_what_is_no_journal_is_refused() -> None:
+    with pytest.raises(UsageError, match="this is no journal"):
+        list(entries(b"something else altogether"))
+    with pytest.raises(UsageError, match="has version 2, and only 1"):
+        list(entries(beginning()[:-1] + b"\x02"))
