@@ -17,11 +17,14 @@ class LogAppendError(KafkaError):
     """The leader refuses to append; `code` is what the producer is answered with."""
 
 
-class RejectedRecords(LogAppendError):
-    """The leader refuses a batch for some of its records: `records` has the index of each in it, and what is wrong."""
+class RecordsRefused(LogAppendError):
+    """Single records are why the leader refuses; `record_errors` has the index and the fault of each (KIP-467).
 
-    def __init__(self, code: ErrorCode, message: str, records: Sequence[tuple[int, str]]) -> None:
-        self.records = records
+    The message is one for the whole batch, in a broker's words: a producer gets both, and for no other refusal any.
+    """
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]]) -> None:
+        self.record_errors = record_errors
         super().__init__(code, message)
 
 

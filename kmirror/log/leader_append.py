@@ -16,7 +16,7 @@ from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import wrap_int64
 from kmirror.log.config import LONG_MAX, LogConfig
-from kmirror.log.errors import LogAppendError, RejectedRecords
+from kmirror.log.errors import LogAppendError, RecordsRefused
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
 from kmirror.records import layout
@@ -29,7 +29,8 @@ from kmirror.records.outline import outline
 from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
 
-ERRORS_SHOWN = 3
+SHOWN_MAX = 3
+"""Of the records that are wrong in a batch, the message about all of them shows so many."""
 
 
 class PreparedBatch(NamedTuple):
@@ -166,37 +167,39 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
 
 
 def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
-    """Refuse the batch for its records, in Kafka's words; one timestamp that is wrong decides the error of all."""
-    refused: list[tuple[int, str]] = []
-    is_untimely = False
+    """Refuse the batch for its records, in a broker's words; a time that is wrong names the error, wherever it is."""
+    faults: list[tuple[int, str]] = []
+    is_timely = True
     by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     for index, record in enumerate(records):
         if config.compact and record.key is None:
-            refused.append((index, f"Compacted topic cannot accept message without key in topic partition {tp}"))
+            faults.append((index, f"Compacted topic cannot accept message without key in topic partition {tp}"))
         elif by_producer and record.timestamp != NO_TIMESTAMP:
             if not earliest <= record.timestamp <= latest:
-                is_untimely = True
-                bounds = f"[{wrap_int64(earliest)}, {wrap_int64(latest)}]"
-                where = f"Timestamp {record.timestamp} of message with offset {record.offset}"
-                refused.append((index, f"{where} is out of range. The timestamp should be within {bounds}"))
+                is_timely = False
+                text = f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range."
+                faults.append(
+                    (index, f"{text} The timestamp should be within [{wrap_int64(earliest)}, {wrap_int64(latest)}]")
+                )
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            is_untimely = True
-            sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
-            shown = f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
-            why = "Producer should not set timestamp type to LogAppendTime."
-            refused.append((index, f"Invalid timestamp type in message {shown}. {why}"))
-    if is_untimely:
-        message = "One or more records have been rejected due to invalid timestamp"
-        raise RejectedRecords(ErrorCode.INVALID_TIMESTAMP, message, refused)
-    if refused:
-        first = ", ".join(f"RecordError(batchIndex={index}, message='{why}')" for index, why in refused[:ERRORS_SHOWN])
-        message = (
-            f"One or more records have been rejected due to {len(refused)} record errors in total, "
-            f"and only showing the first three errors at most: [{first}]"
-        )
-        raise RejectedRecords(ErrorCode.INVALID_RECORD, message, refused)
+            is_timely = False
+            text = f"Invalid timestamp type in message {_described(record)}."
+            faults.append((index, f"{text} Producer should not set timestamp type to LogAppendTime."))
+    if not is_timely:
+        text = "One or more records have been rejected due to invalid timestamp"
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, text, faults)
+    if faults:
+        shown = ", ".join(f"RecordError(batchIndex={index}, message='{text}')" for index, text in faults[:SHOWN_MAX])
+        text = f"One or more records have been rejected due to {len(faults)} record errors in total, and only showing"
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{shown}]", faults)
+
+
+def _described(record: Record) -> str:
+    """Return a record as a broker's messages name it."""
+    sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
+    return f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
 
 
 def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:
