@@ -30,7 +30,7 @@ from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.names import counted, few
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.profile import served_configs
+from kmirror.net.profile import SERVED
 from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
@@ -172,7 +172,7 @@ def command(
         host=listener_host if host is None else host,
         port=listener_port if port is None else port,
         advertised_host=advertised_host or said.advertised_host,
-        configs={**served_configs(), **said.configs},
+        configs={**SERVED, **said.configs},
         data=data,
         mirror_version=mirror_version(features),
         interpose=None if journals is None else Journals(journals.open),

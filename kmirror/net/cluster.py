@@ -28,7 +28,7 @@ from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
-from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
+from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loop_thread import LoopThread
@@ -66,9 +66,11 @@ class TcpCluster(ClusterInside):
 
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
     broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
-    names and numbers of partitions. `data` is a folder for their logs, which is made and formatted if there is none.
-    `disks` opens the disk of a node instead, by its id, each time that it starts. Without both, logs are in memory, and
-    outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    names and numbers of partitions. `interpose` wraps each node as it is made.
+
+    `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
+    served by its node id. `disks` opens the disk of a node instead, by its id, each time that it starts. Without both,
+    logs are in memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
     for: a controller of Kafka refuses a log that speaks of it.
@@ -93,7 +95,10 @@ class TcpCluster(ClusterInside):
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
-        super().__init__(arguments.text("name", name), brokers, replication_factor)
+        self._data = None if data is None else Path(data)
+        known = None if self._data is None or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
+        first_id = 1 if known is None else known
+        super().__init__(arguments.text("name", name), brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
@@ -117,7 +122,6 @@ class TcpCluster(ClusterInside):
         self._interpose = interpose
         if data is not None and disks is not None:
             raise UsageError("data names the folder of every node's logs: give either data or disks")
-        self._data = None if data is None else Path(data)
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
@@ -178,7 +182,7 @@ class TcpCluster(ClusterInside):
             return
         self._folders = open_cluster_folders(
             self._data,
-            brokers=len(self.broker_ids),
+            broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
             bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
             endpoint=CONTROLLER_ENDPOINT,
@@ -321,12 +325,7 @@ class TcpCluster(ClusterInside):
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
             raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
-        self._raise_crash(host)
-
-    def _raise_crash(self, host: Host) -> None:
-        if host.crashes:
-            raise host.crashes[0][1]
-        if self.is_lost:
+        if host.crashes or self.is_lost:
             raise self.loss()
 
     @property
@@ -335,17 +334,28 @@ class TcpCluster(ClusterInside):
         lost = self.given_up
         return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
 
-    def loss(self) -> KafkaError:
-        """Return the error about the nodes that gave up."""
+    def loss(self) -> Exception:
+        """Return what a node raised, which is a bug, or the error about the nodes that gave up."""
+        if self._host is not None and self._host.crashes:
+            return self._host.crashes[0][1]
         told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
 
     async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        """Return what `work` comes to; raise what the cluster was lost by, or KafkaError if it takes too long."""
+        host = self._running_host()
+        task = asyncio.ensure_future(work)
+        lost = host.until(lambda: bool(host.crashes) or self.is_lost)
         try:
-            return await asyncio.wait_for(work, WITHIN_S)
-        except TimeoutError:
-            code = ErrorCode.REQUEST_TIMED_OUT
-            raise KafkaError(code, f"{what} took longer than {WITHIN_S:g} s: {self!r}") from None
+            done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            if task in done:
+                return task.result()
+            if lost in done:
+                raise self.loss()
+        finally:
+            task.cancel()
+            lost.cancel()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
 
     def _on_loop(self, call: Callable[[], T]) -> T:
         """Return what `call` returns on the loop's thread; before the start, and there, simply so."""

@@ -47,6 +47,7 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
+from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.net.clock import Clock
 from kmirror.net.dialing import Dialed
@@ -55,7 +56,7 @@ from kmirror.net.frames import FrameReader
 from kmirror.net.links import TcpLink
 from kmirror.net.listener import Listener, Port
 from kmirror.net.local import LocalEnd
-from kmirror.net.options import LinkOptions
+from kmirror.net.options import INT_MAX, LinkOptions
 from kmirror.net.timers import Timers
 
 HANDLED_MAX = 256
@@ -292,6 +293,7 @@ class Host:
         except Exception as error:
             self.crashes.append((process.name, error))
             self._end(process)
+            self._note(process, Note(f"ended by {error!r}", GaveUp(repr(error))))
             return
         for effect in effects:
             self._carry_out[type(effect)](process, effect)
@@ -433,8 +435,8 @@ class Host:
         listener = process.listener = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
 
     def _on_connected(self, dialed: Dialed, connected: socket.socket) -> TcpLink:
-        process = self.processes[dialed.process]
-        reader = FrameReader(process.options.request_bytes_max, self._scratch)
+        # `socket.request.max.bytes` bounds what others ask of us, not what we asked for.
+        reader = FrameReader(INT_MAX, self._scratch)
         return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader)
 
     def _on_not_connected(self, dialed: Dialed, why: str) -> None:

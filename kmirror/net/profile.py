@@ -5,17 +5,12 @@ What its `config/server.properties` says besides its defaults; what it does not 
 
 from __future__ import annotations
 
-from kmirror.spec.configs import Scope, known
+from typing import Final
 
-INTERNAL_PARTITIONS = {
+SERVED: Final = {
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.num.partitions": "5",
     "mirror.topic.num.partitions": "5",
+    "group.initial.rebalance.delay.ms": "0",
 }
-GROUPS = {"group.initial.rebalance.delay.ms": "0"}
-
-
-def served_configs() -> dict[str, str]:
-    """Return the static configs of a served broker, under those of a properties file."""
-    wanted = {**INTERNAL_PARTITIONS, **GROUPS}
-    return {name: value for name, value in wanted.items() if name in known(Scope.BROKER)}
+"""Static configs of a served broker; a properties file goes before them."""

@@ -15,7 +15,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.names import counted, few
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.profile import served_configs
+from kmirror.net.profile import SERVED
 
 
 @contextmanager
@@ -32,10 +32,10 @@ def cluster(
 
     `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs. Topics have three
     replicas, or as many as there are brokers, unless `replication_factor` says how many. `interpose` wraps each node,
-    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of the block if a node failed within: that is a bug of
-    kmirror's, and what the test has seen may come of it.
+    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of
+    the block if a node failed within: that is a bug of kmirror's, and what the test has seen may come of it.
     """
-    given = {**served_configs(), **(configs or {})}
+    given = {**SERVED, **(configs or {})}
     with TcpCluster(
         brokers=brokers,
         topics=topics,

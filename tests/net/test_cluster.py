@@ -11,7 +11,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.broker.broker import Broker
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Effect, Event, Node, RequestReceived
+from kmirror.kernel.events import Effect, Event, LinkOpened, Node, RequestReceived
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
@@ -21,7 +21,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
-from tests.net.wire import Wire, framed
+from tests.net.wire import WITHIN_S, Wire, framed
 
 TP = TopicPartition("orders", 0)
 QUICK = {
@@ -152,6 +152,27 @@ def test_failures_of_nodes_come_to_light() -> None:
 
     with pytest.raises(ArithmeticError, match="a bug"):
         cluster(1, interpose=Broken).start()
+
+
+def test_a_broker_that_breaks_down_while_it_serves_ends_the_cluster() -> None:
+    class Fragile:
+        def __init__(self, _: str, node: Node) -> None:
+            self._node = node
+
+        def handle(self, now: Instant, event: Event) -> list[Effect]:
+            if isinstance(event, LinkOpened) and event.address.port:
+                raise ArithmeticError("a bug")
+            return self._node.handle(now, event)
+
+    told = threading.Event()
+    with cluster(1, interpose=Fragile) as served:
+        served.on_note.append(lambda process, note: told.set() if served.is_lost else None)
+        with Wire(served.bootstrap_servers) as wire:
+            assert wire.is_closed()
+        assert told.wait(WITHIN_S)
+        assert served.given_up == {"kafka-1": "ArithmeticError('a bug')"}
+        with pytest.raises(ArithmeticError, match="a bug"):
+            served.create_topic("orders")
 
 
 def test_no_thread_is_left_behind() -> None:

@@ -222,7 +222,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
     original = patch(state_writer, "still_uncut", still_uncut)
 
 
-@fault("divergence", profile="replicas", seed=45)
+@fault("divergence", profile="replicas", seed=101)
 def owed_cuts_forgotten(patch: Patch) -> None:
     """A new leader forgets which replicas must still be cut (D30)."""
     _change_what_is_read(

@@ -54,7 +54,9 @@ async def admin(target: Target) -> AsyncIterator[AIOKafkaAdminClient]:
 
 @asynccontextmanager
 async def producer(target: Target, **configs: Any) -> AsyncIterator[AIOKafkaProducer]:
-    async with AIOKafkaProducer(bootstrap_servers=target.bootstrap, **configs) as client:
+    # Its own default is acks=1, of which a reader does not know when it may see them.
+    acks: dict[str, Any] = {} if "transactional_id" in configs else {"acks": "all"}
+    async with AIOKafkaProducer(bootstrap_servers=target.bootstrap, **{**acks, **configs}) as client:
         yield client
 
 
@@ -75,12 +77,11 @@ async def make(target: Target, name: str, partitions: int = 1, **configs: str) -
     given = {key.replace("_", "."): value for key, value in configs.items()}
     async with admin(target) as client:
         await client.create_topics([NewTopic(topic, partitions, target.factor, topic_configs=given)])
-        await eventually(
-            lambda: client.describe_topics([topic]),
-            lambda seen: (
-                len(seen[0]["partitions"]) == partitions and all(p["leader"] >= 0 for p in seen[0]["partitions"])
-            ),
-        )
+        for _ in range(target.looks):
+            await eventually(
+                lambda: client.describe_topics([topic]),
+                lambda seen: [p["leader"] >= 0 for p in seen[0]["partitions"]] == [True] * partitions,
+            )
     return topic
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.java import hash_of_text, in_hash_order
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.json_form import to_json
@@ -165,9 +166,16 @@ class Talk:
         return decode_response(self.peer.receive(link), key_of(type(body)), version)[1]
 
     def peek_coordinator(self) -> int:
-        """Return the error with which the coordinator of a group is found now; 15 brings its topic into being."""
+        """Return the error with which the coordinator of group "g" is found, or answers for it, now.
+
+        15 brings its topic into being, with 14 it loads the group.
+        """
         self._send("admin", "", FindCoordinatorRequest(key="g"), 0)
-        return int(self.receive_raw("admin").error_code)
+        error = int(self.receive_raw("admin").error_code)
+        if error:
+            return error
+        self._send("admin", "", DescribeGroupsRequest(groups=["g"]), 5)
+        return int(self.receive_raw("admin").groups[0].error_code)
 
     def ask(self, link: str, label: str, body: Message, version: int) -> Any:
         """Ask on a link, and return the answer."""

@@ -104,11 +104,13 @@ class Judge:
         """Run kafka-dump-log."""
         return Ended(**self.ask("dump", arguments=arguments))
 
-    def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> None:
-        """Start a broker on the folder; it leads `partitions`."""
+    def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> str:
+        """Start a broker on the folder; it leads `partitions`. Returns where clients find it."""
         self._log.write_bytes(b"")
         self._partitions = list(partitions)
-        self.ask("start", config={**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs})
+        config = {**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs}
+        self.ask("start", config=config)
+        return config["listeners"].split(",")[0].removeprefix("PLAINTEXT://")
 
     def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> None:
         """Start a broker on a folder that says itself who the controller is; format it for `cluster_id`, if given."""

@@ -35,6 +35,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
+from kmirror.net.options import LinkOptions
 from tests.unit.net.hosting import Recorder, hosted
 
 HERE = Endpoint("server", 1)
@@ -139,6 +140,23 @@ def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
         await host.until(lambda: len(client.of(ResponseReceived)) == 20)
         # Each was handed over only when the one before had been answered.
         assert [int(bytes(event.frame)) for event in client.of(ResponseReceived)] == list(range(1, 21))
+        port.close()
+
+    hosted(script)
+
+
+def test_what_was_asked_for_may_be_longer_than_what_others_may_ask() -> None:
+    def generous(_: Instant, event: Event) -> list[Effect]:
+        return [Reply(event.link, (b"x" * 5_000,))] if isinstance(event, RequestReceived) else []
+
+    async def script(host: Host) -> None:
+        server, client, port = Recorder(generous), Recorder(), Port("127.0.0.1", 0)
+        host.add("server", lambda: server, port=port)
+        host.add("client", lambda: client, options=LinkOptions(request_bytes_max=100))
+        host.start("server")
+        host.start("client")
+        host.perform("client", sends(b"?", link=OutboundLink(port.endpoint, "c")))
+        await host.until(lambda: bool(client.of(ResponseReceived)))
         port.close()
 
     hosted(script)

@@ -1,4 +1,4 @@
-"""JoinGroup, versions 2-9: become a member of a group, or say that one still is when the group rebalances.
+"""JoinGroup, versions 0-9: become a member of a group, or say that one still is when the group rebalances.
 
 The answer comes when the join phase ends: it says the generation, and gives the leader all members with what they said.
 """
@@ -41,6 +41,8 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     if error:
         answer(JoinGroupResponse(error_code=error, member_id=named))
         return
+    if inbound.version == 0:  # It has no rebalance timeout of its own.
+        request.rebalance_timeout_ms = request.session_timeout_ms
     coordinator.join(now, request, _caller(coordinator, inbound, request), answer)
 
 
