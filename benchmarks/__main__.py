@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import engine, log, pass_through, protocol, records, report, spark, tools
+from benchmarks import engine, log, net, pass_through, protocol, records, report, spark, tools
 from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
@@ -22,6 +22,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "log": lambda: log.cases() + pass_through.cases(),
     "engine": engine.cases,
     "tools": tools.cases,
+    "net": net.cases,
     "spark": spark.cases,
 }
 

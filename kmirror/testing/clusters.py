@@ -15,7 +15,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.names import counted, few
 from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.profile import served_configs
+from kmirror.net.profile import SERVED
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def cluster(
     such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of
     the block if a node failed within: that is a bug of kmirror's, and what the test has seen may come of it.
     """
-    given = {**served_configs(), **(configs or {})}
+    given = {**SERVED, **(configs or {})}
     with TcpCluster(
         brokers=brokers,
         topics=topics,

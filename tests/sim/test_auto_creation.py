@@ -1,4 +1,4 @@
-"""Asking for a topic creates it, as far as the configs and the request allow; what is described of topics and brokers."""
+"""Asking for a topic creates it, as configs and request allow; what is described of topics and brokers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ OffsetMetadataManager). A tombstone removes an offset with all that is pending f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, Versioned
@@ -94,7 +94,8 @@ class Offsets:
         self._of_producer: dict[int, dict[OffsetKey, None]] = {}
         self._open: dict[str, dict[OffsetKey, dict[int, None]]] = {}
         """Group to its keys for which something is pending, to the producers."""
-        self._known: dict[str, None] = {}
+        self._known: Versioned[str, bool] = Versioned()
+        """True by group that has ever committed."""
 
     # -- what the log says --------------------------------------------------------------------
 
@@ -106,7 +107,8 @@ class Offsets:
             self._remove(name)
             return
         assert isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
-        self._known[name.group] = None
+        if not self.knows(name.group):
+            self._known.put(name.group, True)
         found = _from_record(value, record.offset)
         if record.producer_id == layout.NO_PRODUCER_ID:
             self._put(name, found)
@@ -129,19 +131,23 @@ class Offsets:
 
     def forget(self, group: str) -> None:
         """Take note that the group was deleted; its offsets have tombstones of their own."""
-        self._known.pop(group, None)
+        self._known.put(group, None)
 
     def seal(self, end: int) -> None:
-        self._committed.seal(end)
-        self._pending.seal(end)
+        for part in self._parts:
+            part.seal(end)
 
     def commit(self, high_watermark: int) -> None:
-        self._committed.commit(high_watermark)
-        self._pending.commit(high_watermark)
+        for part in self._parts:
+            part.commit(high_watermark)
 
     def revert(self) -> None:
-        self._committed.revert()
-        self._pending.revert()
+        for part in self._parts:
+            part.revert()
+
+    @property
+    def _parts(self) -> tuple[Versioned[Any, Any], ...]:
+        return self._committed, self._pending, self._known
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
         known = self._of_group.setdefault(name.group, {})
@@ -177,7 +183,7 @@ class Offsets:
 
     def knows(self, group: str) -> bool:
         """Return whether the group ever committed, in the log as it was loaded or since, and was not deleted."""
-        return group in self._known
+        return self._known.get(group) is not None
 
     def producers(self, name: OffsetKey) -> list[int]:
         """Return the ids of the producers in whose open transactions something is pending for `name`."""
@@ -213,7 +219,7 @@ class Offsets:
 
     def groups(self) -> list[str]:
         """Return the groups that committed and were not deleted, sorted."""
-        return sorted(self._known)
+        return sorted(self._known.keys())
 
     # -- what is to be written ----------------------------------------------------------------
 

@@ -121,6 +121,18 @@ def test_what_was_refused_is_taken_back_with_its_indexes() -> None:
     assert log.value == 10
 
 
+def test_a_group_is_known_as_far_as_the_log_goes() -> None:
+    log = LogOfOffsets()
+    log.draft(committed(20))
+    assert log.offsets.knows("g")
+    log.offsets.revert()
+    assert not log.offsets.knows("g") and log.offsets.groups() == []
+    log.commit(20)
+    log.offsets.forget("g")
+    log.offsets.revert()
+    assert log.offsets.knows("g"), "its tombstone was refused"
+
+
 def test_a_deleted_offset_is_listed_until_that_is_committed_and_then_forgotten() -> None:
     log = LogOfOffsets()
     log.commit(10)

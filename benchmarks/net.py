@@ -1,0 +1,220 @@
+"""A broker on a TCP port beside a real Kafka: one librdkafka client, in turns (N1 to N5).
+
+N1: processor time of the server for what is produced; N2: for what is consumed; N3: the client's wall time for N1;
+N4: round trips of single records, acks=all, by a bare socket, at the median and the 99th of a hundred; N5: start-up and
+memory at rest. Each server has done each job twice before it counts, for the JVM compiles what it does often.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import count
+from typing import Any, NamedTuple
+
+from benchmarks import net_servers
+from benchmarks.harness import Case, no_runs
+from benchmarks.net_servers import Server
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.headers import encode_request
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+
+MIB = 1 << 20
+PRODUCED_BYTES = 64 * MIB
+RECORD_BYTES = 1_024
+PAIRS_MAX = 5
+WARM_UP = 2
+SINGLE_RECORDS = 2_000
+WORKLOADS = [(size, codec) for size in (16 << 10, MIB) for codec in ("none", "lz4")]
+CONSUMED_AT_ONCE = 10_000
+WITHIN_S = 120.0
+Measure = Callable[[int], list[float]]
+_numbers = count()
+
+
+class Spent(NamedTuple):
+    """What one run cost."""
+
+    cpu_s: float
+    wall_s: float
+
+
+def values() -> list[bytes]:
+    """Return records of which lz4 makes about half."""
+    return [os.urandom(RECORD_BYTES // 2).hex().encode() for _ in range(512)]
+
+
+def timed(server: Server, run: Callable[[], None]) -> Spent:
+    cpu, wall = server.cpu_s(), time.perf_counter()
+    run()
+    return Spent(server.cpu_s() - cpu, time.perf_counter() - wall)
+
+
+def produce(server: Server, topic: str, batch_bytes: int, codec: str) -> None:
+    """Write `PRODUCED_BYTES` in batches of about `batch_bytes`, and wait for all answers."""
+    from confluent_kafka import Producer
+
+    producer: Any = Producer(
+        {
+            "bootstrap.servers": server.address,
+            "log_level": 0,
+            "acks": "all",
+            "batch.size": batch_bytes,
+            "batch.num.messages": 1_000_000,
+            "message.max.bytes": 4_000_000,
+            "linger.ms": 50,
+            "compression.type": codec,
+            "queue.buffering.max.kbytes": 2 * PRODUCED_BYTES // 1_024,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    rows = values()
+    for number in range(PRODUCED_BYTES // RECORD_BYTES):
+        producer.produce(topic, rows[number % len(rows)], partition=0)
+    assert producer.flush(WITHIN_S) == 0
+
+
+def consume(server: Server, topic: str) -> None:
+    """Read all records of the topic."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer: Any = Consumer(
+        {
+            "bootstrap.servers": server.address,
+            "log_level": 0,
+            "group.id": "none",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 50,
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + WITHIN_S
+    while left > 0:
+        left -= sum(message.error() is None for message in consumer.consume(CONSUMED_AT_ONCE, 1.0))
+        assert time.monotonic() < deadline, f"{left} records did not come from {server.name}"
+    consumer.close()
+
+
+@cache
+def measured(batch_bytes: int, codec: str, pairs: int) -> list[dict[str, tuple[Spent, Spent]]]:
+    """Return for each pair what producing and consuming cost: ours and Kafka's."""
+    found = []
+    with net_servers.both() as servers:
+        for turn in range(WARM_UP + pairs):
+            spent: dict[str, dict[str, Spent]] = {"produce": {}, "consume": {}}
+            for server in servers if turn % 2 else reversed(servers):
+                topic = f"bench-{next(_numbers)}"
+                server.create_topic(topic)
+                spent["produce"][server.name] = timed(
+                    server, lambda server=server, topic=topic: produce(server, topic, batch_bytes, codec)
+                )
+                spent["consume"][server.name] = timed(server, lambda server=server, topic=topic: consume(server, topic))
+            if turn >= WARM_UP:
+                found.append({job: (each["kmirror"], each["kafka"]) for job, each in spent.items()})
+    return found
+
+
+def ratios(batch_bytes: int, codec: str, job: str, what: str) -> Measure:
+    """Return what measures Kafka's seconds over ours."""
+
+    def measure(pairs: int) -> list[float]:
+        rows = [row[job] for row in measured(batch_bytes, codec, min(pairs, PAIRS_MAX))]
+        return [getattr(theirs, what) / getattr(ours, what) for ours, theirs in rows]
+
+    return measure
+
+
+# -- single records -----------------------------------------------------------------------------
+
+
+def round_trips(server: Server) -> list[float]:
+    """Return how long each of many single records took, in seconds, sorted."""
+    topic = f"single-{next(_numbers)}"
+    server.create_topic(topic)
+    batch = bytes(build_batch([RecordData(value=b"x" * 100)], timestamp_ms=time.time_ns() // 1_000_000))
+    data = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])]
+    frame = encode_request(ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data), 9, correlation_id=1)
+    wire = len(frame).to_bytes(4, "big") + frame
+    spent = []
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WITHIN_S) as connected:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(SINGLE_RECORDS):
+            began = time.perf_counter()
+            connected.sendall(wire)
+            answer = connected.recv(4_096)
+            spent.append(time.perf_counter() - began)
+            assert len(answer) > 4 and len(answer) == 4 + int.from_bytes(answer[:4], "big"), answer
+    return sorted(spent)
+
+
+@cache
+def latencies(pairs: int) -> list[tuple[list[float], list[float]]]:
+    """Return ours and Kafka's round trips, once for each pair."""
+    found = []
+    with net_servers.both() as (ours, theirs):
+        for turn in range(WARM_UP + pairs):
+            if turn % 2:
+                pair = round_trips(ours), round_trips(theirs)
+            else:
+                other = round_trips(theirs)
+                pair = round_trips(ours), other
+            if turn >= WARM_UP:
+                found.append(pair)
+    return found
+
+
+def latency(per_cent: int) -> Measure:
+    """Return what measures a percentile of Kafka's round trips over ours."""
+
+    def measure(pairs: int) -> list[float]:
+        at = SINGLE_RECORDS * per_cent // 100
+        return [theirs[at] / ours[at] for ours, theirs in latencies(min(pairs, PAIRS_MAX))]
+
+    return measure
+
+
+# -- at rest ------------------------------------------------------------------------------------
+
+
+@cache
+def starts(pairs: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    """Return seconds until there is a port, and resident bytes then: ours and Kafka's, once for each pair."""
+
+    def one(begin: Callable[[], Any]) -> tuple[float, int]:
+        with begin() as server:
+            return server.started_in_s, server.resident_bytes()
+
+    return [(one(net_servers.kmirror), one(net_servers.kafka)) for _ in range(pairs)]
+
+
+def at_rest(index: int) -> Measure:
+    """Return what measures Kafka's start-up (0) or memory (1) over ours."""
+    return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, PAIRS_MAX))]
+
+
+def cases() -> list[Case]:
+    """Return N1 to N5, or nothing where there is no Kafka."""
+    return list(_cases()) if net_servers.version() is not None else []
+
+
+def _cases() -> Iterator[Case]:
+    version = net_servers.version()
+
+    def case(
+        id_: str, text: str, floor: float | None, reach: float | None, measure: Callable[[int], list[float]]
+    ) -> Case:
+        return Case(id_, text, "kafka", no_runs, floor, reach, measure=measure, version=version)
+
+    for size, codec in WORKLOADS:
+        text = f"batches of {size >> 10} KiB, {codec}"
+        yield case("N1", f"produce, CPU, {text}", 1, 3, ratios(size, codec, "produce", "cpu_s"))
+        yield case("N2", f"consume, CPU, {text}", 1, 1.5, ratios(size, codec, "consume", "cpu_s"))
+        yield case("N3", f"produce, wall, {text}", 0.8, 1.2, ratios(size, codec, "produce", "wall_s"))
+    yield case("N4", "a single record, acks=all, median", 1, None, latency(50))
+    yield case("N4", "a single record, acks=all, 99 %", 1, None, latency(99))
+    yield case("N5", "start-up to an open port", None, None, at_rest(0))
+    yield case("N5", "resident memory at rest", None, None, at_rest(1))
