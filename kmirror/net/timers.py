@@ -61,7 +61,7 @@ class Timers:
         process.timers.pop(key, None)
 
     def again(self) -> None:
-        """Reckon anew how long it is until the first one, for the clock has leapt."""
+        """Reckon anew how long it is until the first one."""
         if self._heap:
             self._wake_at(self._heap[0][0])
 
@@ -94,8 +94,7 @@ class Timers:
             fired += 1
             self._fire(process, key)
         # What fired may have set a timer, and so a time to wake, that is later than the first of those that were set.
-        if self._heap and (self._handle is None or self._heap[0][0] < self._due_at):
-            self._wake_at(self._heap[0][0])
+        self.again()
         self._turn_over()
 
     def _sweep(self) -> None:

@@ -275,7 +275,7 @@ async def transactions(target: Target) -> Any:
                 # Markers of offsets are written after the transaction is told to be over.
                 found = await eventually(
                     lambda: asking.list_consumer_group_offsets(group),
-                    lambda seen: [row.metadata for row in seen.values()] == [kept],
+                    lambda seen, kept=kept: [row.metadata for row in seen.values()] == [kept],
                 )
                 told[f"offsets after {name}"] = [[one.topic, *row] for one, row in found.items()]
         for level in ("read_committed", "read_uncommitted"):
