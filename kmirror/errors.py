@@ -20,6 +20,7 @@ they claim raise `ProtocolError`; what the caller gave wrong is a `UsageError`; 
     +-- Unreadable                      the operating system refuses a file or a folder
     +-- KafkaError                      a request was answered with a code where the caller asked for success
     |   +-- LogAppendError              a leader refuses to append
+    |   |   +-- RecordsRefused          because of some records of a batch
     |   +-- OffsetOutOfRange            an offset that the log does not hold was asked for
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish
     +-- SimulationFailure               a simulated run broke an invariant or did not converge

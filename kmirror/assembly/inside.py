@@ -25,15 +25,15 @@ REPLICATION_FACTOR = 3
 
 
 class ClusterInside:
-    """Brokers 1 to `brokers`, controller 100, and what they know. A cluster says which of them run, and where."""
+    """Brokers `first_id` and following, controller 100, and what they know. A cluster says which run, and where."""
 
-    def __init__(self, name: str, brokers: int, replication_factor: int | None) -> None:
+    def __init__(self, name: str, brokers: int, replication_factor: int | None, *, first_id: int = 1) -> None:
         arguments.whole_number("brokers", brokers, 1, CONTROLLER_ID - 1)
         if replication_factor is None:
             replication_factor = min(REPLICATION_FACTOR, brokers)
         self.name = name
         self.replication_factor = arguments.whole_number("replication_factor", replication_factor, 1, brokers)
-        self.broker_ids = tuple(range(1, brokers + 1))
+        self.broker_ids = tuple(range(first_id, first_id + brokers))
         self._processes = {id_: f"{name}-{id_}" for id_ in self.broker_ids} | {CONTROLLER_ID: f"{name}-controller"}
         self._nodes: dict[int, Broker | Controller] = {}
         """The newest node of each id, whether it runs or not."""

@@ -107,8 +107,13 @@ def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:
 
     What the properties file has besides the keys that are known is a secret of unknown type.
     """
-    rows = [row for row in known(Scope.BROKER).values() if not row.internal and (mirror or not row.is_of_mirroring)]
-    entries = [_entry(row, shown(row, layers.value(row.name)), layers.told(row.name), row.dynamic) for row in rows]
+    entries = []
+    for row in known(Scope.BROKER).values():
+        if (row.internal and row.name not in layers.static) or (row.is_of_mirroring and not mirror):
+            continue
+        value = layers.value(row.name)
+        told = layers.told(row.name)
+        entries.append(_entry(row, value if row.internal else shown(row, value), told, row.dynamic))
     for name in layers.static.keys() - known(Scope.BROKER).keys():
         told = layers.told(name)
         entries.append(Entry(name, None, True, config_source=told[0].source, is_sensitive=True, synonyms=told))

@@ -7,12 +7,25 @@ kin, because the fault is the sender's and the partition, not the request, fails
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kmirror.errors import CorruptBatch, KafkaError
 from kmirror.spec.error_codes import ErrorCode
 
 
 class LogAppendError(KafkaError):
     """The leader refuses to append; `code` is what the producer is answered with."""
+
+
+class RecordsRefused(LogAppendError):
+    """Single records are why the leader refuses; `record_errors` has the index and the fault of each (KIP-467).
+
+    The message is one for the whole batch, in a broker's words: a producer gets both, and for no other refusal any.
+    """
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]]) -> None:
+        self.record_errors = record_errors
+        super().__init__(code, message)
 
 
 class OffsetOutOfRange(KafkaError):

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import wrap_int64
 from kmirror.log.config import LONG_MAX, LogConfig
-from kmirror.log.errors import LogAppendError
+from kmirror.log.errors import LogAppendError, RecordsRefused
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
 from kmirror.records import layout
@@ -27,6 +28,9 @@ from kmirror.records.layout import NO_TIMESTAMP, TimestampType
 from kmirror.records.outline import outline
 from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
+
+SHOWN_MAX = 3
+"""Of the records that are wrong in a batch, the message about all of them shows so many."""
 
 
 class PreparedBatch(NamedTuple):
@@ -163,25 +167,39 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
 
 
 def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
-    """Refuse the batch for its records; one record without a key hides what is wrong with no other's timestamp."""
-    keyless = untimely = None
+    """Refuse the batch for its records, in a broker's words; a time that is wrong names the error, wherever it is."""
+    faults: list[tuple[int, str]] = []
+    is_timely = True
     by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
     earliest = now_ms - config.message_timestamp_before_max_ms
     latest = now_ms + config.message_timestamp_after_max_ms
     for index, record in enumerate(records):
         if config.compact and record.key is None:
-            keyless = keyless or f"record {index} has no key, and the topic is compacted"
+            faults.append((index, f"Compacted topic cannot accept message without key in topic partition {tp}"))
         elif by_producer and record.timestamp != NO_TIMESTAMP:
             if not earliest <= record.timestamp <= latest:
-                untimely = f"record {index} has timestamp {record.timestamp}, expected {earliest} to {latest}"
-                break
+                is_timely = False
+                text = f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range."
+                faults.append(
+                    (index, f"{text} The timestamp should be within [{wrap_int64(earliest)}, {wrap_int64(latest)}]")
+                )
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            untimely = "a producer may not set LogAppendTime"
-            break
-    if untimely is not None:
-        raise LogAppendError(ErrorCode.INVALID_TIMESTAMP, f"{tp}: {untimely}")
-    if keyless is not None:
-        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {keyless}")
+            is_timely = False
+            text = f"Invalid timestamp type in message {_described(record)}."
+            faults.append((index, f"{text} Producer should not set timestamp type to LogAppendTime."))
+    if not is_timely:
+        text = "One or more records have been rejected due to invalid timestamp"
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, text, faults)
+    if faults:
+        shown = ", ".join(f"RecordError(batchIndex={index}, message='{text}')" for index, text in faults[:SHOWN_MAX])
+        text = f"One or more records have been rejected due to {len(faults)} record errors in total, and only showing"
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"{text} the first three errors at most: [{shown}]", faults)
+
+
+def _described(record: Record) -> str:
+    """Return a record as a broker's messages name it."""
+    sizes = f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes"
+    return f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, {sizes})"
 
 
 def _stamp(result: bytearray, batch: Batch, greatest: int, *, by_broker: bool) -> None:

@@ -53,7 +53,8 @@ class ClusterFolders:
         if (last := self._opened.pop(node_id, None)) is not None:
             last.close()
         is_broker = node_id != self._controller_id
-        folder = self._opened[node_id] = LogFolder(self.paths[node_id], shares_checkpoints=is_broker)
+        folder = LogFolder(self.paths[node_id], shares_checkpoints=is_broker, flushes_in_jobs=True)
+        self._opened[node_id] = folder
         return folder
 
     def close(self) -> None:
@@ -66,17 +67,25 @@ class ClusterFolders:
         self._locks.clear()
 
 
+def only_broker(top: Path, controller_id: int) -> int | None:
+    """Return the node id of the broker whose folder `top` is, if it is one; UsageError for the controller's id."""
+    ids = read_meta_properties(top) if top.is_dir() else None
+    if ids is not None and ids.node_id == controller_id:
+        raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
+    return None if ids is None else ids.node_id
+
+
 def open_cluster_folders(
     top: Path,
     *,
-    brokers: int,
+    broker_ids: Sequence[int],
     controller_id: int,
     bootstrap: Sequence[Message],
     endpoint: Endpoint,
     now_ms: int,
     cluster_id: str | None = None,
 ) -> ClusterFolders:
-    """Lock the folders of brokers 1 to `brokers` and of the controller, and format those that are not; `top` is made.
+    """Lock the folders of the brokers and of the controller, and format those that are not; `top` is made.
 
     `bootstrap` is what an empty metadata log begins with, and `endpoint` where the controller listens, as far as anyone
     has to know. UsageError for a folder that is not this cluster's, or is in use; FileFault for a `meta.properties`
@@ -85,7 +94,7 @@ def open_cluster_folders(
     _check_is_folder(top)
     top.mkdir(parents=True, exist_ok=True)
     known = read_meta_properties(top)
-    folders, roles = _laid_out(top, brokers, controller_id, is_single=known is not None)
+    folders, roles = _laid_out(top, broker_ids, controller_id, is_single=known is not None)
     found = {path: ids for path in roles if (ids := read_meta_properties(path)) is not None}
     clusters = sorted({ids.cluster_id for ids in found.values()} | ({cluster_id} if cluster_id else set()))
     if len(clusters) > 1:
@@ -102,9 +111,10 @@ def open_cluster_folders(
 
 
 def _laid_out(
-    top: Path, brokers: int, controller_id: int, *, is_single: bool
+    top: Path, broker_ids: Sequence[int], controller_id: int, *, is_single: bool
 ) -> tuple[dict[int, Path], dict[Path, tuple[int, bool]]]:
     """Return the folder of each node, and for each folder its node id and whether a controller has its log there."""
+    brokers = len(broker_ids)
     there = sorted(_broker_number(path) for path in _entries(top) if _broker_number(path))
     if is_single and brokers > 1:
         raise UsageError(f"{top}: it is the folder of one broker, and {brokers} are asked for: ask for one")
@@ -113,8 +123,8 @@ def _laid_out(
     if there and not is_single and brokers != len(there):
         raise UsageError(f"{top}: it has brokers {_listed(there)}, and {brokers} are asked for: ask for {len(there)}")
     if brokers == 1 and not there:
-        return {1: top, controller_id: top}, {top: (1, True)}
-    paths = {number: top / f"broker-{number}" for number in range(1, brokers + 1)} | {controller_id: top / CONTROLLER}
+        return {broker_ids[0]: top, controller_id: top}, {top: (broker_ids[0], True)}
+    paths = {number: top / f"broker-{number}" for number in broker_ids} | {controller_id: top / CONTROLLER}
     strange = sorted(path.name for path in _entries(top) if path not in paths.values())
     if strange:
         raise UsageError(f"{top}: it holds {strange[0]!r}, and is no folder of a cluster; name an empty folder")

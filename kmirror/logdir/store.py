@@ -3,9 +3,10 @@
     LogFolder   one entry of `log.dirs`: a folder for each partition, and the checkpoints they share
     FileStore   one partition's folder, the store of a `PartitionLog`
 
-What `write_file` and `create` return from is safe from a power cut, what `append` returns from is not until
-`flush`. Views of a segment are slices of a memory map and are meant to be short-lived; a cut never pulls the
-pages from under one, though, for then the segment moves to a new file and the old one lives on behind the map.
+What `write_file` and `create` return from is safe from a power cut, or with `flushes_in_jobs` by the next flush; what
+`append` returns from is not until `flush`. Views of a segment are slices of a memory map and are meant to be
+short-lived; a cut never pulls the pages from under one, though, for then the segment moves to a new file and the old
+one lives on behind the map.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from kmirror.logdir.checkpoints import (
 from kmirror.logdir.files import replace_file, sync_folder, write_new
 from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
+from kmirror.logdir.unsafe import Unsafe
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -58,10 +60,11 @@ class LogFolder:
 
     A controller has its log in a folder whose other logs are a broker's, as in a node with both roles. With
     `shares_checkpoints=False` its offsets are kept in memory alone and the common checkpoints left to the broker, as
-    Kafka's controllers do: their log is read whole at each start.
+    Kafka's controllers do: their log is read whole at each start. With `flushes_in_jobs` no other call than `flush`,
+    `write_shared` and `purge`, and what cuts or replaces, waits until new names and files are safe (`unsafe.py`).
     """
 
-    def __init__(self, path: Path | str, *, shares_checkpoints: bool = True) -> None:
+    def __init__(self, path: Path | str, *, shares_checkpoints: bool = True, flushes_in_jobs: bool = False) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
         self._shares_checkpoints = shares_checkpoints
@@ -70,6 +73,7 @@ class LogFolder:
         }
         self._writing = threading.Lock()
         """Held by who changes or writes the common checkpoints: a broker does so beside the jobs for its disk."""
+        self.unsafe = Unsafe(self.path, is_deferred=flushes_in_jobs)
         self._stores: dict[TopicPartition, FileStore] = {}
         self._is_batch = False
         self._dirty: dict[str, None] = {}
@@ -115,7 +119,8 @@ class LogFolder:
             path.rename(self.path / name)
             if store is not None:
                 store.path = self.path / name
-            sync_folder(self.path)
+            self.unsafe.forget(path)
+            self.unsafe.renamed_in(self.path)
         return name
 
     def leftovers(self) -> list[str]:
@@ -125,6 +130,9 @@ class LogFolder:
 
     def purge(self, name: str) -> None:
         """Remove a folder that was set aside, if it is there; may run beside other calls."""
+        self.unsafe.make_safe(
+            self.path
+        )  # Else a power cut could leave a folder under its old name, without some files.
         doomed = self.path / name
         if doomed.exists():
             for entry in doomed.iterdir():
@@ -191,6 +199,7 @@ class LogFolder:
 
     def write_shared(self) -> None:
         """Write, once, the common checkpoints that were put off, as they are by now; may run beside other calls."""
+        self.unsafe.make_safe()
         with self._writing:
             while self._dirty:
                 self._write(next(iter(self._dirty)))
@@ -209,7 +218,7 @@ class FileStore:
         self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         if not path.exists():
             path.mkdir()
-            sync_folder(path.parent)
+            folder.unsafe.renamed_in(path.parent)
         self._finish_replacements()
         self._sizes: dict[int, int] = {}
         for entry in os.scandir(path):
@@ -234,7 +243,7 @@ class FileStore:
         descriptor = os.open(self._log(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         self._open = base_offset, descriptor
         self._sizes[base_offset] = 0
-        sync_folder(self.path)
+        self._folder.unsafe.renamed_in(self.path)
 
     def size(self, base_offset: int) -> int:
         return self._sizes[base_offset]
@@ -274,6 +283,7 @@ class FileStore:
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
+        self._folder.unsafe.make_safe(self.path)
         try:
             descriptor = os.open(self._log(base_offset), os.O_RDONLY)  # Of its own: others may close the one in use.
         except FileNotFoundError:
@@ -325,7 +335,7 @@ class FileStore:
         self._lingering.pop(base_offset, None)
         self._log(base_offset).rename(self._aside(base_offset))
         del self._sizes[base_offset]
-        sync_folder(self.path)
+        self._folder.unsafe.renamed_in(self.path)
 
     def purge(self, base_offset: int) -> None:
         self._aside(base_offset).unlink(missing_ok=True)
@@ -445,7 +455,7 @@ class FileStore:
         if name in SHARED_FILES:
             self._set_offset(name, int(data))
         else:
-            replace_file(self.path / name, data)
+            self._folder.unsafe.write_file(self.path / name, data)
 
     def _set_offset(self, name: str, offset: int) -> None:
         """Write one of the common offsets; the log start has a line only where the first segment begins below it."""

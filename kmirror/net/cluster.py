@@ -28,7 +28,7 @@ from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
-from kmirror.logdir.cluster_folders import ClusterFolders, open_cluster_folders
+from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.loop_thread import LoopThread
@@ -66,9 +66,11 @@ class TcpCluster(ClusterInside):
 
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
     broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
-    names and numbers of partitions. `data` is a folder for their logs, which is made and formatted if there is none.
-    `disks` opens the disk of a node instead, by its id, each time that it starts. Without both, logs are in memory, and
-    outlive `kill` and `stop`, but not the object. `interpose` wraps each node as it is made.
+    names and numbers of partitions. `interpose` wraps each node as it is made.
+
+    `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
+    served by its node id. `disks` opens the disk of a node instead, by its id, each time that it starts. Without both,
+    logs are in memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
     for: a controller of Kafka refuses a log that speaks of it.
@@ -93,7 +95,10 @@ class TcpCluster(ClusterInside):
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
-        super().__init__(arguments.text("name", name), brokers, replication_factor)
+        self._data = None if data is None else Path(data)
+        known = None if self._data is None or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
+        first_id = 1 if known is None else known
+        super().__init__(arguments.text("name", name), brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
@@ -117,7 +122,6 @@ class TcpCluster(ClusterInside):
         self._interpose = interpose
         if data is not None and disks is not None:
             raise UsageError("data names the folder of every node's logs: give either data or disks")
-        self._data = None if data is None else Path(data)
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
@@ -178,7 +182,7 @@ class TcpCluster(ClusterInside):
             return
         self._folders = open_cluster_folders(
             self._data,
-            brokers=len(self.broker_ids),
+            broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
             bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
             endpoint=CONTROLLER_ENDPOINT,

@@ -52,7 +52,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("AddPartitionsToTxn", 0, 5, _BROKER),
     ApiRow("EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
     ApiRow("AddOffsetsToTxn", 0, 4, _BROKER),
-    ApiRow("JoinGroup", 2, 9, _BROKER),
+    ApiRow("JoinGroup", 0, 9, _BROKER),
     ApiRow("SyncGroup", 0, 5, _BROKER),
     ApiRow("Heartbeat", 0, 4, _BROKER),
     ApiRow("LeaveGroup", 0, 5, _BROKER),

@@ -49,7 +49,7 @@ class ConfigKey:
     hidden: bool = False
     """Managed by kmirror itself: not described, not alterable (D7)."""
     internal: bool = False
-    """For Kafka's own tests: described only where a topic sets it."""
+    """For Kafka's own tests: described only where it is set."""
     idle: str = ""
     """Why it changes nothing here; empty for a key that is read."""
     broker_key: str | None = None

@@ -32,8 +32,8 @@ def cluster(
 
     `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs. Topics have three
     replicas, or as many as there are brokers, unless `replication_factor` says how many. `interpose` wraps each node,
-    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of the block if a node failed within: that is a bug of
-    kmirror's, and what the test has seen may come of it.
+    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of
+    the block if a node failed within: that is a bug of kmirror's, and what the test has seen may come of it.
     """
     given = {**SERVED, **(configs or {})}
     with TcpCluster(

@@ -66,6 +66,10 @@ class Found(NamedTuple):
 NOTHING = Found(-1)
 
 
+class Unanswered(Exception):
+    """A request was lost, or its answer."""
+
+
 class OffsetRequests:
     """Sends requests of one group to a cluster; the offset of TP where no other partition is named."""
 
@@ -103,7 +107,8 @@ class OffsetRequests:
         """Ask the coordinator, or a certain broker."""
         broker_id = self.cluster.await_leader(self.shard).broker_id if broker_id is None else broker_id
         reply = self.cluster.client.call(self.cluster.endpoint(broker_id), request, version)
-        assert reply is not None
+        if reply is None:
+            raise Unanswered
         return reply
 
     def topic_id(self, topic: str) -> Uuid:

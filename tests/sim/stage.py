@@ -175,10 +175,11 @@ class StagedCluster(Cluster):
         return ErrorCode(reply.results[0].error_code)
 
     def alter(self, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
-        """Set configs of a topic or a mirror; returns the error."""
+        """Set configs of a topic, a mirror or a broker, which is asked itself; returns the error."""
         rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
-        reply = self.client.call(self.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        asked = self.endpoint(int(name)) if kind == ResourceType.BROKER and name else self.endpoints()[0]
+        reply = self.client.call(asked, IncrementalAlterConfigsRequest(resources=[resource]), 1)
         assert isinstance(reply, IncrementalAlterConfigsResponse)
         return ErrorCode(reply.responses[0].error_code)
 

@@ -40,7 +40,8 @@ class Folders:
     def __call__(self, node_id: int) -> Disk:
         if node_id in self.opened:
             self.opened[node_id].close()
-        folder = LogFolder(self.path(node_id), shares_checkpoints=node_id != CONTROLLER_ID)
+        is_broker = node_id != CONTROLLER_ID
+        folder = LogFolder(self.path(node_id), shares_checkpoints=is_broker, flushes_in_jobs=True)
         self.opened[node_id] = folder
         return folder
 

@@ -19,6 +19,7 @@ from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -29,12 +30,13 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
+from kmirror.protocol.registry import by_key, key_of
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.releases import RELEASES, last_version
 from tests.sim.stage import ONE_BROKER
 
 PARTITIONS = 10
@@ -482,7 +484,7 @@ def test_clear_ends_all(stage: Stage) -> None:
 
 
 def offered(stage: Stage) -> dict[int, tuple[int, int]]:
-    answer = stage.wire.ask(ApiVersionsRequest(client_software_name="c", client_software_version="1"), 3)
+    answer = stage.wire.ask(ApiVersionsRequest(), 2)
     assert isinstance(answer, ApiVersionsResponse)
     return {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
 
@@ -500,6 +502,25 @@ def test_a_cap_is_offered_and_kept(stage: Stage) -> None:
     assert stage.cluster.produce("orders", 3, [b"by a client that asks for versions"]) == 1
     stage.hooks.cap(ProduceRequest, None)
     assert codes(stage.wire.ask(produce(), 9)) == {3: 0}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_is_played(stage: Stage, release: str) -> None:
+    served = offered(stage)
+    stage.hooks.play(release)
+    known = {key: last_version(by_key(key).name, release) for key in served}
+    expected = {key: (first, min(last, known[key])) for key, (first, last) in served.items() if first <= known[key]}
+    assert offered(stage) == expected
+    assert served[0][1] >= expected[0][1] >= 7, "Produce"
+    assert (key_of(DescribeClusterRequest) in expected) == (release not in ("2.1", "2.4"))
+    assert stage.cluster.produce("orders", 3, [b"v"]) == 0
+    assert len(stage.cluster.read(TP)) == 1
+    stage.cluster.create_topic("new")
+
+
+def test_a_release_that_is_not_known_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"the releases 2\.1, .*4\.0, not '1\.0'"):
+        Hooks().play("1.0")
 
 
 def test_a_newer_api_versions_is_answered_in_version_0(stage: Stage) -> None:

@@ -34,10 +34,12 @@ def cluster() -> StagedCluster:
 
 
 def alter(cluster: StagedCluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
-    """Set a config, or delete it, and run until the brokers have replayed it."""
+    """Set a config, or delete it, and run until the brokers have replayed it; a broker is asked for its own."""
     config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
-    reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    is_own = kind == ResourceType.BROKER and name.isdecimal() and int(name) in cluster.broker_ids
+    asked = cluster.endpoint(int(name)) if is_own else cluster.endpoints()[0]
+    reply = cluster.client.call(asked, IncrementalAlterConfigsRequest(resources=[resource]), 1)
     assert isinstance(reply, IncrementalAlterConfigsResponse)
     cluster.simulation.run_for(span_s=1)
     return ErrorCode(reply.responses[0].error_code)

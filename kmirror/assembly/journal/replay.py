@@ -26,6 +26,9 @@ from kmirror.log.disk import MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.keyed_records import decode_metadata_record
 
+SHOWN_MAX = 10
+"""Effects that the text of a difference has of each side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -49,8 +52,10 @@ class Difference:
             common += 1
         if common:
             lines.append(f"  the first {common} effects are equal")
-        lines += [f"  recorded: {text}" for text in self.recorded[common:] or ("nothing more",)]
-        lines += [f"  replayed: {text}" for text in self.replayed[common:] or ("nothing more",)]
+        for name, effects in (("recorded", self.recorded[common:]), ("replayed", self.replayed[common:])):
+            lines += [f"  {name}: {text}" for text in effects[:SHOWN_MAX] or ("nothing more",)]
+            if len(effects) > SHOWN_MAX:
+                lines.append(f"  {name}: and {len(effects) - SHOWN_MAX} more")
         return "\n".join(lines)
 
 

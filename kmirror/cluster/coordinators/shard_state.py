@@ -44,6 +44,10 @@ class Versioned(Generic[K, V]):
         """Return the newest value, or None if there is none; it may still be lost."""
         return self._newest.get(key)
 
+    def keys(self) -> list[K]:
+        """Return the keys that have a newest value."""
+        return list(self._newest)
+
     def put(self, key: K, value: V | None) -> None:
         """Change a value, or remove it with None."""
         self._versions.setdefault(key, [self._newest.get(key)]).append(value)

@@ -41,8 +41,9 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.events import Node
 from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
+from kmirror.protocol.registry import all_apis, key_of
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.releases import RELEASES, last_version
 
 
 class Hooks:
@@ -120,6 +121,15 @@ class Hooks:
         else:
             caps[key_of(request)] = arguments.whole_number("version", version, -1)
         self._table.caps = caps
+
+    def play(self, release: str) -> None:
+        """Offer clients the APIs and versions of an earlier release, such as "2.8", as far as they are served here.
+
+        `kmirror.spec.releases.RELEASES` are those that are known; UsageError for another. Caps of before are lifted.
+        """
+        if release not in RELEASES:
+            raise UsageError(f"what is known of are the releases {', '.join(RELEASES)}, not {arguments.shown(release)}")
+        self._table.caps = {api.key: last_version(api.name, release) for api in all_apis()}
 
     def clear(self) -> None:
         """Remove all hooks, release what they hold, and lift all caps."""

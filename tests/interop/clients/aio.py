@@ -54,7 +54,9 @@ async def admin(target: Target) -> AsyncIterator[AIOKafkaAdminClient]:
 
 @asynccontextmanager
 async def producer(target: Target, **configs: Any) -> AsyncIterator[AIOKafkaProducer]:
-    async with AIOKafkaProducer(bootstrap_servers=target.bootstrap, **configs) as client:
+    # Its own default is acks=1, of which a reader does not know when it may see them.
+    acks: dict[str, Any] = {} if "transactional_id" in configs else {"acks": "all"}
+    async with AIOKafkaProducer(bootstrap_servers=target.bootstrap, **{**acks, **configs}) as client:
         yield client
 
 
@@ -75,12 +77,11 @@ async def make(target: Target, name: str, partitions: int = 1, **configs: str) -
     given = {key.replace("_", "."): value for key, value in configs.items()}
     async with admin(target) as client:
         await client.create_topics([NewTopic(topic, partitions, target.factor, topic_configs=given)])
-        await eventually(
-            lambda: client.describe_topics([topic]),
-            lambda seen: (
-                len(seen[0]["partitions"]) == partitions and all(p["leader"] >= 0 for p in seen[0]["partitions"])
-            ),
-        )
+        for _ in range(target.looks):
+            await eventually(
+                lambda: client.describe_topics([topic]),
+                lambda seen: [p["leader"] >= 0 for p in seen[0]["partitions"]] == [True] * partitions,
+            )
     return topic
 
 
@@ -269,8 +270,13 @@ async def transactions(target: Target) -> Any:
             await send(client, topic, [f"{name}{n}".encode() for n in range(2)])
             await client.send_offsets_to_transaction({where: OffsetAndMetadata(ord(name), name)}, group)
             await (client.abort_transaction() if name == "b" else client.commit_transaction())
+            kept = "a" if name == "b" else name
             async with admin(target) as asking:
-                found = await asking.list_consumer_group_offsets(group)
+                # Markers of offsets are written after the transaction is told to be over.
+                found = await eventually(
+                    lambda: asking.list_consumer_group_offsets(group),
+                    lambda seen, kept=kept: [row.metadata for row in seen.values()] == [kept],
+                )
                 told[f"offsets after {name}"] = [[one.topic, *row] for one, row in found.items()]
         for level in ("read_committed", "read_uncommitted"):
             told[level] = [

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from confluent_kafka import (
-    OFFSET_BEGINNING,
     OFFSET_END,
     TIMESTAMP_LOG_APPEND_TIME,
-    Consumer,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaException,
-    Message,
     Producer,
     TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import (
-    AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
@@ -28,136 +22,25 @@ from confluent_kafka.admin import (
     OffsetSpec,
 )
 
-from tests.interop.clients.steps import Target, eventually, run, without_ids
-
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-WAIT = 20
-
-
-def error(raised: BaseException) -> Any:
-    inner = raised.args[0] if raised.args else None
-    if isinstance(raised, KafkaException) and hasattr(inner, "code"):
-        return {
-            "code": inner.name(),
-            "text": without_ids(inner.str()),
-            "fatal": inner.fatal(),
-            "retriable": inner.retriable(),
-            "abortable": inner.txn_requires_abort(),
-        }
-    return {"type": type(raised).__name__, "text": without_ids(raised)}
-
-
-def outcome(future: Any, say: Any = lambda value: "ok") -> Any:
-    """Return what an admin call came to."""
-    try:
-        return say(future.result(WAIT))
-    except Exception as raised:
-        return error(raised)
-
-
-def outcomes(futures: dict[Any, Any], say: Any = lambda value: "ok") -> dict[str, Any]:
-    return {without_ids(key): outcome(future, say) for key, future in futures.items()}
-
-
-@functools.cache
-def admin(target: Target) -> AdminClient:
-    """Return the one of this process: one that is collected as garbage takes its unanswered questions with it."""
-    return AdminClient({"bootstrap.servers": target.bootstrap})
-
-
-def make(target: Target, name: str, partitions: int = 1, **configs: str) -> str:
-    """Create a topic and wait until every broker can say who leads it."""
-    topic = target.named(name)
-    given = {key.replace("_", "."): value for key, value in configs.items()}
-    new = NewTopic(topic, num_partitions=partitions, replication_factor=target.factor, config=given)
-    client = admin(target)
-    client.create_topics([new], operation_timeout=10)[topic].result(WAIT)
-    eventually(
-        lambda: client.list_topics(topic, timeout=WAIT).topics[topic],
-        lambda seen: len(seen.partitions) == partitions and all(p.leader >= 0 for p in seen.partitions.values()),
-    )
-    return topic
-
-
-def producer(target: Target, **configs: Any) -> Producer:
-    given = {key.replace("_", "."): value for key, value in configs.items()}
-    return Producer({"bootstrap.servers": target.bootstrap, "linger.ms": 0, **given})
-
-
-def send(client: Producer, topic: str, values: list[Any], partition: int = 0, **more: Any) -> list[Any]:
-    """Produce and return the offset or the error of each."""
-    seen: list[Any] = []
-
-    def delivered(failed: Any, message: Message) -> None:
-        seen.append({"code": failed.name(), "text": failed.str()} if failed else message.offset())
-
-    for value in values:
-        client.produce(topic, value, partition=partition, on_delivery=delivered, **more)
-    client.flush(WAIT)
-    return seen
-
-
-def consumer(target: Target, group: str = "plain", **configs: Any) -> Consumer:
-    given = {key.replace("_", "."): value for key, value in configs.items()}
-    defaults = {
-        "bootstrap.servers": target.bootstrap,
-        "group.id": target.named(group),
-        "auto.offset.reset": "earliest",
-        "enable.auto.commit": False,
-        "fetch.wait.max.ms": 50,
-        "heartbeat.interval.ms": 100,
-        "session.timeout.ms": 6000,
-        "enable.partition.eof": True,
-    }
-    return Consumer(defaults | given)
-
-
-def read(client: Consumer, ends: int = 1) -> list[Message]:
-    """Read until as many partitions as that have been read to their ends."""
-    messages: list[Message] = []
-    while ends:
-        message = client.poll(WAIT)
-        if message is None:
-            raise TimeoutError(f"no end after {len(messages)} messages")
-        failed = message.error()
-        if failed is None:
-            messages.append(message)
-        elif failed.name() == "_PARTITION_EOF":
-            ends -= 1
-        else:
-            raise KafkaException(failed)
-    return messages
-
-
-@functools.cache
-def reader(target: Target, isolation: str) -> Consumer:
-    """Return the one of this process: librdkafka takes half a second to start another."""
-    return consumer(target, isolation_level=isolation)
-
-
-def read_all(
-    target: Target, topic: str, start: int = OFFSET_BEGINNING, partition: int = 0, isolation: str = "read_committed"
-) -> list[Message]:
-    client = reader(target, isolation)
-    client.assign([TopicPartition(topic, partition, start)])
-    try:
-        return read(client)
-    finally:
-        client.unassign()
-
-
-def shown(message: Message, times: bool = False) -> Any:
-    row: dict[str, Any] = {"offset": message.offset(), "epoch": message.leader_epoch()}
-    for name, data in (("key", message.key()), ("value", message.value())):
-        row[name] = None if data is None else data[:40].decode()
-    row["headers"] = [[key, None if value is None else value.decode()] for key, value in message.headers() or []]
-    kind, when = message.timestamp()
-    return row | {"timestamp type": kind} | ({"timestamp": when} if times else {})
-
-
-def values(messages: list[Message]) -> list[str]:
-    return [message.value().decode() for message in messages]
-
+from tests.interop.clients import confluent_groups as groups
+from tests.interop.clients.confluent_kit import (
+    CODECS,
+    WAIT,
+    admin,
+    consumer,
+    error,
+    make,
+    outcome,
+    outcomes,
+    producer,
+    read,
+    read_all,
+    reader,
+    send,
+    shown,
+    values,
+)
+from tests.interop.clients.steps import Target, eventually, run
 
 # -- the cluster and its topics -----------------------------------------------------------------
 
@@ -367,7 +250,6 @@ def refused_to_produce(target: Target) -> Any:
         "from the future": send(plain, future, [b"x"], timestamp=4_000_000_000_000),
         "without a key": send(plain, compacted, [b"x"]),
         "no such partition": _no_such_partition(plain, small),
-        "bad name": send(plain, "bad name", [b"x"]),
         "too few replicas": send(plain, lonely, [b"x"]) if target.brokers == 1 else None,
     }
 
@@ -494,179 +376,6 @@ def offsets_in_transactions(target: Target) -> Any:
     return told
 
 
-# -- groups -------------------------------------------------------------------------------------
-
-
-def _join(client: Consumer, topic: str) -> None:
-    client.subscribe([topic])
-
-
-def _assigned(clients: list[Consumer]) -> list[list[int]]:
-    for client in clients:
-        client.poll(0.02)
-    return [sorted(one.partition for one in client.assignment()) for client in clients]
-
-
-def _settled(clients: list[Consumer], sizes: list[int]) -> Any:
-    return eventually(lambda: _assigned(clients), lambda seen: [len(one) for one in seen] == sizes)
-
-
-def rebalance(target: Target) -> Any:
-    topic = make(target, "rebalance", 4)
-    told: dict[str, Any] = {}
-    for strategy in ("range", "roundrobin", "cooperative-sticky"):
-        asked = {"partition_assignment_strategy": strategy, "client_id": "a"}
-        first = consumer(target, f"of-{strategy}", **asked)
-        second = consumer(target, f"of-{strategy}", **(asked | {"client_id": "b"}))
-        _join(first, topic)
-        alone = _settled([first], [4])
-        _join(second, topic)
-        both = _settled([first, second], [2, 2])
-        described = _described(target, f"of-{strategy}", counts_only=strategy == "cooperative-sticky")
-        second.close()
-        again = _settled([first], [4])
-        first.close()
-        if strategy == "cooperative-sticky":
-            both = [len(one) for one in both]
-        told[strategy] = {"alone": alone, "both": both, "again": again, "described": described}
-    return told
-
-
-def _described(target: Target, group: str, counts_only: bool = False) -> Any:
-    name = target.named(group)
-
-    def say(found: Any) -> Any:
-        members = sorted(found.members, key=lambda member: (member.client_id, member.group_instance_id or ""))
-        return {
-            "state": found.state.name,
-            "type": found.type.name,
-            "assignor": found.partition_assignor,
-            "simple": found.is_simple_consumer_group,
-            "coordinator": found.coordinator.id in range(1, target.brokers + 1),
-            "members": [
-                {
-                    "client": member.client_id,
-                    "instance": member.group_instance_id,
-                    "host": member.host,
-                    "partitions": len(member.assignment.topic_partitions)
-                    if counts_only
-                    else sorted(one.partition for one in member.assignment.topic_partitions),
-                }
-                for member in members
-            ],
-        }
-
-    return outcome(admin(target).describe_consumer_groups([name], request_timeout=WAIT)[name], say)
-
-
-def static_members(target: Target) -> Any:
-    topic = make(target, "static", 4)
-
-    def member(name: str) -> Consumer:
-        client = consumer(
-            target, "static", group_instance_id=name, client_id=name, partition_assignment_strategy="range"
-        )
-        _join(client, topic)
-        return client
-
-    first, second = member("one"), member("two")
-    before = _settled([first, second], [2, 2])
-    second.close()  # A static member does not leave.
-    away = _described(target, "static")
-    second = member("two")
-    back = _settled([first, second], [2, 2])
-    usurper = member("one")
-    _settled([usurper], [2])
-    fenced = eventually(
-        lambda: first.poll(0.1), lambda seen: seen and seen.error() and seen.error().name() == "_FATAL", 10
-    )
-    told = {"before": before, "away": away, "back": back, "fenced": fenced and error(KafkaException(fenced.error()))}
-    for client in (first, second, usurper):
-        client.close()
-    return told
-
-
-def commit_and_resume(target: Target) -> Any:
-    topic = make(target, "resume", 2)
-    send(producer(target), topic, [b"%d" % n for n in range(6)])
-    first = consumer(target, "resume")
-    first.subscribe([topic])
-    read_first = values(read(first, ends=2))
-    done = TopicPartition(topic, 0, 4, metadata="so far", leader_epoch=0)
-    committed = first.commit(offsets=[done], asynchronous=False)
-    first.close()
-    second = consumer(target, "resume")
-    known = second.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], WAIT)
-    second.subscribe([topic])
-    rest = values(read(second, ends=2))
-    low, high = second.get_watermark_offsets(TopicPartition(topic, 0), WAIT)
-    second.commit(asynchronous=False)
-    after = second.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], WAIT)
-    second.close()
-    stranger = consumer(target, "nobody")
-    unknown = [one.offset for one in stranger.committed([TopicPartition(topic, 0)], WAIT)]
-    stranger.close()
-    return {
-        "first": read_first,
-        "committed": [[one.partition, one.offset] for one in committed],
-        "known": [[one.partition, one.offset, one.metadata, one.leader_epoch] for one in known],
-        "lag": high - known[0].offset,
-        "rest": rest,
-        "after": [[one.partition, one.offset] for one in after],
-        "low": low,
-        "group that is not there": unknown,
-    }
-
-
-def admin_of_groups(target: Target) -> Any:
-    topic = make(target, "grouped", 2)
-    send(producer(target), topic, [b"x"] * 5)
-    client = admin(target)
-    group = target.named("watched")
-    member = consumer(target, "watched", client_id="m", partition_assignment_strategy="range")
-    member.subscribe([topic])
-    read(member, ends=2)
-    member.commit(asynchronous=False)
-    wanted = ConsumerGroupTopicPartitions(group)
-
-    def offsets() -> Any:
-        return outcome(
-            client.list_consumer_group_offsets([wanted])[group],
-            lambda found: sorted([one.partition, one.offset] for one in found.topic_partitions),
-        )
-
-    def alter(offset: int) -> Any:
-        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
-        return outcome(
-            client.alter_consumer_group_offsets([asked])[group],
-            lambda found: [
-                [one.partition, one.offset, one.error and one.error.name()] for one in found.topic_partitions
-            ],
-        )
-
-    def listed() -> Any:
-        found = client.list_consumer_groups(request_timeout=WAIT).result(WAIT)
-        return sorted(
-            [one.group_id, one.state.name, one.type.name, one.is_simple_consumer_group]
-            for one in found.valid
-            if one.group_id == group
-        )
-
-    told: dict[str, Any] = {
-        "listed": listed(),
-        "described": _described(target, "watched"),
-        "offsets": offsets(),
-        "delete while in use": outcomes(client.delete_consumer_groups([group])),
-        "alter while in use": alter(1),
-    }
-    member.close()
-    told["empty"] = eventually(lambda: _described(target, "watched"), lambda seen: seen.get("state") == "EMPTY")
-    told["altered"] = [alter(2), offsets()]
-    told["delete"] = outcomes(client.delete_consumer_groups([group, target.named("no-such")]))
-    told["gone"] = [_described(target, "watched"), offsets(), listed()]
-    return told
-
-
 # -- records and the end of topics --------------------------------------------------------------
 
 
@@ -677,10 +386,8 @@ def delete_records(target: Target) -> Any:
     client = admin(target)
 
     def delete(offset: int, partition: int = 0, name: str = topic) -> Any:
-        return outcomes(
-            {"": future for future in client.delete_records([TopicPartition(name, partition, offset)]).values()},
-            lambda found: found.low_watermark,
-        )
+        (future,) = client.delete_records([TopicPartition(name, partition, offset)]).values()
+        return outcome(future, lambda found: found.low_watermark)
 
     here = TopicPartition(topic, 0)
 
@@ -728,10 +435,10 @@ STEPS = [
     consume_by_assignment,
     transactions,
     offsets_in_transactions,
-    rebalance,
-    static_members,
-    commit_and_resume,
-    admin_of_groups,
+    groups.rebalance,
+    groups.static_members,
+    groups.commit_and_resume,
+    groups.admin_of_groups,
     delete_records,
     delete_topics,
 ]

@@ -1,7 +1,8 @@
 """What the Python clients' scripts share: named steps, each of which ends in one line of JSON.
 
-A script is run as `python SCRIPT BOOTSTRAP_SERVERS BROKERS` against any cluster. A line is `{"step": ..., "outcome": ...}`;
-what a step raises is an outcome too. Outcomes hold nothing that differs from run to run: no ids, times, addresses.
+A script is run as `python -m SCRIPT BOOTSTRAP_SERVERS BROKERS [STEP...]` against any cluster. A line is
+`{"step": ..., "outcome": ...}`; what a step raises is an outcome too. Outcomes hold nothing that differs from run to
+run: no ids, times, addresses.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any
 STEP_SECONDS = 30
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"-?\b(1[6-9]|922)\d{11,}\b")  # In ms, of this century; or as far back as a time can be.
+NODE = re.compile(r"\(broker \d+ PID\{Id:\d+")
 ADDRESS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\]):\d+")
 
 
 def without_ids(text: object) -> str:
-    """Return a text without the ids, times and addresses in it."""
-    return TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", str(text))))
+    """Return a text without the ids, times, brokers and addresses in it."""
+    return NODE.sub("(broker N PID{Id:N", TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", str(text)))))
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Target:
     def factor(self) -> int:
         """Replicas of each topic that a step makes."""
         return min(3, self.brokers)
+
+    @property
+    def looks(self) -> int:
+        """How often in a row a new topic is to be seen: the next question may go to a broker that lags."""
+        return 1 if self.brokers == 1 else 8
 
     def named(self, name: str) -> str:
         """Return a name of this family's own, for a topic, a group or a transaction."""

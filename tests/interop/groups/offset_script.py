@@ -16,6 +16,7 @@ from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
@@ -55,6 +56,7 @@ CONFIGS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
 }
+EXPIRY_CONFIGS = {**CONFIGS, "offsets.retention.check.interval.ms": "1000"}
 UNKNOWN_ID = Uuid.from_ints(77, 77)
 TOPICS = {"orders": 2, "payments": 1, "a": 1, "b-topic": 1, "many": 9}
 Offset = tuple[int, int, str | None]
@@ -403,39 +405,75 @@ def refused_transactions(admin: Administrator) -> None:
             producer.end("ends", commit=False)
 
 
-def records(talk: Talk) -> None:
-    """What all that left behind in `__consumer_offsets`."""
+def expiry(talk: Talk) -> None:
+    """What goes by itself, and what stays, with retentions that clients named."""
+    admin = prepared(talk)
+    short = {"retention_ms": 1500}
+    plain, gone = Consumer(admin, "expires"), Consumer(admin, "goes")
+    plain.commit("short", {("orders", 0): PLAIN, ("payments", 0): PLAIN}, 4, **short)
+    plain.commit("long", {("orders", 1): PLAIN}, 4)
+    gone.commit("short", {("orders", 0): PLAIN, ("many", 3): PLAIN}, 3, **short)
+    reader = Somebody(talk, "reader", "readers", instance="r")  # Who joins at once: an empty group may go any second.
+    worker = Somebody(talk, "worker", "workers", instance="w", type="connect")
+    for member in (reader, worker):
+        member.join("joins")  # The reader's subscription names orders.
+        member.sync("joins")
+        consumer = Consumer(admin, member.group)
+        consumer.commit("short", {("orders", 0): PLAIN, ("payments", 0): PLAIN}, 2, member=member, **short)
+    producer = Producer(talk, "expiry")
+    producer.begin()
+    producer.add("adds", "pending")
+    Consumer(admin, "pending").commit("short", {("orders", 0): PLAIN, ("orders", 1): PLAIN}, 4, **short)
+    producer.commit("pending", "pending", {("orders", 0): (9, -1, "")})
+    groups = ("expires", "goes", "readers", "workers", "pending")
+    for label in ("expired", "members gone"):
+        talk.peer.wait(4)
+        for group in groups:
+            Consumer(admin, group).fetch(label, None)
+        talk.ask("admin", label, DescribeGroupsRequest(groups=list(groups)), 5)
+        gone.delete(label, {"orders": [0]})
+        for member in (reader, worker):
+            member.leave(label)
+        if label == "expired":
+            producer.end("ends", commit=False)
+    records(talk, by_group=True)
+
+
+def records(talk: Talk, *, by_group: bool = False) -> None:
+    """What all that left behind in `__consumer_offsets`; between groups the order of what expires means nothing."""
     topic = FetchTopic(
         topic="__consumer_offsets", partitions=[FetchPartition(partition=0, partition_max_bytes=1 << 24)]
     )
     talk.send("reader", "records", FetchRequest(max_bytes=1 << 24, topics=[topic], session_epoch=-1), 11)
-    for label, value in offset_records(bytes(talk.receive_raw("reader").responses[0].partitions[0].records)):
+    rows = list(told(bytes(talk.receive_raw("reader").responses[0].partitions[0].records)))
+    for _, label, value in sorted(rows, key=lambda row: row[0]) if by_group else rows:
         talk.note(label, value)
 
 
-def offset_records(log: bytes) -> Iterable[tuple[str, Any]]:
-    """Yield what each record about offsets says, and each marker; producers are known by their turn."""
+def told(log: bytes) -> Iterable[tuple[str, str, Any]]:
+    """Yield the group of each record, its name and what it says; producers are known by their turn."""
     producers: dict[int, int] = {-1: 0}
     for batch in iter_any_batches(log):
         producer = producers.setdefault(batch.producer_id, len(producers))
         for record in batch.records():
             assert record.key is not None
             if batch.is_control:
-                yield "marker", (producer, record.key.hex())
+                yield "", "marker", (producer, record.key.hex())
                 continue
             key, value, version = decode_record("__consumer_offsets", record.key, record.value)
+            shown: Any = None
             if isinstance(key, OffsetCommitKey):
-                shown: Any = None
                 if isinstance(value, OffsetCommitValue) and version is not None:
                     keeps_ms = value.expire_timestamp - value.commit_timestamp if value.expire_timestamp > 0 else -1
                     shown = {**to_json(value, version), "commitTimestamp": "a time", "expireTimestamp": keeps_ms}
-                yield f"offset of {key.group}, {key.topic}-{key.partition}, producer {producer}, v{version}", shown
-            else:
-                yield "another record", None
+                name = f"offset of {key.group}, {key.topic}-{key.partition}, producer {producer}, v{version}"
+                yield key.group, name, shown
+            elif isinstance(key, GroupMetadataKey):
+                yield key.group, f"group {key.group}, producer {producer}", value is None
 
 
-def run(talk: Talk) -> None:
-    """Hold all conversations."""
+def prepared(talk: Talk) -> Administrator:
+    """Wait until the coordinators are there, and create the topics."""
     while talk.peek_coordinator() != 0:
         talk.peer.wait(0.2)
     talk.send("admin", "", FindCoordinatorRequest(key="t", key_type=1), 1)
@@ -443,6 +481,12 @@ def run(talk: Talk) -> None:
     talk.peer.wait(2)
     admin = Administrator(talk)
     admin.create_topics()
+    return admin
+
+
+def run(talk: Talk) -> None:
+    """Hold all conversations but the one about expiry."""
+    admin = prepared(talk)
     every_version(admin)
     many_groups(admin)
     refusals(admin)

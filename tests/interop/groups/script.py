@@ -47,6 +47,7 @@ class Somebody:
         self.talk, self.link, self.group = talk, link, group
         self.version: int = options.get("version", 9)
         self.instance: str | None = options.get("instance")
+        self.type: str = options.get("type", "consumer")
         self.protocols: tuple[str, ...] = options.get("protocols", ("range",))
         self.session_ms: int = options.get("session_ms", SESSION_MS)
         self.rebalance_ms: int = options.get("rebalance_ms", SESSION_MS)
@@ -68,7 +69,7 @@ class Somebody:
             rebalance_timeout_ms=self.rebalance_ms,
             member_id=self.member_id,
             group_instance_id=self.instance,
-            protocol_type="consumer",
+            protocol_type=self.type,
             protocols=protocols,
         )
 
@@ -103,7 +104,7 @@ class Somebody:
             "generation_id": self.generation,
             "member_id": self.member_id,
             "group_instance_id": self.instance,
-            "protocol_type": "consumer",
+            "protocol_type": self.type,
             "protocol_name": getattr(self.joined, "protocol_name", None) or "range",
             "assignments": rows if leads and not getattr(self.joined, "skip_assignment", False) else [],
         }
@@ -193,7 +194,7 @@ def whole_life(talk: Talk, version: int, others: dict[str, int]) -> None:
 
 def refusals(talk: Talk) -> None:
     """Requests that are wrong, each for one reason."""
-    for version in (2, 3, 4, 6, 7, 9):
+    for version in (0, 1, 2, 3, 4, 6, 7, 9):
         Somebody(talk, "one", "", version=version).join("no group")
         Somebody(talk, "one", "r", version=version, session_ms=499).join("short session")
         Somebody(talk, "one", "r", version=version, session_ms=1_800_001).join("long session")
@@ -422,8 +423,8 @@ def run(talk: Talk) -> None:
     while talk.peek_coordinator() != 0:
         talk.peer.wait(0.2)
     find(talk)
-    for version in range(2, 10):
-        late = min(version - 2, 6)
+    for version in range(10):
+        late = min(max(version - 2, 0), 6)
         others = {
             "sync": min(late, 5),
             "beat": min(late, 4),

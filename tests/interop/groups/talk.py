@@ -6,6 +6,7 @@ brokers have to agree on: member ids, addresses and times are replaced by what t
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 import time
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.java import hash_of_text, in_hash_order
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.json_form import to_json
@@ -23,7 +25,8 @@ from kmirror.protocol.registry import key_of
 from kmirror.sim.cluster import Cluster
 
 PATIENCE_SECONDS = 20
-OWN = {"host": "its host", "port": "its port", "clientHost": "an address", "currentStateTimestamp": "a time"}
+OWN = {"host": "its host", "port": "its port", "currentStateTimestamp": "a time"}
+ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
 NAMES = ("memberId", "groupId", "key", "name", "topicId")
 """By which fields rows are sorted whose order hangs on member ids, which are random."""
 
@@ -165,9 +168,16 @@ class Talk:
         return decode_response(self.peer.receive(link), key_of(type(body)), version)[1]
 
     def peek_coordinator(self) -> int:
-        """Return the error with which the coordinator of a group is found now; 15 brings its topic into being."""
+        """Return the error with which the coordinator of group "g" is found, or answers for it, now.
+
+        15 brings its topic into being, with 14 it loads the group.
+        """
         self._send("admin", "", FindCoordinatorRequest(key="g"), 0)
-        return int(self.receive_raw("admin").error_code)
+        error = int(self.receive_raw("admin").error_code)
+        if error:
+            return error
+        self._send("admin", "", DescribeGroupsRequest(groups=["g"]), 5)
+        return int(self.receive_raw("admin").groups[0].error_code)
 
     def ask(self, link: str, label: str, body: Message, version: int) -> Any:
         """Ask on a link, and return the answer."""
@@ -201,6 +211,8 @@ class Talk:
         if isinstance(value, list):
             rows = [self._comparable(one, name) for one in value]
             return sorted(rows, key=_order) if rows and isinstance(rows[0], dict) else rows
+        if name == "clientHost":
+            return ADDRESS.sub("an address", value)
         if isinstance(value, str) and name not in OWN:
             return self._members.get(value, value)
         return OWN.get(name, value)

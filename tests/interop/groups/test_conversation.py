@@ -30,6 +30,7 @@ class Conversation(NamedTuple):
 
 MEMBERS = Conversation(script.run, script.CONFIGS)
 OFFSETS = Conversation(offset_script.run, offset_script.CONFIGS)
+EXPIRY = Conversation(offset_script.expiry, offset_script.EXPIRY_CONFIGS)
 
 
 def ours(what: Conversation) -> list[tuple[str, Any]]:
@@ -59,7 +60,7 @@ def theirs(what: Conversation, class_path: str, folder: Path) -> list[tuple[str,
     return talk.outcomes
 
 
-@pytest.mark.parametrize("what", [MEMBERS, OFFSETS], ids=["members", "offsets"])
+@pytest.mark.parametrize("what", [MEMBERS, OFFSETS, EXPIRY], ids=["members", "offsets", "expiry"])
 def test_a_real_broker_says_and_writes_the_same(what: Conversation, log_class_path: str, tmp_path: Path) -> None:
     expected, found = theirs(what, log_class_path, tmp_path), ours(what)
     for wanted, said in zip(expected, found, strict=False):

@@ -246,7 +246,6 @@ def growing(session: Session) -> None:
         session.ask("other factor", grow(to(name, 4, [1, 2])), version)
         session.ask("assigned", grow(to(name, 4, [1])), version)
         session.ask("nothing", grow(), version)
-    session.ask("huge", grow(to("grows-3", 20_000)), 3)
 
 
 def deleting(session: Session) -> None:

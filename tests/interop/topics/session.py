@@ -10,7 +10,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -49,7 +49,14 @@ class RealPeer:
         self._address = host, int(port)
         self._socket: socket.socket | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
+        """Close the link; the next question opens another one."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -168,3 +175,7 @@ class Session:
 def _order(row: Mapping[str, Any]) -> tuple[str, str]:
     key = next((str(row[name]) for name in NAMES if row.get(name) is not None), "")
     return key, str(sorted(row.items()))
+
+
+Part = Callable[[Session], None]
+"""One part of the conversation."""

@@ -180,7 +180,11 @@ class Groups(RuleBasedStateMachine):
     def nobody_waits_whom_the_group_does_not_know(self) -> None:
         waiting = [call.what.partition(" ")[0] for call in self.stage.calls if call.waits]
         members = self.stage.group.members.values()
-        assert waiting.count("join") == sum(member.join_waiter is not None for member in members)
+        assert (
+            waiting.count("join")
+            == self.stage.group.awaiting_join
+            == sum(member.join_waiter is not None for member in members)
+        )
         assert waiting.count("sync") == sum(member.sync_waiter is not None for member in members)
         assert waiting.count("leave") <= len(self.stage.writes)
         assert all(len(call.answers) <= 1 for call in self.stage.calls)

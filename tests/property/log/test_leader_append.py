@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kmirror.log import leader_append, partition_log
 from kmirror.log.config import LONG_MAX
-from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.log.errors import LogAppendError, RecordsRefused
+from kmirror.log.partition_log import AppendOrigin, PartitionLog
 from kmirror.records import layout
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
@@ -159,7 +160,9 @@ def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None
         data = bytearray(build_batch([RecordData(b"key", b"v", (), time) for time in times]))
         data[layout.MAX_TIMESTAMP_AT : layout.MAX_TIMESTAMP_AT + 8] = NOW_MS.to_bytes(8, "big")
         data[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(data[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
-        with pytest.raises(LogAppendError, match=f"record {place} has timestamp {NOW_MS + delta}") as caught:
+        with pytest.raises(RecordsRefused) as caught:
             log.append_as_leader(bytes(data), leader_epoch=0, now_ms=NOW_MS)
         assert caught.value.code.name == "INVALID_TIMESTAMP"
+        ((index, text),) = caught.value.record_errors
+        assert index == place and f"Timestamp {NOW_MS + delta} of message" in text
     assert log.log_end_offset == 0

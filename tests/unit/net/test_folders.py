@@ -235,7 +235,12 @@ def test_a_metadata_log_that_cannot_be_read_ends_the_start_with_the_reason(tmp_p
     [
         (1, {"notes.txt": "x"}, "it holds 'notes.txt' and no meta.properties"),
         (3, {"notes.txt": "x"}, "it holds 'notes.txt', and is no folder of a cluster"),
-        (1, {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=5\n"}, "it is of node 5"),
+        (
+            1,
+            {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=100\n"},
+            "it is of node 100, and that is the id of the",
+        ),
+        (2, {f"broker-1/{META_PROPERTIES}": "version=1\ncluster.id=x\nnode.id=5\n"}, "brokers 1, and 2 are asked for"),
         (
             3,
             {META_PROPERTIES: "version=1\ncluster.id=x\nnode.id=1\n"},
@@ -263,6 +268,16 @@ def test_a_folder_that_is_another_s_is_refused_and_left_as_it_is(
     with pytest.raises(UsageError, match=reason):
         TcpCluster(brokers=brokers, data=tmp_path).start()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_of_a_broker_with_another_node_id_is_served_as_that_node(tmp_path: Path) -> None:
+    (tmp_path / META_PROPERTIES).write_text("#\nnode.id=5\nversion=1\ncluster.id=5L6g3nShT-eMCtK--X86sw\n")
+    with opened(tmp_path, 1, topics=["orders"]) as cluster:
+        assert cluster.broker_ids == (5,) and cluster.cluster_id == "5L6g3nShT-eMCtK--X86sw"
+        cluster.produce("orders", 0, [b"one"])
+    with opened(tmp_path, 1) as cluster:
+        assert cluster.image.topics["orders"].partitions[0].replicas == (5,)
+        assert [record.value for record in cluster.read(ORDERS)] == [b"one"]
 
 
 def test_a_format_that_was_interrupted_is_finished(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_hooks_stand_around_the_nodes() -> None:
 def test_a_failure_within_a_node_fails_the_block_and_is_told() -> None:
     error = RuntimeError("the planted failure")
     with (
-        pytest.raises(AssertionError, match="please report it(.|\n)*the planted failure"),
+        pytest.raises(AssertionError, match=r"please report it(.|\n)*the planted failure"),
         kmirror.testing.cluster(name="broken") as cluster,
     ):
         cluster.failures.append(HandlingFailed("a timer", error))

@@ -1,4 +1,4 @@
-"""pytest has the fixtures of kmirror by itself, their options by a marker, and tells clusters' states with a failure."""
+"""pytest has the fixtures of kmirror, with options by a marker, and tells the states of clusters with a failure."""
 
 from __future__ import annotations
 

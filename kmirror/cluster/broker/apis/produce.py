@@ -19,9 +19,11 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.partition_log import AppendInfo, LogAppendError
+from kmirror.log.errors import LogAppendError, RecordsRefused
+from kmirror.log.partition_log import AppendInfo
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     PartitionProduceResponse,
     ProduceResponse,
@@ -217,13 +219,19 @@ def _append(
     if verdict:
         answer.error_code, answer.error_message = verdict, verdict.text
         return None
+    # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:
         info = parts.replicas.append(now, partition, records)
-    except LogAppendError as error:
+    except RecordsRefused as error:
         answer.error_code, answer.error_message = error.code, str(error)
+        answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
+        answer.log_start_offset = partition.log.log_start_offset
         return None
-    except CorruptBatch as error:
-        answer.error_code, answer.error_message = ErrorCode.CORRUPT_MESSAGE, str(error)
+    except LogAppendError as error:
+        answer.error_code = error.code
+        return None
+    except CorruptBatch:
+        answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return None
     answer.base_offset = info.first_offset
     answer.log_append_time_ms = info.log_append_time

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kmirror.cluster.coordinators.groups.group_states import GroupState, may_follow
-from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.cluster.coordinators.groups.member import Member, Waiter
 from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, in_hash_order, wrap_int32
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -47,6 +47,8 @@ class Group:
         """Topics that a consumer group's members read; None if that cannot be told."""
         self._supporters: dict[str, int] = {}
         """Protocol to the number of members that support it."""
+        self.awaiting_join = 0
+        """How many members have joined and wait for the others."""
         self._members_max = 0
         """How many members there were at once: a hash map does not shrink."""
 
@@ -72,6 +74,8 @@ class Group:
                     bytes(row.assignment),
                 )
             )
+        if group.leader not in group.members:  # Kafka writes no such record.
+            group.leader = next((member.member_id for member in group.in_order()), None)
         group.subscribed_topics = group._subscriptions()
         return group
 
@@ -92,6 +96,7 @@ class Group:
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self._count(member, 1)
+        self.awaiting_join += member.awaits_join
         self.pending_joins.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
@@ -99,6 +104,7 @@ class Group:
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
+            self.awaiting_join -= member.awaits_join
             if member.group_instance_id is not None:
                 self.static_members.pop(member.group_instance_id, None)
         if self.leader == member_id:
@@ -107,7 +113,8 @@ class Group:
         self.pending_syncs.pop(member_id, None)
 
     def replace(self, old: Member, member_id: str) -> Member:
-        """Return a member in the place of static member `old`, with another id and nothing that waits."""
+        """Return a member in the place of static member `old`, of which nothing waits, with another id."""
+        assert old.join_waiter is None and old.sync_waiter is None, "what waits is to be answered"
         del self.members[old.member_id]
         new = Member(
             member_id,
@@ -137,15 +144,23 @@ class Group:
     def _count(self, member: Member, change: int) -> None:
         for name in member.names():
             self._supporters[name] = self._supporters.get(name, 0) + change
+            if not self._supporters[name]:
+                del self._supporters[name]
 
-    @property
-    def awaiting_join(self) -> int:
-        """Return how many members have joined and wait for the others."""
-        return sum(member.awaits_join for member in self.members.values())
+    def await_join(self, member: Member, waiter: Waiter) -> None:
+        """Note that the member has joined; `waiter` is to be answered."""
+        self.awaiting_join += not member.awaits_join
+        member.join_waiter = waiter
+
+    def end_join(self, member: Member) -> Waiter | None:
+        """Return what waits for the answer to the member's join, which waits no more."""
+        self.awaiting_join -= member.awaits_join
+        waiter, member.join_waiter = member.join_waiter, None
+        return waiter
 
     @property
     def all_have_joined(self) -> bool:
-        return not self.pending_joins and all(member.awaits_join for member in self.members.values())
+        return not self.pending_joins and self.awaiting_join == len(self.members)
 
     @property
     def rebalance_timeout_ms(self) -> int:

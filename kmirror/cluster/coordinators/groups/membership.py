@@ -135,7 +135,7 @@ class Membership:
         self.group.update(member, protocols)
         member.rebalance_timeout_ms = request.rebalance_timeout_ms
         member.session_timeout_ms = request.session_timeout_ms
-        member.join_waiter = waiter
+        self.group.await_join(member, waiter)
 
     def _has_room(self, member_id: str) -> bool:
         """Return whether the group takes this join, as far as its size goes."""

@@ -9,8 +9,8 @@ OffsetMetadataManager). A tombstone removes an offset with all that is pending f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, Versioned
@@ -94,7 +94,8 @@ class Offsets:
         self._of_producer: dict[int, dict[OffsetKey, None]] = {}
         self._open: dict[str, dict[OffsetKey, dict[int, None]]] = {}
         """Group to its keys for which something is pending, to the producers."""
-        self._known: dict[str, None] = {}
+        self._known: Versioned[str, bool] = Versioned()
+        """True by group that has ever committed."""
 
     # -- what the log says --------------------------------------------------------------------
 
@@ -106,7 +107,8 @@ class Offsets:
             self._remove(name)
             return
         assert isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
-        self._known[name.group] = None
+        if not self.knows(name.group):
+            self._known.put(name.group, True)
         found = _from_record(value, record.offset)
         if record.producer_id == layout.NO_PRODUCER_ID:
             self._put(name, found)
@@ -129,19 +131,23 @@ class Offsets:
 
     def forget(self, group: str) -> None:
         """Take note that the group was deleted; its offsets have tombstones of their own."""
-        self._known.pop(group, None)
+        self._known.put(group, None)
 
     def seal(self, end: int) -> None:
-        self._committed.seal(end)
-        self._pending.seal(end)
+        for part in self._parts:
+            part.seal(end)
 
     def commit(self, high_watermark: int) -> None:
-        self._committed.commit(high_watermark)
-        self._pending.commit(high_watermark)
+        for part in self._parts:
+            part.commit(high_watermark)
 
     def revert(self) -> None:
-        self._committed.revert()
-        self._pending.revert()
+        for part in self._parts:
+            part.revert()
+
+    @property
+    def _parts(self) -> tuple[Versioned[Any, Any], ...]:
+        return self._committed, self._pending, self._known
 
     def _put(self, name: OffsetKey, value: Committed) -> None:
         known = self._of_group.setdefault(name.group, {})
@@ -177,7 +183,7 @@ class Offsets:
 
     def knows(self, group: str) -> bool:
         """Return whether the group ever committed, in the log as it was loaded or since, and was not deleted."""
-        return group in self._known
+        return self._known.get(group) is not None
 
     def producers(self, name: OffsetKey) -> list[int]:
         """Return the ids of the producers in whose open transactions something is pending for `name`."""
@@ -213,7 +219,7 @@ class Offsets:
 
     def groups(self) -> list[str]:
         """Return the groups that committed and were not deleted, sorted."""
-        return sorted(self._known)
+        return sorted(self._known.keys())
 
     # -- what is to be written ----------------------------------------------------------------
 
@@ -247,20 +253,18 @@ class Offsets:
                 found.append(name)
         return found
 
-    def of_topics(self, deleted: dict[str, Uuid]) -> list[OffsetKey]:
-        """Return the keys under which something is committed or pending for topics that were deleted, given by name.
+    def of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
+        """Return the keys under which something is committed or pending for topics that were deleted, ids by name.
 
         An offset that was committed for a later topic of the same name stays; one without a topic id goes.
         """
         found: dict[OffsetKey, None] = {}
         for group in self.groups():
             for name in (*self.keys(group), *self.open_keys(group)):
-                topic_id = deleted.get(name.tp.topic)
-                if topic_id is None:
-                    continue
+                topic_ids = deleted.get(name.tp.topic, ())
                 values = [self._committed.get(name)]
                 values += [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
-                if any(value is not None and value.is_about(topic_id) for value in values):
+                if any(value is not None and value.is_about(one) for value in values for one in topic_ids):
                     found[name] = None
         return list(found)
 

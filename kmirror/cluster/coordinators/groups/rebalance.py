@@ -47,7 +47,7 @@ class Rebalance:
 
     def answer_join(self, member: Member, body: JoinGroupResponse) -> None:
         """Answer the member's join, if one waits."""
-        waiter, member.join_waiter = member.join_waiter, None
+        waiter = self.group.end_join(member)
         if waiter is not None:
             self.effects.append(Answer(waiter, body))
 

@@ -59,7 +59,7 @@ class GroupShard(ShardState[str, GroupMetadataValue]):
 
     def group_ids(self) -> Iterable[str]:
         """Return the ids of all groups that have metadata or ever committed an offset, newest state, each once."""
-        return {**dict.fromkeys(self._newest), **dict.fromkeys(self.offsets.groups())}
+        return {**dict.fromkeys(self.keys()), **dict.fromkeys(self.offsets.groups())}
 
     def seal(self, end: int) -> None:
         super().seal(end)

@@ -71,6 +71,13 @@ async function make(name, numPartitions = 1, configs = {}) {
     topics: [{ topic, numPartitions, replicationFactor: factor, configEntries }],
     waitForLeaders: true,
   });
+  // The next question may go to a broker that lags.
+  for (let look = 0; factor > 1 && look < 8; look++) {
+    await eventually(
+      () => attempt(() => admin.fetchTopicMetadata({ topics: [topic] })),
+      (seen) => seen.topics && seen.topics[0].partitions.length === numPartitions,
+    );
+  }
   return topic;
 }
 

@@ -1,4 +1,4 @@
-"""JoinGroup, versions 2-9: become a member of a group, or say that one still is when the group rebalances.
+"""JoinGroup, versions 0-9: become a member of a group, or say that one still is when the group rebalances.
 
 The answer comes when the join phase ends: it says the generation, and gives the leader all members with what they said.
 """
@@ -10,6 +10,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.membership import Caller
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.java import address
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.protocol.message import Message
@@ -41,6 +42,8 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     if error:
         answer(JoinGroupResponse(error_code=error, member_id=named))
         return
+    if inbound.version == 0:  # It has no rebalance timeout of its own.
+        request.rebalance_timeout_ms = request.session_timeout_ms
     coordinator.join(now, request, _caller(coordinator, inbound, request), answer)
 
 
@@ -48,8 +51,7 @@ def _caller(coordinator: GroupCoordinator, inbound: Inbound, request: JoinGroupR
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
-    # As Java writes an address: host name, of which there is none, then a slash and the number.
-    return Caller(client_id, f"/{inbound.client.address.host}", inbound.version, member_id)
+    return Caller(client_id, address(inbound.client.address.host), inbound.version, member_id)
 
 
 def random_uuid(octets: bytes) -> str:

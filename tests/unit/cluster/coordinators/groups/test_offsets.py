@@ -121,6 +121,18 @@ def test_what_was_refused_is_taken_back_with_its_indexes() -> None:
     assert log.value == 10
 
 
+def test_a_group_is_known_as_far_as_the_log_goes() -> None:
+    log = LogOfOffsets()
+    log.draft(committed(20))
+    assert log.offsets.knows("g")
+    log.offsets.revert()
+    assert not log.offsets.knows("g") and log.offsets.groups() == []
+    log.commit(20)
+    log.offsets.forget("g")
+    log.offsets.revert()
+    assert log.offsets.knows("g"), "its tombstone was refused"
+
+
 def test_a_deleted_offset_is_listed_until_that_is_committed_and_then_forgotten() -> None:
     log = LogOfOffsets()
     log.commit(10)
@@ -182,15 +194,15 @@ def test_subscribed_topics_and_open_transactions_keep_an_offset() -> None:
 def test_offsets_of_a_deleted_topic_go_but_not_those_of_its_successor() -> None:
     log = LogOfOffsets()
     log.commit(10, topic_id=TOPIC_ID)
-    assert log.offsets.of_topics({KEY.tp.topic: TOPIC_ID}) == [KEY]
-    assert log.offsets.of_topics({"other": TOPIC_ID}) == []
-    assert log.offsets.of_topics({KEY.tp.topic: Uuid.from_ints(9, 9)}) == []
+    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
+    assert log.offsets.of_topics({"other": [TOPIC_ID]}) == []
+    assert log.offsets.of_topics({KEY.tp.topic: [Uuid.from_ints(9, 9)]}) == []
 
 
 def test_pending_offsets_of_a_deleted_topic_go_too() -> None:
     log = LogOfOffsets()
     log.commit(10, producer_id=7)  # A record of a transaction never names the topic's id.
-    assert log.offsets.of_topics({KEY.tp.topic: TOPIC_ID}) == [KEY]
+    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
 
 
 # -- records --------------------------------------------------------------------------------------

@@ -1,0 +1,140 @@
+"""Brokers are killed under load: what was acknowledged is there, once, and clients recover by themselves.
+
+Three brokers, min.insync.replicas 2, an idempotent producer with acks=all and a consumer in a group, both librdkafka's.
+KMIRROR_KILL_ROUNDS says how often a broker is killed and started again; KMIRROR_KILL_SEED chooses which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections import Counter
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer
+
+import kmirror.testing
+from kmirror.net.cluster import TcpCluster
+
+ROUNDS = int(os.environ.get("KMIRROR_KILL_ROUNDS", "3"))
+SEED = int(os.environ.get("KMIRROR_KILL_SEED", "1"))
+TOPIC = "orders"
+PARTITIONS = 3
+WITHIN_S = 60
+ACKED_IN_A_PHASE = 200
+# So that it is soon noticed that a broker is dead. Kafka's defaults are nine seconds and two.
+CONFIGS = {
+    "min.insync.replicas": "2",
+    "broker.session.timeout.ms": "1000",
+    "broker.heartbeat.interval.ms": "200",
+    "replica.lag.time.max.ms": "2000",
+}
+QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 200, "topic.metadata.refresh.fast.interval.ms": 100}
+
+
+class Load:
+    """Writes numbered values from a thread of its own, and keeps what was acknowledged where."""
+
+    def __init__(self, servers: str) -> None:
+        configs = {"enable.idempotence": True, "acks": "all", "linger.ms": 5, "message.timeout.ms": WITHIN_S * 1000}
+        self._producer = Producer({"bootstrap.servers": servers, **configs, **QUIET})
+        self.acked: dict[bytes, tuple[int, int]] = {}
+        self.failed: list[str] = []
+        self.sent = 0
+        self._news = threading.Condition()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def _write(self) -> None:
+        while not self._ending.is_set():
+            self._producer.produce(TOPIC, b"%d" % self.sent, partition=self.sent % PARTITIONS, on_delivery=self._told)
+            self.sent += 1
+            self._producer.poll(0.001)
+        self._producer.flush(WITHIN_S)
+
+    def _told(self, error: KafkaError | None, message: Message) -> None:
+        with self._news:
+            if error is not None:
+                self.failed.append(str(error))
+            else:
+                value, partition, offset = message.value(), message.partition(), message.offset()
+                assert value is not None and partition is not None and offset is not None
+                self.acked[value] = (partition, offset)
+            self._news.notify_all()
+
+    def wait_for_more(self) -> None:
+        """Wait until so many more were acknowledged, or one has failed."""
+        with self._news:
+            wanted = len(self.acked) + ACKED_IN_A_PHASE
+            came = self._news.wait_for(lambda: bool(self.failed) or len(self.acked) >= wanted, WITHIN_S)
+        assert came, f"{len(self.acked)} of {self.sent} acknowledged, and no more in {WITHIN_S} s"
+
+    def end(self) -> None:
+        self._ending.set()
+        self._thread.join()
+
+
+class Reader:
+    """Reads what is committed as a member of a group, on a thread of its own."""
+
+    def __init__(self, servers: str) -> None:
+        configs = {"group.id": "readers", "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
+        self._consumer = Consumer({"bootstrap.servers": servers, **configs, **QUIET})
+        self._consumer.subscribe([TOPIC])
+        self.values: Counter[bytes] = Counter()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while not self._ending.is_set():
+            message = self._consumer.poll(0.05)
+            if message is not None and message.error() is None:
+                value = message.value()
+                assert value is not None
+                self.values[value] += 1
+
+    def end(self) -> None:
+        self._ending.set()
+        self._thread.join()
+        self._consumer.close()
+
+
+def stored(cluster: TcpCluster) -> list[dict[int, bytes]]:
+    """Return the values of each partition by their offsets, as a reader gets them."""
+    rows: list[Any] = [cluster.read(tp) for tp in cluster.partitions([TOPIC])]
+    return [{record.offset: record.value for record in records} for records in rows]
+
+
+def test_what_was_acknowledged_outlives_brokers_that_are_killed_under_load() -> None:
+    chance = random.Random(SEED)
+    with kmirror.testing.cluster(brokers=3, topics={TOPIC: PARTITIONS}, configs=CONFIGS) as cluster:
+        load, reader = Load(cluster.bootstrap_servers), Reader(cluster.bootstrap_servers)
+        try:
+            load.wait_for_more()
+            for _ in range(ROUNDS):
+                victim = chance.choice(cluster.broker_ids)
+                cluster.kill(victim)
+                load.wait_for_more()
+                cluster.restart(victim)
+                load.wait_for_more()
+                cluster.until(lambda: _is_whole(cluster), within_s=WITHIN_S, what="a full ISR")
+        finally:
+            load.end()
+        assert not load.failed
+        logs = stored(cluster)
+        lost = [value for value, (partition, offset) in load.acked.items() if logs[partition].get(offset) != value]
+        assert not lost, f"{len(lost)} of {len(load.acked)} acknowledged values are not where they were: {lost[:5]}"
+        assert len(load.acked) == load.sent == sum(len(log) for log in logs)
+        assert not [value for log in logs for value, count in Counter(log.values()).items() if count > 1]
+        try:
+            cluster.until(lambda: len(reader.values) == load.sent, within_s=WITHIN_S, what="the reader to have all")
+        finally:
+            reader.end()
+
+
+def _is_whole(cluster: TcpCluster) -> bool:
+    rows = cluster.image.topics[TOPIC].partitions.values()
+    return all(row.leader >= 0 and len(row.isr) == len(row.replicas) for row in rows)

@@ -1,0 +1,63 @@
+"""What is said of topics by a real cluster and by ours: the same conversation with both, error texts included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+from tests.interop.clients.real import real_clusters, shared_configs
+from tests.interop.topics import script
+from tests.interop.topics.session import Part, RealPeer, Session, SimulatedPeer
+
+SIZES = (1, 3)
+
+
+@pytest.fixture(scope="module")
+def addresses(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, str]]:
+    with real_clusters(kafka_class_path, tmp_path_factory.mktemp("kafka"), SIZES) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[int, SimulatedPeer]:
+    """Return clusters of ours by size, without mirroring, which a real one does not know.
+
+    A real controller that may elect eligible leaders stores `min.insync.replicas` as a config of the whole cluster when
+    it starts, and so its topics inherit it from there.
+    """
+    peers = {}
+    for size in SIZES:
+        cluster = Cluster(Simulation(size), "a", brokers=size, configs=shared_configs(size), mirror_version=0)
+        cluster.start()
+        stored = AlterableConfig(name="min.insync.replicas", config_operation=ConfigOp.SET, value="1")
+        everyone = AlterConfigsResource(resource_type=ResourceType.BROKER, resource_name="", configs=[stored])
+        cluster.order(IncrementalAlterConfigsRequest(resources=[everyone]))
+        peers[size] = SimulatedPeer(cluster)
+    return peers
+
+
+@pytest.mark.parametrize(
+    ("part", "size"),
+    [pytest.param(part, 1, id=part.__name__) for part in script.ON_ONE]
+    + [pytest.param(part, 3, id=part.__name__) for part in script.ON_THREE],
+)
+def test_a_real_cluster_says_the_same(
+    part: Part, size: int, addresses: dict[int, str], ours: dict[int, SimulatedPeer]
+) -> None:
+    with RealPeer(addresses[size]) as real:
+        expected = Session(real)
+        part(expected)
+    found = Session(ours[size])
+    part(found)
+    for label, outcome in expected.outcomes.items():
+        assert found.outcomes[label] == outcome, label
+    assert list(found.outcomes) == list(expected.outcomes) and len(found.outcomes) > 10

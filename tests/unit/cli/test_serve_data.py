@@ -1,0 +1,119 @@
+"""`kmirror serve --data`: where logs are kept, what is refused, and what is shown while they are opened."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli import serve
+from kmirror.cli.recovery_progress import logs_opened, recovery_progress
+from kmirror.cli.serve import Signals, command
+from kmirror.kernel.failures import GaveUp
+from kmirror.kernel.ids import TopicPartition
+from kmirror.logdir.checkpoints import CLEAN_SHUTDOWN
+from kmirror.net.cluster import TcpCluster
+
+ORDERS = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> list[TcpCluster]:
+    """The clusters that `serve` would have started; each ends at once."""
+    made: list[TcpCluster] = []
+
+    def start_and_stop(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
+        made.append(cluster)
+        with cluster:
+            cluster.stop()
+
+    monkeypatch.setattr(serve, "serve", start_and_stop)
+    return made
+
+
+def refused(*words: str) -> str:
+    result = CliRunner().invoke(command, ["--port", "0", *words])
+    assert result.exception is not None
+    return str(result.exception)
+
+
+def run(*words: str) -> None:
+    result = CliRunner().invoke(command, ["--port", "0", *words], standalone_mode=False)
+    assert result.exception is None, result.exception
+
+
+def properties(folder: Path, *lines: str) -> str:
+    path = folder / "server.properties"
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_data_says_where_and_what_is_left_is_closed(clusters: list[TcpCluster], tmp_path: Path) -> None:
+    run("--data", str(tmp_path / "logs"))
+    assert (tmp_path / "logs" / CLEAN_SHUTDOWN).is_file()
+    assert "mirror.version" not in clusters[0].image.features
+
+
+def test_log_dirs_of_the_properties_are_used_unless_the_command_says_otherwise(
+    clusters: list[TcpCluster], tmp_path: Path
+) -> None:
+    config = properties(tmp_path, f"log.dirs={tmp_path / 'theirs'}")
+    run("--config", config, "--memory")
+    run("--config", config, "--data", str(tmp_path / "ours"))
+    assert not (tmp_path / "theirs").exists() and (tmp_path / "ours" / "meta.properties").is_file()
+    run("--config", config)
+    assert (tmp_path / "theirs" / "meta.properties").is_file()
+
+
+def test_mirroring_is_a_feature_that_is_asked_for(clusters: list[TcpCluster], tmp_path: Path) -> None:
+    run("--data", str(tmp_path), "--feature", "mirror.version=1")
+    assert clusters[0].image.features["mirror.version"] == 1
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    assert "--memory keeps nothing" in refused("--memory", "--data", str(tmp_path))
+    assert "log.dirs has 2 folders" in refused("--config", properties(tmp_path, "log.dirs=/a, /b"))
+    assert "what can be set is mirror.version=0" in refused("--feature", "mirror.version=2")
+    assert "what can be set is mirror.version=0" in refused("--feature", "metadata.version=30")
+    (tmp_path / "file").write_text("")
+    assert "is not a folder" in refused("--data", str(tmp_path / "file"))
+
+
+def test_who_gives_up_is_told_and_a_cluster_that_lost_all_ends(tmp_path: Path) -> None:
+    with TcpCluster(brokers=2, data=tmp_path) as cluster:
+        assert not cluster.is_lost
+        cluster.given_up["kafka-1"] = "its disk is full"
+        assert not cluster.is_lost, "another broker is left"
+        cluster.given_up["kafka-2"] = "its disk is full too"
+        assert cluster.is_lost
+        assert str(cluster.loss()) == "kafka-1 ended: its disk is full; kafka-2 ended: its disk is full too"
+        cluster.given_up.clear()
+        cluster.given_up["kafka-controller"] = GaveUp("away").why
+        assert cluster.is_lost
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_many_logs_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with TcpCluster(brokers=1, data=tmp_path, topics={"orders": 7}) as cluster:
+        cluster.stop()
+    cluster = TcpCluster(brokers=1, data=tmp_path)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with recovery_progress(cluster):
+        cluster.start()
+    assert "opening logs" in screen.getvalue()
+    assert cluster.look(lambda: logs_opened(cluster)) == (7, 7)
+    cluster.close()
+
+
+def test_what_is_no_terminal_shows_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with recovery_progress(TcpCluster(brokers=1, data=tmp_path)):
+        pass
+    assert capsys.readouterr().err == ""
