@@ -43,6 +43,8 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "kmirror.mirror": ("states", "facts"),
     "kmirror.cluster.controller": ("facts",),
+    "kmirror.assembly": ("inside",),
+    "kmirror.net": ("cluster",),
     "kmirror.assembly.journal": ("recorder", "replay"),
     "kmirror.cluster.hooks": ("hooks", "hook", "requests"),
     "kmirror.client": (
