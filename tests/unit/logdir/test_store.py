@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +12,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
-from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
+from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, PartitionStore
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.store import FileStore, LogFolder
 from tests.builders import NOW_MS, batch, idempotent, marker
@@ -513,47 +511,9 @@ def test_checkpoints_that_could_not_be_written_are_written_the_next_time(
     assert read_folder_facts(tmp_path).high_watermarks == {TP: 7}
 
 
-def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    for text in ("0\n1\n", "1\n0\n", "0\n1\na b\n", "x"):
-        (tmp_path / "recovery-point-offset-checkpoint").write_text(text)
-        with pytest.raises(CorruptBatch, match="checkpoint"):
-            LogFolder(tmp_path)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("")
-    assert LogFolder(tmp_path).open(TP).read_file(RECOVERY_POINT) is None
-
-
 def test_a_log_start_at_the_first_segment_has_no_line(files: FileStore) -> None:
     files.create(10)
     files.write_file(LOG_START_OFFSET, b"15")
     assert files.read_file(LOG_START_OFFSET) == b"15"
     files.write_file(LOG_START_OFFSET, b"10")
     assert files.read_file(LOG_START_OFFSET) is None
-
-
-def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> None:
-    with LogFolder(tmp_path) as folder:
-        assert folder.read_file("note") is None
-        folder.write_file("note", b"one")
-        folder.write_file("note", b"two")
-        assert folder.read_file("note") == b"two" and (tmp_path / "note").read_bytes() == b"two"
-        folder.delete_file("note")
-        folder.delete_file("note")
-        assert folder.read_file("note") is None and folder.partitions() == []
-
-
-def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
-    """A job that began before must not read or write the next topic's files, which have the same names."""
-    tp = TopicPartition("t", 0)
-    with LogFolder(tmp_path) as folder:
-        old = folder.open(tp)
-        old.create(0)
-        old.append(0, b"old")
-        name = folder.set_aside(tp, is_stray=True)
-        assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", name)
-        new = folder.open(tp)
-        new.create(0)
-        new.append(0, b"new")
-        old.stage(0, b"compacted")
-        assert (bytes(old.view(0)), bytes(new.view(0))) == (b"old", b"new")
-        assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == ["00000000000000000000.log"]
-        assert folder.partitions() == [tp]
