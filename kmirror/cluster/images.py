@@ -107,7 +107,8 @@ class Delta:
 
     brokers: dict[int, None] = field(default_factory=dict)
     topics_created: dict[str, None] = field(default_factory=dict)
-    topics_deleted: dict[str, Uuid] = field(default_factory=dict)
+    topics_deleted: dict[str, dict[Uuid, None]] = field(default_factory=dict)
+    """Name to the ids of the topics that bore it; there may be one again by now, even of the same id (D49)."""
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     configs: dict[tuple[int, str], None] = field(default_factory=dict)
     features: dict[str, None] = field(default_factory=dict)
@@ -239,7 +240,7 @@ class MetadataImage:
             del self._alike[key][name]
             if not self._alike[key]:
                 del self._alike[key]
-        delta.topics_deleted[name] = topic_id
+        delta.topics_deleted.setdefault(name, {})[topic_id] = None
         delta.topics_created.pop(name, None)
 
     def _set_partition(self, record: PartitionRecord, delta: Delta) -> None:

@@ -122,7 +122,7 @@ def cut_off_by_one(patch: Patch) -> None:
     original = patch(ReplicaManager, "cut", cut)
 
 
-@fault("divergence", profile="replicas", seed=8)
+@fault("divergence", profile="replicas", seed=9)
 def epoch_off_by_one(patch: Patch) -> None:
     """PREPARING keeps the first epoch that the source does not have."""
     original = patch(preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch))
@@ -222,7 +222,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
     original = patch(state_writer, "still_uncut", still_uncut)
 
 
-@fault("divergence", profile="replicas", seed=45)
+@fault("divergence", profile="replicas", seed=101)
 def owed_cuts_forgotten(patch: Patch) -> None:
     """A new leader forgets which replicas must still be cut (D30)."""
     _change_what_is_read(

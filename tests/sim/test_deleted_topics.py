@@ -332,13 +332,16 @@ def test_the_leader_epochs_of_an_id_that_comes_back_go_on() -> None:
 
 
 @pytest.mark.decision("D49")
-def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedCluster) -> None:
-    topic_id = cluster.image.topics[TOPIC].topic_id
+@pytest.mark.parametrize("is_last", [True, False])
+def test_an_id_that_comes_back_in_the_same_batch_is_a_new_log(cluster: StagedCluster, is_last: bool) -> None:
+    """Also if another topic had the name in between."""
+    leader = cluster.await_leader()
     again = anew()
+    between = [] if is_last else [*anew(), RemoveTopicRecord(topic_id=Uuid.from_ints(8, 8))]
     for record in again:
-        record.topic_id = topic_id  # type: ignore[attr-defined]
-    again[1].leader_epoch = cluster.await_leader().leader_epoch + 1  # type: ignore[attr-defined]
-    commit(cluster, remove(cluster), *again)
+        record.topic_id = leader.topic_id  # type: ignore[attr-defined]
+    again[1].leader_epoch = leader.leader_epoch + 1  # type: ignore[attr-defined]
+    commit(cluster, remove(cluster), *between, *again)
     cluster.simulation.run_for(span_s=1)
     for value in NEW:
         cluster.write(value)

@@ -124,7 +124,7 @@ class ReplicaManager:
         changed: dict[TopicPartition, bool] = {}
         for tp in delta.partitions:
             image, held = self._context.image.partition(tp), self.partitions.get(tp)
-            if held is not None and held.topic_id == delta.topics_deleted.get(tp.topic):
+            if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
                 self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
                 changed[tp] = False
             if image is None or self._context.node_id not in image.replicas:

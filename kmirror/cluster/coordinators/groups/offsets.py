@@ -9,7 +9,7 @@ OffsetMetadataManager). A tombstone removes an offset with all that is pending f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kmirror.cluster.coordinators.runtime import KeyValue
@@ -253,20 +253,18 @@ class Offsets:
                 found.append(name)
         return found
 
-    def of_topics(self, deleted: dict[str, Uuid]) -> list[OffsetKey]:
-        """Return the keys under which something is committed or pending for topics that were deleted, given by name.
+    def of_topics(self, deleted: Mapping[str, Collection[Uuid]]) -> list[OffsetKey]:
+        """Return the keys under which something is committed or pending for topics that were deleted, ids by name.
 
         An offset that was committed for a later topic of the same name stays; one without a topic id goes.
         """
         found: dict[OffsetKey, None] = {}
         for group in self.groups():
             for name in (*self.keys(group), *self.open_keys(group)):
-                topic_id = deleted.get(name.tp.topic)
-                if topic_id is None:
-                    continue
+                topic_ids = deleted.get(name.tp.topic, ())
                 values = [self._committed.get(name)]
                 values += [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
-                if any(value is not None and value.is_about(topic_id) for value in values):
+                if any(value is not None and value.is_about(one) for value in values for one in topic_ids):
                     found[name] = None
         return list(found)
 

@@ -194,15 +194,15 @@ def test_subscribed_topics_and_open_transactions_keep_an_offset() -> None:
 def test_offsets_of_a_deleted_topic_go_but_not_those_of_its_successor() -> None:
     log = LogOfOffsets()
     log.commit(10, topic_id=TOPIC_ID)
-    assert log.offsets.of_topics({KEY.tp.topic: TOPIC_ID}) == [KEY]
-    assert log.offsets.of_topics({"other": TOPIC_ID}) == []
-    assert log.offsets.of_topics({KEY.tp.topic: Uuid.from_ints(9, 9)}) == []
+    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
+    assert log.offsets.of_topics({"other": [TOPIC_ID]}) == []
+    assert log.offsets.of_topics({KEY.tp.topic: [Uuid.from_ints(9, 9)]}) == []
 
 
 def test_pending_offsets_of_a_deleted_topic_go_too() -> None:
     log = LogOfOffsets()
     log.commit(10, producer_id=7)  # A record of a transaction never names the topic's id.
-    assert log.offsets.of_topics({KEY.tp.topic: TOPIC_ID}) == [KEY]
+    assert log.offsets.of_topics({KEY.tp.topic: [TOPIC_ID]}) == [KEY]
 
 
 # -- records --------------------------------------------------------------------------------------
