@@ -137,7 +137,9 @@ def round_trips(server: Server) -> list[float]:
     server.create_topic(topic)
     batch = bytes(build_batch([RecordData(value=b"x" * 100)], timestamp_ms=time.time_ns() // 1_000_000))
     data = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])]
-    frame = encode_request(ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data), 9, correlation_id=1)
+    frame = encode_request(
+        ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data), 9, correlation_id=1, client_id="c"
+    )
     wire = len(frame).to_bytes(4, "big") + frame
     spent = []
     with socket.create_connection(("127.0.0.1", server.port), timeout=WITHIN_S) as connected:

@@ -115,7 +115,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "kmirror.report": ("notebook", "timeline"),
     "kmirror.testing.strategies": ("arbitrary", "plausible", "batches", "logs"),
-    "kmirror.testing": ("histories",),
+    "kmirror.testing": ("clusters", "histories", "pairs", "pytest_plugin"),
     "kmirror": ("errors",),
     "kmirror.spec": ("wire_values",),
 }

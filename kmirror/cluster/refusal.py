@@ -55,7 +55,7 @@ def error_row(like: Struct, version: int, error: ErrorCode, message: str) -> Str
     """Return an element of an answer that names what `like` names, of the same class, and says `error` instead."""
     row = type(like)()
     there = _fields(type(row), version)
-    _blank(row, there)
+    _blank(row, there, version)
     for name, field in there.items():
         if field.attribute == "topic_id" or field.entity == TOPIC_NAME or name in INDEXES:
             setattr(row, name, getattr(like, name))
@@ -75,7 +75,9 @@ def _fill(answer: Struct, asked: Struct, said: _Refusal) -> None:
     for name, field in there.items():
         same = known.get(name) or _called_otherwise(field, known.values())
         if same is not None and _names(same) and (same.type, same.is_array) == (field.type, field.is_array):
-            setattr(answer, name, getattr(asked, same.attribute))
+            value = getattr(asked, same.attribute)
+            if value is not None or within(said.version, field.nullable):
+                setattr(answer, name, value)
     sources = {name: source for name, f in there.items() if (source := _source(f, known.values(), said.version))}
     if not (said.in_rows and sources) and _say(answer, there, said.error, said.message):
         return
@@ -93,12 +95,16 @@ def _called_otherwise(field: Field, asked: Iterable[Field]) -> Field | None:
     return None
 
 
-def _blank(element: Struct, there: Mapping[str, Field]) -> None:
-    """Let an element that has nothing to tell name no broker and no offset, as Kafka's do."""
+def _blank(element: Struct, there: Mapping[str, Field], version: int) -> None:
+    """Let an element that has nothing to tell name no broker and no offset, as Kafka's do, and have no records."""
     for name, row in there.items():
-        if row.entity == "brokerId":
+        if row.type == "records" and not within(version, row.nullable):
+            setattr(element, name, b"")
+        elif row.is_array:
+            continue
+        elif row.entity == "brokerId":
             setattr(element, name, NO_BROKER)
-        elif row.type == "int64" and not row.is_array and ("offset" in name or name == "high_watermark"):
+        elif row.type == "int64" and ("offset" in name or name == "high_watermark"):
             setattr(element, name, NO_OFFSET)
 
 
@@ -148,7 +154,7 @@ def _source(field: Field, asked: Iterable[Field], version: int) -> Field | None:
 def _element(field: Field, asked: Any, said: _Refusal) -> Struct:
     element: Struct = field.struct()
     there = _fields(field.struct, said.version)
-    _blank(element, there)
+    _blank(element, there, said.version)
     if isinstance(asked, Struct):
         _fill(element, asked, said)
     else:  # A bare value, such as a key of FindCoordinator, is the name of its element.

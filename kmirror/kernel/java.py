@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from ipaddress import IPv6Address, ip_address
 from typing import Any, Final, TypeVar
 
 _SCIENTIFIC_FROM: Final = 10**7
@@ -23,6 +24,16 @@ _ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
 _FIBONACCI: Final = 0x9E37_79B9_7F4A_7C15
 
 T = TypeVar("T")
+
+
+def address(host: str) -> str:
+    """Return what `InetAddress.toString` makes of an IP address that nobody has looked up a name for."""
+    found = ip_address(host)
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is not None:
+            return f"/{found.ipv4_mapped}"
+        return "/" + ":".join(f"{int.from_bytes(found.packed[at : at + 2], 'big'):x}" for at in range(0, 16, 2))
+    return f"/{found}"
 
 
 def wrap_int32(value: int) -> int:

@@ -61,7 +61,7 @@ class Timers:
         process.timers.pop(key, None)
 
     def again(self) -> None:
-        """Reckon anew how long it is until the first one, for the clock has leapt."""
+        """Reckon anew how long it is until the first one."""
         if self._heap:
             self._wake_at(self._heap[0][0])
 
@@ -80,21 +80,21 @@ class Timers:
 
     def _on_due(self) -> None:
         self._handle = None
-        heap, now = self._heap, self._clock.now()
+        now = self._clock.now()
         fired = 0
-        while heap and fired < FIRED_MAX:
-            at, number, process, key = heap[0]
+        while self._heap and fired < FIRED_MAX:  # Another list after a sweep: what fires sets timers.
+            at, number, process, key = self._heap[0]
             if process.timers.get(key) != number:
-                heapq.heappop(heap)  # It was cancelled, or set anew.
+                heapq.heappop(self._heap)  # It was cancelled, or set anew.
                 continue
             if at > now:
                 break
-            heapq.heappop(heap)
+            heapq.heappop(self._heap)
             del process.timers[key]
             fired += 1
             self._fire(process, key)
-        if heap and self._handle is None:
-            self._wake_at(heap[0][0])
+        # What fired may have set a timer, and so a time to wake, that is later than the first of those that were set.
+        self.again()
         self._turn_over()
 
     def _sweep(self) -> None:

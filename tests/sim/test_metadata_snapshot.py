@@ -72,6 +72,20 @@ def test_a_cluster_comes_up_with_what_the_snapshot_and_the_log_say(
     assert cluster.topics() == ["full", "later", "new"]
 
 
+def test_the_log_may_go_on_in_a_later_epoch_than_the_snapshot_ends_in() -> None:
+    cluster = stopped()
+    cluster.start()
+    cluster.stop()
+    store = cluster.disks[CONTROLLER_ID].open(METADATA_PARTITION)
+    log = PartitionLog.open(METADATA_PARTITION, store, CONFIG, now_ms=0)
+    epochs = [batch.partition_leader_epoch for batch in log.batches()]
+    assert epochs[0] < epochs[-1]
+    cut(cluster, tail=epochs.count(epochs[-1]))
+    cluster.start()
+    assert cluster.topics() == ["full", "later"]
+    assert all(len(cluster.broker(id_).context.image.topics) == 2 for id_ in cluster.broker_ids)
+
+
 def test_a_log_that_ends_below_its_snapshot_begins_anew_at_its_end() -> None:
     cluster = stopped()
     end_offset = cut(cluster, tail=0)

@@ -270,8 +270,13 @@ async def transactions(target: Target) -> Any:
             await send(client, topic, [f"{name}{n}".encode() for n in range(2)])
             await client.send_offsets_to_transaction({where: OffsetAndMetadata(ord(name), name)}, group)
             await (client.abort_transaction() if name == "b" else client.commit_transaction())
+            kept = "a" if name == "b" else name
             async with admin(target) as asking:
-                found = await asking.list_consumer_group_offsets(group)
+                # Markers of offsets are written after the transaction is told to be over.
+                found = await eventually(
+                    lambda: asking.list_consumer_group_offsets(group),
+                    lambda seen, kept=kept: [row.metadata for row in seen.values()] == [kept],
+                )
                 told[f"offsets after {name}"] = [[one.topic, *row] for one, row in found.items()]
         for level in ("read_committed", "read_uncommitted"):
             told[level] = [
@@ -325,7 +330,9 @@ async def static_members(target: Target) -> Any:
     topic, group = await make(target, "static", 2), target.named("static")
 
     def member(name: str) -> AIOKafkaConsumer:
-        return consumer(target, topic, group_id=group, group_instance_id=name, client_id=name)
+        # A session that no slow machine ends: a static member that is away keeps its partitions for so long.
+        asked = {"group_instance_id": name, "client_id": name, "session_timeout_ms": 30_000}
+        return consumer(target, topic, group_id=group, **asked)
 
     async with member("one") as first:
         async with member("two") as second:

@@ -250,7 +250,6 @@ def refused_to_produce(target: Target) -> Any:
         "from the future": send(plain, future, [b"x"], timestamp=4_000_000_000_000),
         "without a key": send(plain, compacted, [b"x"]),
         "no such partition": _no_such_partition(plain, small),
-        "bad name": send(plain, "bad name", [b"x"]),
         "too few replicas": send(plain, lonely, [b"x"]) if target.brokers == 1 else None,
     }
 

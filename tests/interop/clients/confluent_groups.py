@@ -95,9 +95,9 @@ def static_members(target: Target) -> Any:
     topic = make(target, "static", 4)
 
     def member(name: str) -> Consumer:
-        client = consumer(
-            target, "static", group_instance_id=name, client_id=name, partition_assignment_strategy="range"
-        )
+        # A session that no slow machine ends: a static member that is away keeps its partitions for so long.
+        asked = {"group_instance_id": name, "client_id": name, "session_timeout_ms": 30_000}
+        client = consumer(target, "static", partition_assignment_strategy="range", **asked)
         _join(client, topic)
         return client
 

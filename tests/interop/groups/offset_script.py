@@ -64,6 +64,12 @@ Offset = tuple[int, int, str | None]
 PLAIN: Offset = (7, -1, "")
 
 
+def in_order(talk: Talk, label: str, answer: Any) -> None:
+    """Keep in which order an answer names topics and their partitions; `Talk` sorts rows that have names."""
+    rows = [(topic.name, [row.partition_index for row in topic.partitions]) for topic in answer.topics]
+    talk.note(f"{label}, in order", rows)
+
+
 class Administrator:
     """Knows the ids of topics."""
 
@@ -113,7 +119,9 @@ class Consumer:
             fields["group_instance_id"] = member.instance if version >= 7 else None
         if version <= 4:
             fields["retention_time_ms"] = retention_ms
-        return self.talk.ask("commits", label, OffsetCommitRequest(**{**fields, **wrong}), version)
+        answer = self.talk.ask("commits", label, OffsetCommitRequest(**{**fields, **wrong}), version)
+        in_order(self.talk, label, answer)
+        return answer
 
     def fetch(self, label: str, asked: dict[str, list[int]] | None, version: int = 9, *, stable: bool = False) -> Any:
         if version < 8:
@@ -122,8 +130,7 @@ class Consumer:
         else:
             request = OffsetFetchRequest(groups=[self._group(asked)], require_stable=stable)
         answer = self.talk.ask("fetches", label, request, version)
-        if 2 <= version < 8:
-            self.talk.note(f"{label}, in order", [topic.name for topic in answer.topics])
+        in_order(self.talk, label, answer)
         return answer
 
     def _group(self, asked: dict[str, list[int]] | None) -> OffsetFetchRequestGroup:
@@ -137,7 +144,9 @@ class Consumer:
             OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(row) for row in rows])
             for name, rows in asked.items()
         ]
-        return self.talk.ask("admin", label, OffsetDeleteRequest(self.group, topics), 0)
+        answer = self.talk.ask("admin", label, OffsetDeleteRequest(self.group, topics), 0)
+        in_order(self.talk, label, answer)
+        return answer
 
 
 class Producer:
@@ -197,7 +206,9 @@ class Producer:
         if member is not None and version >= 3:
             fields["member_id"], fields["generation_id"] = member.member_id, member.generation
             fields["group_instance_id"] = member.instance
-        return self.talk.ask("produces", label, TxnOffsetCommitRequest(**{**fields, **wrong}), version)
+        answer = self.talk.ask("produces", label, TxnOffsetCommitRequest(**{**fields, **wrong}), version)
+        in_order(self.talk, label, answer)
+        return answer
 
     def end(self, label: str, *, commit: bool) -> None:
         self.talk.ask("produces", label, EndTxnRequest(self.name, self.id, self.epoch, commit), 3)

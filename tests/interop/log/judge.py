@@ -110,15 +110,19 @@ class Judge:
         self._partitions = list(partitions)
         config = {**_properties(folder, "controller.quorum.voters", f"{NODE_ID}@"), **configs}
         self.ask("start", config=config)
-        return config["listeners"].split(",")[0].removeprefix("PLAINTEXT://")
+        return _where(config)
 
-    def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> None:
-        """Start a broker on a folder that says itself who the controller is; format it for `cluster_id`, if given."""
+    def start_formatted(self, folder: Path, cluster_id: str = "", **configs: str) -> str:
+        """Start a broker on a folder that says itself who the controller is; format it for `cluster_id`, if given.
+
+        Returns where clients find it.
+        """
         self._log.write_bytes(b"")
         config = {**_properties(folder, "controller.quorum.bootstrap.servers", ""), **configs}
         if cluster_id:
             assert self.ask("format", config=config, cluster=cluster_id) == 0
         self.ask("start", config=config)
+        return _where(config)
 
     def stop(self) -> list[str]:
         """Shut the broker down as its controller wants it, cleanly; returns what it warned of."""
@@ -128,6 +132,10 @@ class Judge:
     def about(self, what: str, **details: Any) -> Any:
         """Ask about every partition that the broker was started with; a JSON object by partition."""
         return self.ask(what, partitions=[(tp.topic, tp.partition) for tp in self._partitions], **details)
+
+
+def _where(config: dict[str, str]) -> str:
+    return config["listeners"].split(",")[0].removeprefix("PLAINTEXT://")
 
 
 def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kmirror.cluster.refusal import refusal
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -16,7 +19,9 @@ from kmirror.protocol.gen.offset_fetch_request import (
 )
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
+from kmirror.protocol.registry import Api, all_apis
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.testing.strategies import versioned
 
 X = ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -53,6 +58,16 @@ def test_a_refused_write_has_no_offset() -> None:
     )
 
 
+@pytest.mark.parametrize("api", all_apis(), ids=lambda api: api.name)
+@settings(max_examples=8)
+@given(st.data())
+def test_any_request_can_be_refused_in_its_own_version(api: Api, data: st.DataObject) -> None:
+    """What the schema of the answer does not allow is not said: a null, a number where an array must be."""
+    request, version = data.draw(versioned(api.request))
+    refused(request, version)
+    refused(request, version, in_rows=False)
+
+
 def test_an_error_stands_at_the_top_or_in_the_rows_as_one_asks() -> None:
     topics = [OffsetFetchRequestTopics(name="orders", partition_indexes=[1, 2])]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=topics)])
@@ -68,3 +83,12 @@ def test_a_topic_is_named_although_the_answer_calls_its_name_otherwise() -> None
     request = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[TopicData(topic_name="orders")])
     answer = refused(request, 0)
     assert [(row.name, row.error_code) for row in answer.topics] == [("orders", X)]
+
+
+@pytest.mark.parametrize("version", [10, 11, 12, 13])
+def test_a_topic_that_was_asked_for_by_its_id_has_no_name(version: int) -> None:
+    """Metadata may ask without a name from version 10 on, and answer without one from version 12 on."""
+    topic_id = Uuid.from_ints(1, 2)
+    request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=None)])
+    (row,) = refused(request, version).topics
+    assert (row.topic_id, row.name, row.error_code) == (topic_id, None if version >= 12 else "", X)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.kernel.java import (
+    address,
     compact_json,
     double,
     hash_of_bytes,
@@ -149,3 +150,16 @@ def test_timeline_order_is_that_of_a_real_broker() -> None:
     assert in_timeline_order(range(9), lambda key: key) == [5, 0, 2, 7, 4, 1, 6, 3, 8]
     assert in_timeline_order(["orders", "payments"], hash_of_text) == ["payments", "orders"]
     assert in_timeline_order([], hash_of_text) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("127.0.0.1", "/127.0.0.1"),
+        ("::1", "/0:0:0:0:0:0:0:1"),
+        ("fe80::200:5eff:fe00:5301", "/fe80:0:0:0:200:5eff:fe00:5301"),
+        ("::ffff:10.1.2.3", "/10.1.2.3"),
+    ],
+)
+def test_addresses_are_written_as_inet_address_does(host: str, text: str) -> None:
+    assert address(host) == text

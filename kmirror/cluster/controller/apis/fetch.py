@@ -131,8 +131,7 @@ def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
         data = failed(0, ErrorCode.NONE)
         data.snapshot_id = SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch)
         return data
-    has_just_read_it = snapshot is not None and wanted.fetch_offset == snapshot.end_offset
-    if wanted.last_fetched_epoch >= 0 and not has_just_read_it:
+    if wanted.last_fetched_epoch >= 0:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
         if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
             data = failed(0, ErrorCode.NONE)

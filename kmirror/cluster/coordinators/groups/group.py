@@ -74,6 +74,8 @@ class Group:
                     bytes(row.assignment),
                 )
             )
+        if group.leader not in group.members:  # Kafka writes no such record.
+            group.leader = next((member.member_id for member in group.in_order()), None)
         group.subscribed_topics = group._subscriptions()
         return group
 

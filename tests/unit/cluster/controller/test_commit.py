@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
+import pytest
+
 from kmirror.kernel.events import DiskDone, DiskWork, Effect, Note, Reply, RequestReceived, Stop, Stopped
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.headers import encode_request
@@ -48,6 +52,20 @@ def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
     effects = node.handle(1, DiskDone(flush.key, None, OSError("no space left")))
     assert [type(effect) for effect in effects] == [Note, Stopped]
     assert node.handle(2, RequestReceived(one.link, create("b", 2))) == []
+
+
+def test_a_controller_that_cannot_write_says_nothing_of_what_it_decided() -> None:
+    node, one, other = controller(), opened("one"), opened("other")
+    node.handle(0, one)
+    node.handle(0, other)
+    node.handle(0, RequestReceived(one.link, create("a", 1)))
+    store = node.context.log.log.store
+    with pytest.MonkeyPatch.context() as full:
+        full.setattr(type(store), "append", Mock(side_effect=OSError("no space left")))
+        effects = node.handle(1, RequestReceived(other.link, create("b", 2)))
+    assert [type(effect) for effect in effects] == [Note, Stopped]
+    assert isinstance(effects[0], Note) and "the metadata log cannot be written: no space left" in effects[0].text
+    assert "b" not in node.image.topics
 
 
 def test_a_stop_waits_for_the_disk_and_says_what_was_decided() -> None:

@@ -10,6 +10,7 @@ from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.membership import Caller
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.java import address
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.protocol.message import Message
@@ -50,8 +51,7 @@ def _caller(coordinator: GroupCoordinator, inbound: Inbound, request: JoinGroupR
     client_id = inbound.head.client_id or ""
     name = client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{name}-{random_uuid(coordinator.rng.octets(16))}"
-    # As Java writes an address: host name, of which there is none, then a slash and the number.
-    return Caller(client_id, f"/{inbound.client.address.host}", inbound.version, member_id)
+    return Caller(client_id, address(inbound.client.address.host), inbound.version, member_id)
 
 
 def random_uuid(octets: bytes) -> str:

@@ -510,3 +510,13 @@ def test_a_record_without_a_rebalance_timeout_means_the_session_timeout() -> Non
     value = before.log[-1]
     value.members[0].rebalance_timeout = -1
     assert Group.loaded("g", value).rebalance_timeout_ms == SESSION_MS
+
+
+def test_a_record_whose_leader_is_no_member_still_makes_a_group() -> None:
+    before, ids = stable(2)
+    value = before.log[-1]
+    value.leader = "nobody"
+    stage = Stage(loaded=value)
+    assert stage.group.leader in ids
+    stage.leave(*ids)
+    assert stage.group.leader is None

@@ -1,0 +1,111 @@
+"""Timers fire at their time, whatever those that fire before them set or cancel. The loop's time is a number here."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from typing import cast
+
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.events import TimerKey
+from kmirror.net.clock import Clock
+from kmirror.net.timers import SWEPT_FROM, HasTimers, Timers
+
+
+class Handle:
+    def __init__(self) -> None:
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Loop:
+    """What `Timers` asks of a loop and a clock; `run` goes from one call to the next."""
+
+    def __init__(self) -> None:
+        self.at = 0
+        self._calls: list[tuple[int, int, Handle, Callable[[], None]]] = []
+
+    def now(self) -> int:
+        return self.at
+
+    def call_later(self, delay_s: float, call: Callable[[], None]) -> Handle:
+        handle = Handle()
+        heapq.heappush(self._calls, (self.at + round(delay_s * SECOND), len(self._calls), handle, call))
+        return handle
+
+    def run(self, until: int) -> None:
+        while self._calls and self._calls[0][0] <= until:
+            self.at, _, handle, call = heapq.heappop(self._calls)
+            if not handle.is_cancelled:
+                call()
+        self.at = until
+
+
+class Process:
+    def __init__(self) -> None:
+        self.timers: dict[TimerKey, int] = {}
+
+
+class Scene:
+    """Timers over a loop of numbers; `fired` has the times in seconds, and `then` what a timer does when it fires."""
+
+    def __init__(self) -> None:
+        self.loop = Loop()
+        self.process = Process()
+        self.fired: list[tuple[TimerKey, float]] = []
+        self.then: dict[TimerKey, Callable[[], None]] = {}
+        loop, clock = cast(asyncio.AbstractEventLoop, self.loop), cast(Clock, self.loop)
+        self.timers = Timers(loop, clock, self._fire, lambda: None)
+
+    def _fire(self, process: HasTimers, key: TimerKey) -> None:
+        self.fired.append((key, self.loop.at / SECOND))
+        self.then.get(key, lambda: None)()
+
+    def set(self, key: str, after_s: float) -> None:
+        self.timers.set(self.process, (key,), self.loop.at + round(after_s * SECOND))
+
+
+def test_a_timer_that_sets_a_late_one_does_not_delay_those_between() -> None:
+    """A broker's heartbeats once waited until a request's thirty seconds were over, and its session ended."""
+    scene = Scene()
+    scene.then["first",] = lambda: scene.set("late", 30)
+    scene.set("first", 1)
+    scene.set("between", 2)
+    scene.loop.run(60 * SECOND)
+    assert scene.fired == [(("first",), 1), (("between",), 2), (("late",), 31)]
+
+
+def test_timers_fire_though_the_heap_is_swept_while_they_do() -> None:
+    scene = Scene()
+
+    def set_and_cancel_many() -> None:
+        for number in range(2 * SWEPT_FROM):
+            scene.set(f"cancelled {number}", 40)
+            scene.timers.cancel(scene.process, (f"cancelled {number}",))
+        scene.set("new", 3)
+
+    scene.then["first",] = set_and_cancel_many
+    for key, after_s in (("first", 1), ("second", 1), ("between", 2)):
+        scene.set(key, after_s)
+    scene.loop.run(60 * SECOND)
+    assert scene.fired == [(("first",), 1), (("second",), 1), (("between",), 2), (("new",), 4)]
+
+
+def test_a_timer_set_anew_fires_once_and_at_its_new_time() -> None:
+    scene = Scene()
+    scene.set("a", 1)
+    scene.set("a", 5)
+    scene.set("b", 3)
+    scene.loop.run(60 * SECOND)
+    assert scene.fired == [(("b",), 3), (("a",), 5)]
+
+
+def test_a_closed_heap_fires_nothing() -> None:
+    scene = Scene()
+    scene.set("a", 1)
+    scene.timers.close()
+    scene.loop.run(60 * SECOND)
+    assert scene.fired == []
