@@ -19,9 +19,11 @@ import pytest
 
 from kmirror.client.fetch_loop import Fetcher, FetchLoop
 from kmirror.client.fetch_session import FetchSession
+from kmirror.client.requester import Sent
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.repeated_fetch import RepeatedFetch
 
 
 @dataclass
@@ -52,7 +54,7 @@ def compare(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
 def watched() -> Iterator[Watch]:
     """Compare every fetch that is made within the block."""
     watch = Watch()
-    fetch, fill = FetchLoop._fetch, FetchSession.fill
+    fetch, fill, again = FetchLoop._fetch, FetchSession.fill, Sent.again
     under_way: list[tuple[FetchLoop[Any], Instant, Fetcher[Any]]] = []
 
     def watched_fetch(loop: FetchLoop[Any], now: Instant, fetcher: Fetcher[Any]) -> None:
@@ -71,12 +73,21 @@ def watched() -> Iterator[Watch]:
         forgotten: Iterable[TopicPartition],
     ) -> None:
         if under_way and under_way[-1][2].session is session:
-            compare(*under_way[-1])
-            watch.fetches += 1
-            watch.positions += len(under_way[-1][2].partitions)
+            count_and_compare()
         fill(session, request, partitions, forgotten)
+
+    def watched_again(sent: Sent, now: Instant, request: RepeatedFetch) -> None:
+        if under_way:  # Else it is a fetch of the metadata log.
+            count_and_compare()
+        again(sent, now, request)
+
+    def count_and_compare() -> None:
+        compare(*under_way[-1])
+        watch.fetches += 1
+        watch.positions += len(under_way[-1][2].partitions)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FetchLoop, "_fetch", watched_fetch)
+        patch.setattr(Sent, "again", watched_again)
         patch.setattr(FetchSession, "fill", watched_fill)
         yield watch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +12,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
-from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
+from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, PartitionStore
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.store import FileStore, LogFolder
 from tests.builders import NOW_MS, batch, idempotent, marker
@@ -287,79 +285,6 @@ def test_what_must_be_safe_is_flushed_in_its_order(
     assert " ".join(steps) == expected
 
 
-@pytest.fixture
-def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of what was flushed, in their order."""
-    names: list[str] = []
-    fsync = os.fsync
-
-    def noted(descriptor: int) -> None:
-        names.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    return names
-
-
-def test_who_flushes_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Path, flushed: list[str]) -> None:
-    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
-    store = folder.open(TP)
-    store.create(0)
-    store.write_file("leader-epoch-checkpoint", b"")
-    store.write_file("leader-epoch-checkpoint", b"0\n0\n")
-    store.append(0, b"bytes")
-    assert flushed == [] and store.read_file("leader-epoch-checkpoint") == b"0\n0\n"
-    store.flush(0)
-    log = "00000000000000000000.log"
-    assert flushed == ["leader-epoch-checkpoint", str(TP), "logs", log], "files, then their names, then the records"
-    flushed.clear()
-    store.append(0, b"more")
-    store.flush(0)
-    assert flushed == [log]
-    flushed.clear()
-    store.write_file("leader-epoch-checkpoint", b"0\n1\n1 0\n")
-    assert flushed == ["leader-epoch-checkpoint.tmp"], "what replaces content is safe at once"
-    folder.write_shared()
-    assert flushed == ["leader-epoch-checkpoint.tmp", str(TP)]
-
-
-def test_the_next_checkpoint_makes_all_partitions_safe(tmp_path: Path, flushed: list[str]) -> None:
-    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
-    for number in range(3):
-        folder.open(TopicPartition("t", number)).write_file("partition.metadata", b"version: 0\n")
-    with folder.batch():
-        folder.open(TopicPartition("t", 0)).write_file(HIGH_WATERMARK, b"0")
-    assert flushed == []
-    folder.write_shared()
-    assert flushed[:-2] == [name for number in range(3) for name in ("partition.metadata", f"t-{number}")] + ["logs"]
-    assert flushed[-2:] == ["replication-offset-checkpoint.tmp", "logs"]
-
-
-def test_what_could_not_be_flushed_is_flushed_the_next_time(
-    tmp_path: Path, flushed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = LogFolder(tmp_path / "logs", flushes_in_jobs=True).open(TP)
-    store.create(0)
-    store.write_file("partition.metadata", b"version: 0\n")
-    with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
-        with pytest.raises(OSError, match="Input/output error"):
-            store.flush(0)
-    store.flush(0)
-    assert flushed == ["partition.metadata", str(TP), "logs", "00000000000000000000.log"]
-
-
-def test_a_folder_that_was_set_aside_has_its_new_name_before_it_loses_files(tmp_path: Path, flushed: list[str]) -> None:
-    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
-    folder.open(TP).create(0)
-    name = folder.set_aside(TP)
-    assert flushed == []
-    folder.purge(name)
-    assert flushed == ["logs"] and folder.leftovers() == []
-    folder.write_shared()
-    assert flushed == ["logs"], "nothing is left to be flushed"
-
-
 def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(folder := LogFolder(tmp_path), TP).close()
     steps: list[str] = []
@@ -586,47 +511,9 @@ def test_checkpoints_that_could_not_be_written_are_written_the_next_time(
     assert read_folder_facts(tmp_path).high_watermarks == {TP: 7}
 
 
-def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    for text in ("0\n1\n", "1\n0\n", "0\n1\na b\n", "x"):
-        (tmp_path / "recovery-point-offset-checkpoint").write_text(text)
-        with pytest.raises(CorruptBatch, match="checkpoint"):
-            LogFolder(tmp_path)
-    (tmp_path / "recovery-point-offset-checkpoint").write_text("")
-    assert LogFolder(tmp_path).open(TP).read_file(RECOVERY_POINT) is None
-
-
 def test_a_log_start_at_the_first_segment_has_no_line(files: FileStore) -> None:
     files.create(10)
     files.write_file(LOG_START_OFFSET, b"15")
     assert files.read_file(LOG_START_OFFSET) == b"15"
     files.write_file(LOG_START_OFFSET, b"10")
     assert files.read_file(LOG_START_OFFSET) is None
-
-
-def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> None:
-    with LogFolder(tmp_path) as folder:
-        assert folder.read_file("note") is None
-        folder.write_file("note", b"one")
-        folder.write_file("note", b"two")
-        assert folder.read_file("note") == b"two" and (tmp_path / "note").read_bytes() == b"two"
-        folder.delete_file("note")
-        folder.delete_file("note")
-        assert folder.read_file("note") is None and folder.partitions() == []
-
-
-def test_a_partition_that_is_set_aside_makes_room_and_its_last_work_goes_with_it(tmp_path: Path) -> None:
-    """A job that began before must not read or write the next topic's files, which have the same names."""
-    tp = TopicPartition("t", 0)
-    with LogFolder(tmp_path) as folder:
-        old = folder.open(tp)
-        old.create(0)
-        old.append(0, b"old")
-        name = folder.set_aside(tp, is_stray=True)
-        assert re.fullmatch(r"t-0\.[0-9a-f]{32}-stray", name)
-        new = folder.open(tp)
-        new.create(0)
-        new.append(0, b"new")
-        old.stage(0, b"compacted")
-        assert (bytes(old.view(0)), bytes(new.view(0))) == (b"old", b"new")
-        assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == ["00000000000000000000.log"]
-        assert folder.partitions() == [tp]

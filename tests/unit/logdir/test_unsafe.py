@@ -1,0 +1,89 @@
+"""A folder whose owner flushes in jobs: what is safe when, and in which order it becomes so."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.store import HIGH_WATERMARK
+from kmirror.logdir.store import LogFolder
+
+TP = TopicPartition("a.topic-with_all", 3)
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what was flushed, in their order."""
+    names: list[str] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        names.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return names
+
+
+def test_who_flushes_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Path, flushed: list[str]) -> None:
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    store = folder.open(TP)
+    store.create(0)
+    store.write_file("leader-epoch-checkpoint", b"")
+    store.write_file("leader-epoch-checkpoint", b"0\n0\n")
+    store.append(0, b"bytes")
+    assert flushed == [] and store.read_file("leader-epoch-checkpoint") == b"0\n0\n"
+    store.flush(0)
+    log = "00000000000000000000.log"
+    assert flushed == ["leader-epoch-checkpoint", str(TP), "logs", log], "files, then their names, then the records"
+    flushed.clear()
+    store.append(0, b"more")
+    store.flush(0)
+    assert flushed == [log]
+    flushed.clear()
+    store.write_file("leader-epoch-checkpoint", b"0\n1\n1 0\n")
+    assert flushed == ["leader-epoch-checkpoint.tmp"], "what replaces content is safe at once"
+    folder.write_shared()
+    assert flushed == ["leader-epoch-checkpoint.tmp", str(TP)]
+
+
+def test_the_next_checkpoint_makes_all_partitions_safe(tmp_path: Path, flushed: list[str]) -> None:
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    for number in range(3):
+        folder.open(TopicPartition("t", number)).write_file("partition.metadata", b"version: 0\n")
+    with folder.batch():
+        folder.open(TopicPartition("t", 0)).write_file(HIGH_WATERMARK, b"0")
+    assert flushed == []
+    folder.write_shared()
+    assert flushed[:-2] == [name for number in range(3) for name in ("partition.metadata", f"t-{number}")] + ["logs"]
+    assert flushed[-2:] == ["replication-offset-checkpoint.tmp", "logs"]
+
+
+def test_what_could_not_be_flushed_is_flushed_the_next_time(
+    tmp_path: Path, flushed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LogFolder(tmp_path / "logs", flushes_in_jobs=True).open(TP)
+    store.create(0)
+    store.write_file("partition.metadata", b"version: 0\n")
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
+        with pytest.raises(OSError, match="Input/output error"):
+            store.flush(0)
+    store.flush(0)
+    assert flushed == ["partition.metadata", str(TP), "logs", "00000000000000000000.log"]
+
+
+def test_a_folder_that_was_set_aside_has_its_new_name_before_it_loses_files(tmp_path: Path, flushed: list[str]) -> None:
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    folder.open(TP).create(0)
+    name = folder.set_aside(TP)
+    assert flushed == []
+    folder.purge(name)
+    assert flushed == ["logs"] and folder.leftovers() == []
+    folder.write_shared()
+    assert flushed == ["logs"], "nothing is left to be flushed"
