@@ -46,7 +46,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.assembly": ("inside",),
     "kmirror.net": ("cluster",),
     "kmirror.assembly.journal": ("recorder", "replay"),
-    "kmirror.cluster.hooks": ("hooks", "hook", "requests"),
+    "kmirror.cluster.hooks": ("hooks", "hook", "received"),
     "kmirror.client": (
         "producer",
         "consumer",

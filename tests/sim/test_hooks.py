@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.hooks.hooks import Hooks
-from kmirror.cluster.hooks.requests import ReceivedRequest
+from kmirror.cluster.hooks.received import ReceivedRequest
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send

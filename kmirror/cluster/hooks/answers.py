@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kmirror.cluster.hooks.requests import Asked, Row, index_of, topic_of
+from kmirror.cluster.hooks.received import Row
+from kmirror.cluster.hooks.requests import Asked, index_of, topic_of
 from kmirror.cluster.refusal import INDEXES, TOPIC_NAME, error_row, has_row_errors, refusal
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import within

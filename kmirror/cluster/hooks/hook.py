@@ -2,88 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from kmirror.cluster.hooks.requests import ReceivedRequest, Row
-from kmirror.kernel.clock import Duration
+from kmirror.cluster.hooks.actions import Action, Criteria
+from kmirror.cluster.hooks.received import ReceivedRequest, Row
 from kmirror.kernel.rng import Rng
-from kmirror.protocol.message import Message
-from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 CERTAIN = 1 << 64
 """The number of values that a draw may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Tell of the request, and let it go on."""
-
-    call: Callable[[ReceivedRequest], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """Let it go on later."""
-
-    span: Duration
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Let it go on when the hook is released."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer with an error, before or instead of what the broker does."""
-
-    error: ErrorCode
-    message: str
-    is_applied: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Respond:
-    """Answer with a message."""
-
-    make: Callable[[ReceivedRequest], Message]
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """Never answer, nor what comes behind it on its link."""
-
-    is_applied: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """Close the link without an answer."""
-
-    is_applied: bool
-
-
-Action = Watch | Delay | Hold | Answer | Respond | Silence | Close
-
-
-@dataclass(frozen=True, slots=True)
-class Criteria:
-    """Which requests a hook takes."""
-
-    request: type[Message] | None
-    """None for all."""
-    node: int | None
-    topic: str | None
-    partition: int | None
-    times: int | None
-    probability: float
-    where: Callable[[ReceivedRequest], bool] | None
-    from_nodes: bool
 
 
 @dataclass(eq=False, slots=True)
@@ -163,17 +94,3 @@ class Held(Hook):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-
-@dataclass(slots=True)
-class HookTable:
-    """All hooks and caps of some nodes. Only whoever adds replaces the tuple, so that another thread may walk it."""
-
-    hooks: tuple[Hook, ...] = ()
-    caps: dict[int, int] = field(default_factory=dict)
-    """API key to the last version that clients are offered."""
-    last_held: int = 0
-
-    def live(self) -> tuple[Hook, ...]:
-        """Return the hooks that may still take something."""
-        return tuple(hook for hook in self.hooks if not hook.is_over)

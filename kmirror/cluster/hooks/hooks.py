@@ -19,22 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.hooks.hook import (
-    Action,
-    Answer,
-    Close,
-    Criteria,
-    Delay,
-    Held,
-    Hold,
-    Hook,
-    HookTable,
-    Respond,
-    Silence,
-    Watch,
-)
+from kmirror.cluster.hooks.actions import Action, Answer, Close, Criteria, Delay, Hold, Respond, Silence, Watch
+from kmirror.cluster.hooks.hook import Held, Hook
 from kmirror.cluster.hooks.node import HookedNode
-from kmirror.cluster.hooks.requests import ReceivedRequest, is_for_clients, names_partitions, names_topics
+from kmirror.cluster.hooks.received import ReceivedRequest
+from kmirror.cluster.hooks.requests import is_for_clients, names_partitions, names_topics
+from kmirror.cluster.hooks.table import HookTable
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import MILLISECOND

@@ -12,9 +12,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kmirror.cluster.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Watch
 from kmirror.cluster.hooks.answers import can_split, with_errors
-from kmirror.cluster.hooks.hook import Answer, Close, Delay, Held, Hold, Hook, HookTable, Respond, Silence, Watch
-from kmirror.cluster.hooks.requests import Asked, ReceivedRequest, Row, Within, is_of_node
+from kmirror.cluster.hooks.hook import Held, Hook
+from kmirror.cluster.hooks.received import ReceivedRequest, Row
+from kmirror.cluster.hooks.requests import Asked, Within, is_of_node
+from kmirror.cluster.hooks.table import HookTable
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import API_VERSIONS, WAITING_BYTES_MAX, WAITING_MAX, Versions
 from kmirror.errors import ProtocolError, UsageError

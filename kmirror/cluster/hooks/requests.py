@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.hooks.received import Row
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.refusal import INDEXES, NOT_ANSWERED, TOPIC_NAME
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
-from kmirror.kernel.events import Chunk, LinkOpened, Node
+from kmirror.kernel.events import Chunk, Node
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -25,29 +25,10 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, find_key, key_of
 from kmirror.protocol.structs import Field, Struct
 
-Row = tuple[str | None, int | None]
-"""A topic, None if nobody knows its id, and a partition, None in an API that asks of whole topics."""
 BROKER = re.compile(r"broker-\d+")
 """The client ids under which brokers ask."""
 Keep = Callable[[str | None, int | None], bool]
 PARTITIONS = ("partitions", "partition_data", "partition_indexes")
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedRequest:
-    """One request that came in, as hooks are told of it."""
-
-    node_id: int
-    """The node to which it came."""
-    at_ms: int
-    """When it was its turn on its link, in ms since 1970."""
-    client: LinkOpened
-    """The link: listener, principal and address of who asks."""
-    client_id: str | None
-    correlation_id: int
-    version: int
-    body: Message
-    """The decoded request; do not change it."""
 
 
 class Within:
