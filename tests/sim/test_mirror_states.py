@@ -32,11 +32,11 @@ class Costs:
 
         def sending(
             requester: Requester, now: int, peer: Any, channel: str, body: Any, *rest: Any, **named: Any
-        ) -> None:
+        ) -> Any:
             if isinstance(body, STATES):
                 self.requests += 1
                 self.rows += sum(len(topic.partitions) for topic in body.topics)
-            send(requester, now, peer, channel, body, *rest, **named)
+            return send(requester, now, peer, channel, body, *rest, **named)
 
         def appending(replicas: ReplicaManager, now: int, partition: Any, *rest: Any, **named: Any) -> Any:
             self.batches += partition.tp.topic == MIRROR_STATE_TOPIC

@@ -194,8 +194,12 @@ CODES: dict[str, tuple[Misuse, ErrorCode, str]] = {
         ErrorCode.INVALID_CONFIG,
         "Unknown topic config name: nope",
     ),
-    "no partitions": (lambda s: s.a.create_topic("u", 0), ErrorCode.INVALID_PARTITIONS, "was set to 0"),
-    "fewer than no partitions": (lambda s: s.a.create_topic("u", -5), ErrorCode.INVALID_PARTITIONS, "was set to -5"),
+    "no partitions": (lambda s: s.a.create_topic("u", 0), ErrorCode.INVALID_PARTITIONS, "non-positive value"),
+    "fewer than no partitions": (
+        lambda s: s.a.create_topic("u", -5),
+        ErrorCode.INVALID_PARTITIONS,
+        "non-positive value",
+    ),
     "an order without a controller": (
         lambda s: (s.a.kill(CONTROLLER_ID), s.a.create_topic("u")),
         ErrorCode.REQUEST_TIMED_OUT,
