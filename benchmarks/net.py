@@ -2,7 +2,7 @@
 
 N1: processor time of the server for what is produced; N2: for what is consumed; N3: the client's wall time for N1;
 N4: round trips of single records, acks=all, by a bare socket, at the median and the 99th of a hundred; N5: start-up and
-memory at rest. Each server has done each job twice before it counts, for the JVM compiles what it does often.
+memory at rest. Each server has done each job 25 times before it counts, for the JVM compiles what it does often.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIB = 1 << 20
 PRODUCED_BYTES = 64 * MIB
 RECORD_BYTES = 1_024
 PAIRS_MAX = 5
-WARM_UP = 2
+WARM_UP = 25  # After two runs a JVM still compiles: it took more than twice the processor time that it takes after 25.
 SINGLE_RECORDS = 2_000
 WORKLOADS = [(size, codec) for size in (16 << 10, MIB) for codec in ("none", "lz4")]
 CONSUMED_AT_ONCE = 10_000
