@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -52,6 +53,11 @@ class Load:
             wanted = len(self.acked) + ACKED_IN_A_PHASE
             came = self._news.wait_for(lambda: bool(self.failed) or len(self.acked) >= wanted, WITHIN_S)
         assert came, f"{len(self.acked)} of {self.sent} acknowledged, and no more in {WITHIN_S} s"
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until `condition` holds, which is asked whenever more was acknowledged."""
+        while not condition():
+            self.wait_for_more()
 
     def end(self) -> None:
         self._ending.set()
