@@ -144,7 +144,7 @@ class PartitionLog(LogState):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
     ) -> AppendInfo:
-        """Append the one batch in `data` at the log end; a marker is judged by the coordinator's `transaction.version`.
+        """Append the one batch in `data` at the log end; a marker is judged by the `transaction.version` of its transaction.
 
         Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
