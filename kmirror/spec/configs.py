@@ -369,6 +369,10 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("mirror.name", _T, Kind.STRING, "", "The mirror that manages this topic.", hidden=True),
     ConfigKey(
+        "mirror.lineage", _T, Kind.STRING, "", "Which clusters wrote the logs that a deleted mirror has fed (D51).",
+        hidden=True,
+    ),
+    ConfigKey(
         "mirror.support.unclean.leader.election", _T, Kind.BOOLEAN, "false",
         "The cut before mirroring waits for all replicas, not only the ISR.",
     ),
