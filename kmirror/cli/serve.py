@@ -220,7 +220,7 @@ def command(
     }
     served: TcpCluster | TcpNode
     if plan is not None:
-        served = TcpNode(with_options(plan, host, port, advertised_host), configs=said.configs, **common)
+        served = TcpNode(with_options(plan, host, port, advertised_host), configs=said.of_node, **common)
     else:
         listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
         served = TcpCluster(

@@ -38,6 +38,11 @@ class Properties(NamedTuple):
     pairs: Mapping[str, str]
     """All that the file says."""
 
+    @property
+    def of_node(self) -> dict[str, str]:
+        """Return the static configs of a single node, which tells too how its cluster is put together."""
+        return {**self.configs, **{key: self.pairs[key] for key in (*_ROLES, *_NAMES) if self.pairs.get(key)}}
+
 
 def read_properties(path: Path) -> Properties:
     """Return what a file says; UsageError if it cannot be read, or has a listener that is none."""

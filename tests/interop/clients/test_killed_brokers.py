@@ -29,6 +29,8 @@ CONFIGS = {
     "broker.heartbeat.interval.ms": "200",
     "replica.lag.time.max.ms": "2000",
 }
+
+
 class Reader:
     """Reads what is committed as a member of a group, on a thread of its own."""
 
