@@ -63,7 +63,7 @@ class State(Enum):
 
 PREDECESSORS: Mapping[State, tuple[State, ...]] = {
     State.UNINITIALIZED: (State.INITIALIZING,),
-    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.ABORTING),
+    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.COMMITTING, State.ABORTING),
     State.READY: (State.INITIALIZING, State.COMMITTING, State.ABORTING),
     State.IN_TRANSACTION: (State.READY,),
     State.COMMITTING: (State.IN_TRANSACTION,),
