@@ -89,9 +89,15 @@ class Verification:
         """Return whether nothing ended the producer's transaction in the partition since it was looked at."""
         noted = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
-        if noted is None:
-            return _is_open(partition, producer_id, producer_epoch)
-        return noted[0] is partition and partition.verifying.get(producer_id) is noted[1]
+        if noted is not None and noted[0] is partition and partition.verifying.get(producer_id) is noted[1]:
+            return True
+        return _is_open(partition, producer_id, producer_epoch)
+
+    def written(self, partition: Partition) -> None:
+        """Take note that the batch is in the log, which from now on knows that the transaction is open."""
+        if partition.tp in self.guards:
+            ((producer_id, _),) = self.producers
+            partition.forget_verifying(producer_id)
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
         """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
