@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
@@ -370,14 +370,24 @@ def _inits(talk: Talk) -> None:
 
 def _logs(talk: Talk) -> None:
     for topic, partition in ((TOPIC, 0), (TOPIC, 1), ("__transaction_state", 0)):
-        rows = [_shown(batch, topic) for batch in iter_any_batches(_fetched(talk, topic, partition))]
+        rows = [_shown(batch, topic) for batch in _fetched(talk, topic, partition)]
         talk.note(f"log of {topic}-{partition}", [row for group in rows for row in group])
 
 
-def _fetched(talk: Talk, topic: str, partition: int) -> bytes:
-    asked = FetchTopic(topic=topic, partitions=[FetchPartition(partition=partition, fetch_offset=0, partition_max_bytes=1 << 20)])
-    talk._send("admin", "", FetchRequest(max_wait_ms=100, min_bytes=0, max_bytes=1 << 20, topics=[asked]), 11)
-    return bytes(talk.receive_raw("admin").responses[0].partitions[0].records or b"")
+def _fetched(talk: Talk, topic: str, partition: int) -> Iterator[Any]:
+    """Yield all batches of a partition; an answer has those of one segment."""
+    offset = 0
+    while True:
+        asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+        rows = [FetchTopic(topic=topic, partitions=[asked])]
+        request = FetchRequest(max_wait_ms=100, min_bytes=0, max_bytes=1 << 20, topics=rows)
+        talk._send("admin", "", request, 11)
+        answer = talk.receive_raw("admin").responses[0].partitions[0]
+        for batch in iter_any_batches(answer.records or b""):
+            yield batch
+            offset = batch.last_offset + 1
+        if offset >= answer.high_watermark:
+            return
 
 
 def _shown(batch: Any, topic: str) -> list[Any]:
