@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.producers import ProducerEntry
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
 )
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
@@ -51,7 +50,7 @@ COMMIT, ABORT = True, False
 
 
 class Stage:
-    """A cluster, and a client that says what it wants by itself; `producer_id` and `epoch` are what it was told last."""
+    """A cluster, and a client that says what it wants; `producer_id` and `epoch` are what it was told last."""
 
     def __init__(self, *, transaction_version: int = 2, partitions: int = 2, **configs: str) -> None:
         simulation, self.hooks = Simulation(5), Hooks()
@@ -220,9 +219,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
     assert stage.ask_end(commit=ABORT)[0] is INVALID
 
 
-@pytest.mark.parametrize(
-    ("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)]
-)
+@pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
 def test_a_transaction_of_which_nothing_is_known_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
     """The batch that a client gave up may still be on its way: the abort fences it."""
     stage = started()
@@ -417,7 +414,9 @@ def test_a_running_producer_takes_over_the_new_level_between_two_transactions() 
     assert producer.producer_epoch == 0, "it asks when something has changed"
     cluster.elect()
     write()
-    assert producer.producer_epoch == 1, "it ended its transaction by the old rules, and got a new epoch before the next"
+    assert producer.producer_epoch == 1, (
+        "it ended its transaction by the old rules, and got a new epoch before the next"
+    )
     write()
     assert producer.producer_epoch == 2
     log = cluster.log()

@@ -1,4 +1,4 @@
-"""What transactional producers of both protocols say to a broker, right and wrong, and what its logs hold afterwards."""
+"""What transactional producers of both protocols say to a broker, right and wrong, and what its logs hold in the end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ class Client:
     def shown(self, producer_id: int) -> str:
         return self._ids.setdefault(producer_id, f"id {len(self._ids)}")
 
-    def init(self, label: str, version: int = 5, *, timeout_ms: int = 60_000, named: tuple[int, int] = (-1, -1)) -> None:
+    def init(
+        self, label: str, version: int = 5, *, timeout_ms: int = 60_000, named: tuple[int, int] = (-1, -1)
+    ) -> None:
         def ask() -> tuple[ErrorCode, Any]:
             request = InitProducerIdRequest(self.name, timeout_ms, *(named if version >= 3 else (-1, -1)))
             answer = self.ask(request, version)
@@ -128,7 +130,9 @@ class Client:
 
         def ask() -> tuple[ErrorCode, Any]:
             answer = self.ask(request, version)
-            rows = answer.results_by_topic_v3_and_below if version < 4 else answer.results_by_transaction[0].topic_results
+            rows = (
+                answer.results_by_topic_v3_and_below if version < 4 else answer.results_by_transaction[0].topic_results
+            )
             codes = [ErrorCode(row.partition_error_code) for row in rows[0].results_by_partition]
             return codes[0], [code.name for code in codes]
 
@@ -153,9 +157,7 @@ class Client:
 
         self.talk.note(f"{self.name}: {label}: TxnOffsetCommit {version}", self.until(ask))
 
-    def end(
-        self, label: str, *, commit: bool, version: int = 5, epoch: int | None = None, waits: bool = True
-    ) -> None:
+    def end(self, label: str, *, commit: bool, version: int = 5, epoch: int | None = None, waits: bool = True) -> None:
         """End the transaction; with `waits` its markers are written when this returns."""
         request = EndTxnRequest(self.name, self.id, self.epoch if epoch is None else epoch, commit)
 
@@ -171,9 +173,7 @@ class Client:
             self.settle()
 
     def mark(self, label: str, epoch: int, version: int = 2, transaction_version: int = 2) -> None:
-        marker = WritableTxnMarker(
-            self.id, epoch, COMMIT, [WritableTxnMarkerTopic(TOPIC, [0])], 0, transaction_version
-        )
+        marker = WritableTxnMarker(self.id, epoch, COMMIT, [WritableTxnMarkerTopic(TOPIC, [0])], 0, transaction_version)
         row = self.ask(WriteTxnMarkersRequest([marker]), version).markers[0].topics[0].partitions[0]
         self.talk.note(f"{self.name}: {label}: WriteTxnMarkers {version}", ErrorCode(row.error_code).name)
 
