@@ -16,6 +16,7 @@ from kmirror.mirror.controller_apis import (
     pause_mirror_topics,
     remove_topics_from_mirror,
     resume_mirror_topics,
+    update_features,
 )
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
@@ -27,6 +28,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAl
 from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 
 DECISIONS: Mapping[type[Message], Decide] = {
@@ -34,6 +36,7 @@ DECISIONS: Mapping[type[Message], Decide] = {
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
     CreatePartitionsRequest: create_partitions.decide,
     DeleteTopicsRequest: delete_topics.decide,
+    UpdateFeaturesRequest: update_features.decide,
     CreateMirrorRequest: create_mirror.decide,
     AddTopicsToMirrorRequest: add_topics_to_mirror.decide,
     RemoveTopicsFromMirrorRequest: remove_topics_from_mirror.decide,
