@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, Status, Transaction
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, Status, Transaction
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.producers import ProducerEntry
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
 )
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
@@ -220,9 +219,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
     assert stage.ask_end(commit=ABORT)[0] is INVALID
 
 
-@pytest.mark.parametrize(
-    ("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)]
-)
+@pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
 def test_a_transaction_of_which_nothing_is_known_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
     """The batch that a client gave up may still be on its way: the abort fences it."""
     stage = started()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.mirror.controller_apis import (
     add_topics_to_mirror,
+    alter_configs,
     bump_leader_epochs,
     create_mirror,
     create_partitions,
@@ -19,6 +20,7 @@ from kmirror.mirror.controller_apis import (
     update_features,
 )
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
@@ -32,7 +34,8 @@ from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 
 DECISIONS: Mapping[type[Message], Decide] = {
-    # In place of the cluster's own: the first knows the resource type MIRROR as well, the others mirrored topics.
+    # In place of the cluster's own: the first two know the resource type MIRROR as well, the others mirrored topics.
+    AlterConfigsRequest: alter_configs.decide,
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
     CreatePartitionsRequest: create_partitions.decide,
     DeleteTopicsRequest: delete_topics.decide,
