@@ -1,4 +1,4 @@
-"""AlterConfigs for mirrors: a mirror has the configs that are said, and of others the defaults; the rest is the cluster's.
+"""AlterConfigs for mirrors: a mirror has the configs that are said, of others the defaults; the rest is the cluster's.
 
 The id of its source that a mirror remembers stays (D16).
 """
