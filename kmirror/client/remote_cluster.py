@@ -93,9 +93,12 @@ class RemoteCluster:
         *,
         timeout_ms: int,
         on_refreshed: OnRefreshed | None = None,
+        client_id: str | None = None,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
+        self._client_id = client_id
+        """What requests go by that name no other; None for the requester's own."""
         self._requester = requester
         self.servers = servers
         """Where to ask before any broker is known: `bootstrap.servers`."""
@@ -113,6 +116,8 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._silent: dict[Endpoint, None] = {}
+        """Those that left a request without an answer, the last one as well."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -162,8 +167,12 @@ class RemoteCluster:
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
-        """Return the next broker in turn, for requests that every broker can answer."""
-        choices = [*self.brokers.values(), *self.servers]
+        """Return the next broker in turn, for requests that every broker can answer.
+
+        One that did not answer the last time is left out, unless none of them did.
+        """
+        every = [*self.brokers.values(), *self.servers]
+        choices = [endpoint for endpoint in every if endpoint not in self._silent] or every
         endpoint = choices[self._turn % len(choices)]
         self._turn += 1
         return endpoint
@@ -179,6 +188,8 @@ class RemoteCluster:
 
     def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
         before, self.brokers = self.brokers, brokers
+        known = (*brokers.values(), *self.servers)
+        self._silent = {endpoint: None for endpoint in self._silent if endpoint in known}
         moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
         if moved:
             for name, leaders in self._leaders.items():
@@ -265,6 +276,7 @@ class RemoteCluster:
 
     def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
                 self.learn_versions(endpoint, versions)
@@ -278,7 +290,15 @@ class RemoteCluster:
             API_VERSIONS_ASKED,
             on_reply,
             timeout_ms=self.timeout_ms,
+            client_id=self._client_id,
         )
+
+    def _heard(self, endpoint: Endpoint, reply: Message | None) -> None:
+        """Note whether a broker answers; the answers of a quiet session, which are not read, tell nothing new."""
+        if reply is None:
+            self._silent[endpoint] = None
+        else:
+            self._silent.pop(endpoint, None)
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -339,6 +359,7 @@ class RemoteCluster:
         on_frame: OnFrame | None,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: ask for its versions again.
                 self.forget_versions(endpoint)
@@ -353,7 +374,7 @@ class RemoteCluster:
                 version,
                 checked,
                 timeout_ms=timeout_ms,
-                client_id=client_id,
+                client_id=client_id or self._client_id,
                 on_frame=on_frame,
             )
         except LocalProtocolError as error:  # Nothing was sent.
