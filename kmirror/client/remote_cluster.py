@@ -208,11 +208,13 @@ class RemoteCluster:
             self.refused[name] = code_of(topic.error_code)
             return times_missing > 0 or self.refused[name] is not refused
         before, rows = self.topics.get(name), topic.partitions
-        if before is not None and before.topic_id != topic.topic_id:
+        # A broker that is still spoken to in an old version tells no id; that is no news.
+        topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
+        if before is not None and any(before.topic_id) and before.topic_id != topic_id:
             self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
-        is_other = before is None or (before.topic_id, before.partitions) != (topic.topic_id, len(rows))
+        is_other = before is None or (before.topic_id, before.partitions) != (topic_id, len(rows))
         if is_other:
-            self.topics[name] = RemoteTopic(topic.topic_id, len(rows))
+            self.topics[name] = RemoteTopic(topic_id, len(rows))
         for row in rows:
             tp = TopicPartition(name, row.partition_index)
             if self.learn_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:

@@ -4,8 +4,11 @@ Before a fetch in a new leader epoch of the source, its leader is asked with Off
 ends there. If our log goes further it is cut, and the question is asked again, until the source has all that we have.
 Within one leader epoch the source's log only grows, so that one agreement holds as long as it lasts.
 
-The epoch asked about is never above the source's own, which its leader always knows. So an answer without an epoch
-comes from a log without epochs: its messages are all of formats 0 and 1, and what is compared is the range (D28).
+The epoch asked about is not above the source's own, which its leader always knows. So an answer without an epoch comes
+from a log without epochs: its messages are all of formats 0 and 1, and what is compared is the range (D28).
+
+Such a source has no topic ids either. What tells a topic that was deleted and created again is its leader epoch: no log
+has records of a later one than its leader's, and a leader's own epoch never loses any (D50).
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class _Asked(NamedTuple):
     mp: MirrorPartition
     source_epoch: int
     epoch: int
-    """The leader epoch whose end is wanted."""
+    """The last leader epoch of our log, whose end is wanted."""
 
 
 class EpochCheck:
@@ -74,10 +77,8 @@ class EpochCheck:
             if partition is None:
                 mp.resolving = False
                 continue
-            # A source that names no leader epoch in its metadata is asked about our own.
-            ours, theirs = last_epoch(partition.log), mp.source_epoch
-            epoch = min(ours, theirs) if theirs >= 0 else ours
-            asked.setdefault(id(fetcher), (fetcher, []))[1].append(_Asked(mp, theirs, epoch))
+            row = _Asked(mp, mp.source_epoch, last_epoch(partition.log))
+            asked.setdefault(id(fetcher), (fetcher, []))[1].append(row)
         for fetcher, rows in asked.values():
             self._send(now, fetcher, rows)
 
@@ -131,10 +132,12 @@ class EpochCheck:
         if partition is None:
             return
         log = partition.log
-        ours, end = last_epoch(log), log.log_end_offset
+        ours, end = asked.epoch, log.log_end_offset
+        if ours != last_epoch(log):
+            return  # The log was cut since; the next fetch asks again.
         if row.leader_epoch < 0 or row.end_offset < 0:
             mp.agreed_epoch = asked.source_epoch
-        elif row.leader_epoch > asked.epoch:
+        elif row.leader_epoch > ours:
             self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
         elif ours == row.leader_epoch and row.end_offset >= end:
             mp.agreed_epoch = asked.source_epoch
@@ -148,10 +151,10 @@ class EpochCheck:
 
 
 def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, our_end: int) -> bool:
-    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D16).
+    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D50).
 
     The leader that wrote our last record leads in the same leader epoch, and its log ends below that record. The log
-    of a leader does not shrink, so this is another one: the topic was deleted and created again.
+    of a leader does not shrink, so this is another one.
     """
     return not any(mp.source_topic_id) and our_last_epoch == mp.source_epoch and source_end < our_end
 
@@ -162,3 +165,12 @@ def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
         f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, from which we have up to "
         f"{our_end}: its topic was deleted and created again"
     )
+
+
+def is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
+    """Return whether a source without topic ids names an earlier leader epoch than that of records which we have.
+
+    Either the broker does not know the present leader yet, or its topic is another one (D50): neither is a reason to
+    cut anything.
+    """
+    return not any(mp.source_topic_id) and 0 <= source_epoch < our_last_epoch

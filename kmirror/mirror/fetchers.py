@@ -24,7 +24,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import EpochBumps
-from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic
+from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
@@ -43,6 +43,7 @@ FETCH_MIN = 10
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CONSUMER = -1
+CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
 
 MirrorFetcher = Fetcher[MirrorPartition]
 
@@ -82,6 +83,12 @@ class MirrorFetchers:
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
+        ours = last_epoch(self._led(mp).log)
+        if is_behind(mp, ours, leader.epoch):
+            self.remove(mp)
+            mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            return
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -251,6 +258,8 @@ class MirrorFetchers:
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
+        if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
+            mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)

@@ -116,6 +116,7 @@ class MirrorPartition:
             self.resolving = False
             self.source_without_epochs = False
             self.agreed_epoch = NOT_AGREED
+            self.source_topic_id = Uuid.ZERO
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1
