@@ -8,7 +8,7 @@ The epoch asked about is not above the source's own, which its leader always kno
 from a log without epochs: its messages are all of formats 0 and 1, and what is compared is the range (D28).
 
 Such a source has no topic ids either. What tells a topic that was deleted and created again is its leader epoch: no log
-has records of a later one than its leader's, and a leader's own epoch never loses any (D50).
+has records of a later one than its leader's, and a leader's own epoch never loses any (D53).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class EpochCheck:
 
 
 def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, our_end: int) -> bool:
-    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D50).
+    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D53).
 
     The leader that wrote our last record leads in the same leader epoch, and its log ends below that record. The log
     of a leader does not shrink, so this is another one.
@@ -170,7 +170,7 @@ def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
 def is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
     """Return whether a source without topic ids names an earlier leader epoch than that of records which we have.
 
-    Either the broker does not know the present leader yet, or its topic is another one (D50): neither is a reason to
+    Either the broker does not know the present leader yet, or its topic is another one (D53): neither is a reason to
     cut anything.
     """
     return not any(mp.source_topic_id) and 0 <= source_epoch < our_last_epoch

@@ -219,7 +219,7 @@ class Preparing:
         """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
         `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is the
-        topic, only an id proves that both have (D50).
+        topic, only an id proves that both have (D53).
         """
         source = self._context.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)

@@ -1,4 +1,4 @@
-"""Which id has a topic whose source has no topic ids (before Kafka 2.8)? A pure function (D50).
+"""Which id has a topic whose source has no topic ids (before Kafka 2.8)? A pure function (D53).
 
 It follows from the source's cluster and the topic's name, so that there is nothing to remember but the topic itself:
 every broker sees that the id was made here, also after the source was upgraded and has an id of its own. All mirrors of

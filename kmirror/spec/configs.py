@@ -232,6 +232,14 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("transaction.state.log.num.partitions", _B, Kind.INT, "50", "Partitions of __transaction_state.", 1),
     ConfigKey("transaction.state.log.replication.factor", _B, Kind.SHORT, "3", "Replicas of __transaction_state.", 1),
     ConfigKey("transaction.state.log.min.isr", _B, Kind.INT, "2", "min.insync.replicas of __transaction_state.", 1),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.ms", _B, Kind.INT, "20",
+        "How soon a leader asks again to add a partition to a transaction whose predecessor is still ending.", 1,
+    ),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.max.ms", _B, Kind.INT, "100",
+        "How long it does so, before the producer is told to send its batch again; not above `request.timeout.ms`.", 0,
+    ),
     ConfigKey("transaction.max.timeout.ms", _B, Kind.INT, "900000", "Longest transaction timeout accepted.", 1),
     ConfigKey(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, Kind.INT, "10000",
@@ -360,6 +368,10 @@ ROWS: tuple[ConfigKey, ...] = (
         broker_key="unclean.leader.election.enable",
     ),
     ConfigKey("mirror.name", _T, Kind.STRING, "", "The mirror that manages this topic.", hidden=True),
+    ConfigKey(
+        "mirror.lineage", _T, Kind.STRING, "", "Which clusters wrote the logs that a deleted mirror has fed (D51).",
+        hidden=True,
+    ),
     ConfigKey(
         "mirror.support.unclean.leader.election", _T, Kind.BOOLEAN, "false",
         "The cut before mirroring waits for all replicas, not only the ISR.",

@@ -170,7 +170,7 @@ def recreate(p: OldPair, *values_of_it: str, bumped_to: int = 0) -> None:
         p.a.write(*values_of_it)
 
 
-@pytest.mark.decision("D50")
+@pytest.mark.decision("D53")
 def test_a_topic_of_an_id_made_here_is_the_same_at_all_mirrors() -> None:
     p = old_pair()
     p.begin()
@@ -193,7 +193,7 @@ def test_a_topic_of_an_id_made_here_is_the_same_at_all_mirrors() -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.decision("D50")
+@pytest.mark.decision("D53")
 def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(restarted: bool) -> None:
     p = old_pair()
     p.begin()
@@ -213,7 +213,7 @@ def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(re
     assert "it had" in p.b.reason()
 
 
-@pytest.mark.decision("D50")
+@pytest.mark.decision("D53")
 def test_a_topic_that_was_created_again_and_is_shorter_fails_the_partition() -> None:
     p = old_pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1", "r2")]}))
     p.begin()
@@ -227,7 +227,7 @@ def test_a_topic_that_was_created_again_and_is_shorter_fails_the_partition() -> 
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.decision("D50")
+@pytest.mark.decision("D53")
 def test_a_topic_whose_leader_epoch_goes_back_is_not_followed(restarted: bool) -> None:
     p = old_pair()
     p.begin()
@@ -253,7 +253,7 @@ def test_a_topic_whose_leader_epoch_goes_back_is_not_followed(restarted: bool) -
     assert values(p.b.log())[0] == (0, "another")
 
 
-@pytest.mark.decision("D50")
+@pytest.mark.decision("D53")
 def test_what_was_mirrored_before_is_no_proof_without_an_id() -> None:
     """Both topics have epoch 0, and as many records: only an id could tell them apart."""
     p = old_pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1", "r2")]}))
