@@ -1,8 +1,8 @@
 """Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
 
-A created topic has the source's partition count and its id, or one that is made here if the source has none (D53). The source's cluster id is
-stored in the mirror's config once the source is seen to have a topic of the mirror, and never overwritten (D15, D16):
-a wrong address of a cluster without these topics leaves no trace.
+A created topic has the source's partition count and its id, or one that is made here if the source has none (D53). The
+source's cluster id is stored in the mirror's config once the source is seen to have a topic of the mirror, and never
+overwritten (D15, D16): a wrong address of a cluster without these topics leaves no trace.
 Left out so far: partition growth, configs, groups, ACLs.
 """
 

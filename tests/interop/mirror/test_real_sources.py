@@ -119,7 +119,9 @@ class Source:
     def leaders(self) -> dict[tuple[str, int], int]:
         """Return who leads what."""
         topics = self.admin.list_topics(timeout=30).topics
-        return {(name, p): row.leader for name, t in topics.items() for p, row in t.partitions.items() if name[0] != "_"}
+        return {
+            (name, p): row.leader for name, t in topics.items() for p, row in t.partitions.items() if name[0] != "_"
+        }
 
     def leads(self, broker_id: int) -> bool:
         """Return whether a broker leads anything."""
