@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -122,6 +122,8 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._links: dict[OutboundLink, None] = {}
+        """The links over which something was sent."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -310,6 +312,12 @@ class RemoteCluster:
 
     # -- requests -----------------------------------------------------------------------------
 
+    def close(self, now: Instant) -> None:
+        """Close all links to the cluster; what was under way on them ends without an answer."""
+        links, self._links = self._links, {}
+        for link in links:
+            self._requester.hang_up(now, link)
+
     def channel(self, purpose: str) -> str:
         return f"{self.name}-{purpose}"
 
@@ -344,6 +352,7 @@ class RemoteCluster:
             wait_ms = timeout_ms or self.timeout_ms
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
+        self._links[OutboundLink(endpoint, self.channel(purpose))] = None
         if endpoint in self._versions:
             go(now)
         else:

@@ -43,6 +43,15 @@ FORMATTED: dict[str, int] = {
 FEATURES are for the brokers of Kafka that open the folder later."""
 
 
+METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+"""Levels of metadata.version that brought new records or fields (MetadataVersion.didMetadataChange)."""
+
+
+def changes_metadata(lower: int, higher: int) -> bool:
+    """Return whether metadata that a level allows cannot be written at a lower one."""
+    return any(lower < level <= higher for level in METADATA_CHANGED_AT)
+
+
 def is_supported(name: str, level: int) -> bool:
     """Return whether a node here can run at this level of a feature."""
     return any(row.name == name and row.minimum <= level <= row.maximum for row in FEATURES)

@@ -282,12 +282,10 @@ def _wait(
 ) -> None:
     gathering = Gathering(inbound, response)
     for partition, required, answer in waits:
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             _take_ack(answer, error)
-            gathering.end()
 
         parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)
     gathering.end()
