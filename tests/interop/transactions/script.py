@@ -1,4 +1,4 @@
-"""What transactional producers of both protocols say to a broker, right and wrong, and what its logs hold in the end."""
+"""What transactional producers of both protocols say to a broker, right and wrong, and what its logs hold then."""
 
 from __future__ import annotations
 

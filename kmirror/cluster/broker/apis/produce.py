@@ -2,8 +2,8 @@
 
 acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
 read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
-coordinators write to internal topics. The first batch of a transaction is verified with its coordinator; from v12 on the
-partition is added to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
+coordinators write to internal topics. The first batch of a transaction is verified with its coordinator; from v12 on
+it adds the partition to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
 """
 
 from __future__ import annotations
