@@ -32,6 +32,12 @@ class TopicFacts:
     refused: ErrorCode | None = None
     """What the source answered instead, such as TOPIC_AUTHORIZATION_FAILED."""
 
+    def is_behind(self, source_cluster_id: str) -> bool:
+        """Return whether the topic is to be created here, or to get partitions."""
+        if self.theirs is None or self.why_not_synced(source_cluster_id):
+            return False
+        return self.ours is None or self.ours.partitions < self.theirs.partitions
+
     def why_not_synced(self, source_cluster_id: str) -> str:
         """Return why nothing of the topic's metadata is brought here, or an empty text if it is."""
         if self.wish is not Wish.MIRROR:
