@@ -6,18 +6,35 @@ from collections.abc import Mapping
 
 import pytest
 
+from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs.report import SyncProblem
-from kmirror.protocol.gen.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
-from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
+from kmirror.protocol.gen.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.message import Message
+from kmirror.records.record import RecordData
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import ConfigOp, ConfigSource, ResourceType
 from tests.sim.offset_requests import Found, OffsetRequests
-from tests.sim.stage import SMALL, TOPIC, TP, Pair, assert_equal, mirrored, pair
+from tests.sim.stage import SMALL, TOPIC, TP, Pair, StagedCluster, assert_equal, mirrored, pair
+from tests.sim.test_old_sources import RELEASES, OldMirror
 
 pytestmark = pytest.mark.decision("D17")
 INTERVAL_S = int(SMALL["mirror.metadata.refresh.interval.ms"]) / 1000
@@ -34,18 +51,9 @@ def configs_here(p: Pair, topic: str = TOPIC) -> dict[str, str]:
 
 def remove(p: Pair, name: str) -> None:
     """Take a config of the source's topic back."""
-    known = {key: text for key, text in p.a.image.topic_config(TOPIC).items() if key != name}
-    p.a.order(
-        AlterConfigsRequest(
-            resources=[
-                AlterConfigsResource(
-                    resource_type=ResourceType.TOPIC,
-                    resource_name=TOPIC,
-                    configs=[AlterableConfig(name=key, value=text) for key, text in known.items()],
-                )
-            ]
-        )
-    )
+    row = AlterableConfig(name=name, config_operation=ConfigOp.DELETE, value=None)
+    resource = AlterConfigsResource(resource_type=ResourceType.TOPIC, resource_name=TOPIC, configs=[row])
+    p.a.client.call(p.a.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
 
 
 def problems(p: Pair) -> dict[str, str]:
@@ -60,6 +68,18 @@ def errors(p: Pair) -> Mapping[SyncKind, int]:
     return {kind: sum(each[kind] for each in counts) for kind in SyncKind}
 
 
+def hooked(release: str = "") -> tuple[Pair, Hooks]:
+    """Return a pair whose source answers what the hooks say, and may play an earlier release."""
+    simulation, hooks = Simulation(0), Hooks()
+    if release:
+        hooks.play(release)
+    a = StagedCluster(simulation, "a", configs=SMALL, interpose=hooks)
+    b = StagedCluster(simulation, "b", configs=SMALL)
+    a.start()
+    b.start()
+    return Pair(simulation, a, b), hooks
+
+
 # -- configs ----------------------------------------------------------------------------------
 
 
@@ -68,7 +88,7 @@ def test_a_compacted_topic_arrives_compacted_and_follows_its_configs() -> None:
     p.a.create_topic(
         TOPIC, configs={"cleanup.policy": "compact", "min.insync.replicas": "1", "retention.ms": "86400000"}
     )
-    p.a.write("r0")
+    Producer(p.a).send({TP: [RecordData(key=b"k", value=b"r0")]})
     p.begin()
     assert configs_here(p) == {"cleanup.policy": "compact", "retention.ms": "86400000"}, "without what is excluded"
     assert p.a.alter(TOPIC, {"retention.ms": "3600000", "segment.ms": "60000"}) is ErrorCode.NONE
@@ -99,22 +119,70 @@ def test_the_filters_are_read_anew_in_each_cycle() -> None:
     assert configs_here(p) == {"retention.ms": "86400000", "min.insync.replicas": "1"}
 
 
-def test_what_this_cluster_cannot_have_is_named_and_the_rest_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = pair()
+def test_what_this_cluster_cannot_have_is_named_and_the_rest_is_copied() -> None:
+    p, hooks = hooked()
     told = problems(p)
     p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
     p.a.create_topic("other", configs={"cleanup.policy": "compact"})
-    of_later = ConfigRecord(
-        resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="remote.storage.enable", value="true"
-    )
-    for broker_id in p.a.living():  # No cluster of ours has it, a source may.
-        p.a.broker(broker_id).parts.context.image.apply(of_later)
+    hooks.on(DescribeConfigsRequest).respond(lambda request: with_configs_of_later(request.body))
     p.begin([TOPIC, "other"])
-    assert configs_here(p) == {"retention.ms": "86400000"}
-    assert configs_here(p, "other") == {"cleanup.policy": "compact"}
     cycle(p)
-    assert "Tiered Storage" in told[f"config remote.storage.enable of topic {TOPIC}"]
-    assert errors(p)[SyncKind.CONFIGS] > 0
+    assert configs_here(p) == configs_here(p, "other") == {"retention.ms": "1234567"}
+    assert told[f"config of.a.later.release of topic {TOPIC}"] == "Unknown topic config name: of.a.later.release"
+    assert "Tiered Storage" in told["config remote.storage.enable of topic other"]
+    before = errors(p)[SyncKind.CONFIGS]
+    assert before > 0
+    hooks.clear()
+    cycle(p, 2)
+    assert told[f"config of.a.later.release of topic {TOPIC}"] == "", "that is over"
+    assert configs_here(p, "other") == {"cleanup.policy": "compact"}
+
+
+def with_configs_of_later(request: Message) -> DescribeConfigsResponse:
+    """Answer as a source would that knows more configs than we, and has moved old segments elsewhere."""
+    assert isinstance(request, DescribeConfigsRequest)
+    told = {"of.a.later.release": "1", "remote.storage.enable": "true", "retention.ms": "1234567"}
+    rows = [
+        DescribeConfigsResourceResult(name=name, value=text, config_source=ConfigSource.TOPIC)
+        for name, text in told.items()
+    ]
+    rows.append(DescribeConfigsResourceResult(name="segment.ms", value="5", config_source=ConfigSource.STATIC))
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(0, None, ResourceType.TOPIC, resource.resource_name, rows)
+            for resource in request.resources
+        ]
+    )
+
+
+def test_a_topic_whose_configs_may_not_be_described_waits_and_holds_nobody() -> None:
+    p, hooks = hooked()
+    told = problems(p)
+    p.a.create_topic(TOPIC, configs={"cleanup.policy": "compact"})
+    p.a.place_topic("other")
+    denial = hooks.on(DescribeConfigsRequest).respond(lambda request: denied_for(request.body, TOPIC))
+    p.there.create()
+    p.there.add_topics([TOPIC, "other"])
+    mirrored(p.there, ["other"])
+    cycle(p, 2)
+    assert TOPIC not in p.b.image.topics, "a compacted topic must not arrive as one that deletes by age"
+    assert "TOPIC_AUTHORIZATION_FAILED" in told[f"topic {TOPIC}"]
+    denial.remove()
+    mirrored(p.there)
+    assert configs_here(p) == {"cleanup.policy": "compact"}
+
+
+def denied_for(request: Message, topic: str) -> DescribeConfigsResponse:
+    assert isinstance(request, DescribeConfigsRequest)
+    error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(
+                error if row.resource_name == topic else 0, None, row.resource_type, row.resource_name, []
+            )
+            for row in request.resources
+        ]
+    )
 
 
 # -- partitions -------------------------------------------------------------------------------
@@ -175,14 +243,16 @@ def test_a_topic_that_the_source_deletes_is_stopped() -> None:
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_is_missing_for_a_moment_is_not_stopped() -> None:
-    """A broker of the source that has just started may not know it yet; another one lists it."""
-    p = pair()
+def test_a_topic_that_the_list_of_all_topics_has_is_not_stopped() -> None:
+    """A broker that answers for a topic may not have heard of it yet."""
+    p, hooks = hooked()
     p.a.place_topic()
     p.begin()
-    hidden = p.a.broker(1).parts.context.image.topics.pop(TOPIC)
-    del hidden
-    p.hold(4 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "two other brokers have it")
+    gone = hooks.on(MetadataRequest, topic=TOPIC, where=lambda request: request.body.topics is not None).answer(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    p.hold(4 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "the list has it")
+    assert gone.count > 2
 
 
 @pytest.mark.decision("D16")
@@ -277,7 +347,7 @@ def test_an_offset_above_the_local_end_is_committed_as_it_is_or_clamped(clamp: s
 
 
 def test_only_the_groups_that_match_are_copied() -> None:
-    p, there, here = with_groups(mirror={"mirror.groups.include": "app-.*,g2"})
+    p, _, here = with_groups(mirror={"mirror.groups.include": "app-.*,g2"})
     names = ("g", "g2", "app-1", "my-app-1")
     for name in names:
         group = OffsetRequests(p.a, name)
@@ -340,6 +410,26 @@ def test_one_broker_of_the_source_that_hangs_costs_only_its_groups() -> None:
     cycle(p, 2)
     assert OffsetRequests(p.b, second.group).get().offset == 4
     assert here.get().offset == -1
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_groups_and_configs_of_every_release_are_copied(release: str) -> None:
+    p, hooks = hooked()
+    p.a.create_topic(TOPIC, configs={"retention.ms": "86400000"})
+    there = OffsetRequests(p.a)
+    there.create()
+    names = [OffsetRequests(p.a, name) for name in ("g", "h", "i")]
+    for group in names:
+        assert group.commit(0, epoch=0, metadata=group.group) is ErrorCode.NONE
+    hooks.play(release)
+    mirror = OldMirror("m", source=p.a, destination=p.b)
+    mirror.create()
+    mirror.add_topics([TOPIC])
+    mirror.wait_for_state(MirrorState.MIRRORING, [TP])
+    cycle(p, 2)
+    assert configs_here(p) == {"retention.ms": "86400000"}
+    assert [OffsetRequests(p.b, group.group).get() for group in names] == [Found(0, 0, group.group) for group in names]
+    assert errors(p) == dict.fromkeys(SyncKind, 0)
 
 
 def test_a_new_coordinator_goes_on() -> None:
