@@ -127,3 +127,11 @@ class EndpointType(IntEnum):
 
     BROKER = 1
     CONTROLLER = 2
+
+
+class UpgradeType(IntEnum):
+    """In which direction, and how carefully, UpdateFeatures may change a level."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
