@@ -74,7 +74,10 @@ def test_a_cut_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list
     store.flush(0)
     log = "00000000000000000000.log"
     assert flushed[:2] == ["recovery-point-offset-checkpoint.tmp", "logs"] and {log, str(TP)} <= {*flushed[2:]}
-    assert not store.has_unsafe_cut and b"a.topic-with_all 3 2" in (folder.path / "recovery-point-offset-checkpoint").read_bytes()
+    assert (
+        not store.has_unsafe_cut
+        and b"a.topic-with_all 3 2" in (folder.path / "recovery-point-offset-checkpoint").read_bytes()
+    )
 
 
 def test_an_append_to_a_log_that_was_cut_waits_until_that_is_safe(tmp_path: Path, flushed: list[str]) -> None:
