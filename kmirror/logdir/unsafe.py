@@ -1,9 +1,9 @@
 """What in a log folder is not safe from a power cut yet? Names and new files, where their owner flushes them later.
 
 A broker does not wait for its disk while it handles a request: what it makes is in the page cache, as its records are,
-and becomes safe with the next job for the disk, before any record of that partition counts as flushed. What is to replace
-a file with content waits for that job in memory, for else a power cut could leave neither: a process that dies before
-leaves the old one (Kafka's leader epochs are written by its scheduler in the same way).
+and becomes safe with the next job for the disk, before any record of that partition counts as flushed. What is to
+replace a file with content waits for that job in memory, for else a power cut could leave neither: a process that dies
+before leaves the old one (Kafka's leader epochs are written by its scheduler in the same way).
 """
 
 from __future__ import annotations
