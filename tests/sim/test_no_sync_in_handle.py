@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ CONFIGS = {
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was synced while a node handled an event, each with the way there."""
     found: list[str] = []
     inside: list[object] = []
@@ -55,15 +54,15 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
                 inside.pop()
 
         monkeypatch.setattr(kind, "handle", handle)
-    for name in ("fsync", "fdatasync", "sync"):
+    fsync = os.fsync
 
-        def noted(*words: int, was=getattr(os, name)) -> None:  # type: ignore[no-untyped-def]
-            if inside:
-                found.append("".join(traceback.format_stack()[-12:]))
-            was(*words)
+    def noted(descriptor: int) -> None:
+        if inside:
+            found.append("".join(traceback.format_stack()[-12:]))
+        fsync(descriptor)
 
-        monkeypatch.setattr(os, name, noted)
-    yield found
+    monkeypatch.setattr(os, "fsync", noted)
+    return found
 
 
 def leave_more(folder: Path, tp: TopicPartition) -> int:
