@@ -207,7 +207,10 @@ class MetadataImage:
                 self.brokers.pop(record.broker_id, None)
                 delta.brokers[record.broker_id] = None
             case FeatureLevelRecord():
-                self.features[record.name] = record.feature_level
+                if record.feature_level:
+                    self.features[record.name] = record.feature_level
+                else:
+                    self.features.pop(record.name, None)
                 delta.features[record.name] = None
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id

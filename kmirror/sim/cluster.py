@@ -108,7 +108,8 @@ class Cluster(ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
-            bootstrap=feature_records(mirror_version, transaction_version) + ([] if logs is None else self._lay_down(logs)),
+            bootstrap=feature_records(mirror_version, transaction_version)
+            + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,
             authorizer=authorizer,
         )
