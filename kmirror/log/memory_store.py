@@ -193,6 +193,10 @@ class MemoryStore:
     def write_file(self, name: str, data: bytes) -> None:
         self._files[name] = data if type(data) is bytes else bytes(data)
 
+    @property
+    def has_unsafe_cut(self) -> bool:
+        return False
+
     def write_safe_file(self, name: str, data: bytes) -> None:
         self.write_file(name, data)
 

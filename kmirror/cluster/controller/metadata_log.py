@@ -159,6 +159,7 @@ class CloseMetadataLog:
     def run(self) -> None:
         """Flush and close; raises OSError."""
         self.log.close()
+        self.log.store.flush(self.log.segments.active.base_offset)  # The indexes that were just written, too.
 
 
 class SnapshotFacts(NamedTuple):

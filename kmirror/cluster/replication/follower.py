@@ -183,6 +183,9 @@ class ReplicaFetchers:
         log = self.log_of(followed)
         if log.is_flush_due:
             return None
+        if log.store.has_unsafe_cut:
+            self._replicas.grew(followed.tp)  # Has it made safe, after which this is asked again.
+            return None
         return Wanted(
             topic_id=followed.topic_id,
             current_leader_epoch=followed.leader_epoch,

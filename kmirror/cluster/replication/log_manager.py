@@ -33,6 +33,7 @@ from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction, Rewrite
 from kmirror.log.disk import Disk
+from kmirror.log.flushing import Flush
 from kmirror.log.store import PartitionStore
 from kmirror.spec.configs import LONG_MAX
 
@@ -85,6 +86,8 @@ class LogManager:
         """The partitions whose configs ask for compaction: the cleaner looks at no others."""
         self._uncleanable: dict[TopicPartition, Partition] = {}
         """Where a run of the cleaner failed; they are left alone until the broker starts anew, or the topic does."""
+        self._cuts: dict[TopicPartition, None] = {}
+        """The partitions with a job under way that makes a cut safe."""
         self._purges: list[tuple[Instant, Purge]] = []
         self._tasks: dict[str, Callable[[Instant], None]] = {
             "retention": self._retain,
@@ -253,9 +256,30 @@ class LogManager:
 
     def _flush_if_due(self, partition: Partition) -> None:
         log = partition.log
+        if log.store.has_unsafe_cut:
+            self._make_cut_safe(partition)
         end = log.log_end_offset if log.is_flush_due else log.segments.active.base_offset
         if log.flushing.recovery_point < end:
             self._flush(partition, end)
+
+    def _make_cut_safe(self, partition: Partition) -> None:
+        if self._is_stopped or partition.tp in self._cuts:
+            return
+        self._cuts[partition.tp] = None
+        log = partition.log
+        job = Flush(log.store, [log.segments.active.base_offset])
+        self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_cut_safe(now, partition, done))
+
+    def _on_cut_safe(self, now: Instant, partition: Partition, done: DiskDone) -> None:
+        tp = partition.tp
+        del self._cuts[tp]
+        if done.error is not None:
+            self._context.outbox.note(f"the cut of {tp} could not be made safe: {done.error}")
+            self._again(now, "flush again", RETRY_MS)
+        elif self._replicas.partitions.get(tp) is partition:
+            self._flush_if_due(partition)  # It may have been cut again.
+            if not partition.is_leader:
+                self._fetchers.go_on(now, tp)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
         job = None if self._is_stopped else partition.log.begin_flush(end_offset)
