@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
 from kmirror.cluster.hooks.hooks import Hooks
@@ -20,12 +19,13 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -40,6 +40,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.topics import TRANSACTION_TOPIC
+from kmirror.spec.wire_values import UpgradeType
 from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
@@ -406,9 +407,9 @@ def test_a_running_producer_takes_over_the_new_level_between_two_transactions() 
 
     write()
     assert producer.producer_epoch == 0
-    controller, world = cluster.controller, cluster.simulation.world
-    controller.commit(world.now, [FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=2)])
-    world.perform(cluster.process(CONTROLLER_ID), controller.outbox.drain())
+    wanted = FeatureUpdateKey(TRANSACTION_VERSION, 2, upgrade_type=UpgradeType.UPGRADE)
+    reply = cluster.client.call(cluster.endpoint(1), UpdateFeaturesRequest(feature_updates=[wanted]), 2)
+    assert isinstance(reply, UpdateFeaturesResponse) and not reply.error_code
     cluster.simulation.run_for(span_s=2)
     write()
     assert producer.producer_epoch == 0, "it asks when something has changed"
