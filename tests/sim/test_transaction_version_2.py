@@ -41,7 +41,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from kmirror.spec.wire_values import UpgradeType
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, mirrored, pair
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 SECOND = TopicPartition(TOPIC, 1)
@@ -437,3 +437,33 @@ def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
             assert producer.producer_epoch == n + 1
     log = cluster.log()
     cluster.simulation.run_until(lambda: log.last_stable_offset == log.log_end_offset == 9, what="the markers")
+
+
+def test_the_raised_epochs_are_mirrored_and_forgotten_at_a_failover() -> None:
+    """The destination hands the same producer ids to others, and its epochs begin at 0 again (D15)."""
+    p = pair()
+    p.a.place_topic()
+    there = Producer(p.a, transactional_id="t")
+
+    def write(producer: Producer, *, commit: bool = True) -> None:
+        producer.begin_transaction()
+        producer.send({TP: ROW})
+        (producer.commit_transaction if commit else producer.abort_transaction)()
+
+    for commit in (COMMIT, ABORT, COMMIT):
+        write(there, commit=commit)
+    p.begin()
+    write(there)
+    mirrored(p.there)
+    entry = p.b.log().producers.entries[there.producer_id]
+    assert entry.producer_epoch == there.producer_epoch == 4
+    p.fail_over()
+    assert not p.b.log().producers.entries
+    here = Producer(p.b, transactional_id="t")
+    for _ in range(2):
+        write(here)
+    assert here.producer_epoch == 2
+    p.fail_back()
+    log = p.a.log()
+    p.run_until(lambda: log.last_stable_offset == log.log_end_offset, "the markers at a")
+    assert p.a.log().producers.entries[here.producer_id].producer_epoch == 2
