@@ -40,6 +40,7 @@ from kmirror.protocol.headers import (
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
+from kmirror.protocol.repeated_produce import LastProduce, last_produce
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -69,7 +70,8 @@ class _Link:
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
-    last_fetch: LastFetch | None = None
+    last: LastFetch | LastProduce | None = None
+    """The newest request, if it is one that repeats."""
 
 
 @dataclass(slots=True)
@@ -200,6 +202,13 @@ def contains(versions: Versions, head: RequestHead) -> bool:
     return found is not None and found[0] <= head.api_version <= found[1]
 
 
+def _kept(frame: Chunk, head: RequestHead, body: Message) -> LastFetch | LastProduce | None:
+    """Return what is kept of a request, by which the next one is known if it is the same again."""
+    if isinstance(body, FetchRequest):
+        return last_fetch(frame, head, body)
+    return last_produce(frame, head, body) if isinstance(body, ProduceRequest) else None
+
+
 def refuse(now: Instant, inbound: Inbound) -> None:
     """Answer a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
@@ -313,7 +322,7 @@ class Server:
 
     def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
         link.busy = True
-        last = link.last_fetch
+        last = link.last
         again = None if last is None else last.again(frame)
         body: Message
         try:
@@ -330,7 +339,7 @@ class Server:
                 handler = self._unserved(head)
             if again is None:
                 body = decode_body(frame, head)
-                link.last_fetch = last_fetch(frame, head, body) if isinstance(body, FetchRequest) else None
+                link.last = _kept(frame, head, body)
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.close(link)

@@ -29,6 +29,7 @@ from kmirror.protocol.gen.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kmirror.protocol.repeated_produce import acknowledgement
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
@@ -194,9 +195,20 @@ def _append_all(
     if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
-        inbound.reply(response)
+        _reply(inbound, response)
     else:
         _wait(parts, now, inbound, response, waits, request.timeout_ms)
+
+
+def _reply(inbound: Inbound, response: ProduceResponse) -> None:
+    """Answer; mostly one partition was written to, without an error."""
+    topic = response.responses[0] if len(response.responses) == 1 else None
+    row = topic.partition_responses[0] if topic is not None and len(topic.partition_responses) == 1 else None
+    if topic is None or row is None or row.error_code:
+        inbound.reply(response)
+        return
+    offsets = row.base_offset, row.log_append_time_ms, row.log_start_offset
+    inbound.reply_encoded(acknowledgement(inbound.version, topic.name, topic.topic_id, row.index, *offsets))
 
 
 def _topic_error(name: str, denied: Mapping[str, ErrorCode], acks: int, *, by_id: bool) -> tuple[ErrorCode, str | None]:
