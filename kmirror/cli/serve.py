@@ -25,6 +25,7 @@ from kmirror.cli.journal_files import JournalFiles
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.cluster.broker.context import LogDirFailed
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
@@ -96,16 +97,10 @@ def tell(process: str, note: Note) -> None:
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
     elif isinstance(note.fact, JournalEnded):
         complain(f"kmirror: the journal of {process} ends here, and {process} goes on: {note.fact.error}\n")
+    elif isinstance(note.fact, LogDirFailed):
+        complain(f"kmirror: {process} lost log directory {note.fact.log_dir}, and goes on: {note.fact.why}\n")
     elif isinstance(note.fact, GaveUp):
         complain(f"kmirror: {process} ends: {note.fact.why}\n")
-
-
-def one_folder(log_dirs: str) -> Path:
-    """Return the one folder in `log.dirs`; UsageError for several, for a broker here has one."""
-    found = [name.strip() for name in log_dirs.split(",")]
-    if len(found) > 1:
-        raise UsageError(f"log.dirs has {len(found)} folders, and a broker here has one: name it with --data")
-    return Path(found[0])
 
 
 def mirror_version(features: Sequence[str]) -> int | None:
@@ -127,7 +122,11 @@ def mirror_version(features: Sequence[str]) -> int | None:
 @click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
 @click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Where logs are kept; made if it is not there."
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    multiple=True,
+    help="Where logs are kept; made if it is not there. Given again, each broker has a log directory in each.",
 )
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
 @click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="mirror.version=1 enables mirroring.")
@@ -141,7 +140,7 @@ def command(
     port: int | None,
     host: str | None,
     advertised_host: str | None,
-    data: Path | None,
+    data: tuple[Path, ...],
     memory: bool,
     features: tuple[str, ...],
     properties: Path | None,
@@ -155,16 +154,16 @@ def command(
 
     DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
     served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
-    each.
+    each. With several DIR, or log.dirs, those are the broker's disks: one that fails goes offline, alone.
     """
-    if data is not None and memory:
+    if data and memory:
         raise UsageError("--memory keeps nothing, and --data says where: give one of them")
     said = NOTHING if properties is None else read_properties(properties)
     if said.passed_over:
         complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
         complain(f"know them: {few(said.passed_over, 'keys')}\n")
-    if data is None and not memory and said.log_dirs is not None:
-        data = one_folder(said.log_dirs)
+    if not data and not memory:
+        data = tuple(Path(name.strip()) for name in (said.log_dirs or "").split(",") if name.strip())
     listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
     journals = None if journal is None else JournalFiles(journal)
     cluster = TcpCluster(
@@ -173,7 +172,7 @@ def command(
         port=listener_port if port is None else port,
         advertised_host=advertised_host or said.advertised_host,
         configs={**SERVED, **said.configs},
-        data=data,
+        data=data or None,
         mirror_version=mirror_version(features),
         interpose=None if journals is None else Journals(journals.open),
     )

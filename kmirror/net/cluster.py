@@ -27,7 +27,7 @@ from kmirror.kernel.names import as_names
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
-from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
@@ -58,7 +58,8 @@ CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
 """The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
 FAILURES_KEPT = 100
 ANY_ADDRESS = ("", "0.0.0.0", "::")
-Disks = Callable[[int], Disk]
+OpenDisks = Callable[[int], Disks]
+"""Opens the log directories of a node, by its id."""
 
 
 class TcpCluster(ClusterInside):
@@ -69,8 +70,10 @@ class TcpCluster(ClusterInside):
     names and numbers of partitions. `interpose` wraps each node as it is made.
 
     `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
-    served by its node id. `disks` opens the disk of a node instead, by its id, each time that it starts. Without both,
-    logs are in memory, and outlive `kill` and `stop`, but not the object.
+    served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
+    broker goes on with the others. The controller's log is in the first one, or where the config `metadata.log.dir` says.
+    `disks` opens the log directories of a node instead, by its id, each time that it starts. Without both, logs are in
+    memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
     for: a controller of Kafka refuses a log that speaks of it.
@@ -89,14 +92,14 @@ class TcpCluster(ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int | None = None,
-        data: str | os.PathLike[str] | None = None,
-        disks: Disks | None = None,
+        data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+        disks: OpenDisks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
-        self._data = None if data is None else Path(data)
-        known = None if self._data is None or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
+        self._data = _folders(data)
+        known = None if not self._data or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
         first_id = 1 if known is None else known
         super().__init__(arguments.text("name", name), brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
@@ -125,7 +128,7 @@ class TcpCluster(ClusterInside):
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
-        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, memory_disk()))
+        self._open_disks: OpenDisks = disks or (lambda node_id: [memory.setdefault(node_id, memory_disk())])
         self._ports: dict[int, Port] = {}
         self._thread = LoopThread(f"kmirror {name}")
         self._host: Host | None = None
@@ -178,10 +181,12 @@ class TcpCluster(ClusterInside):
 
     def _open_folders(self) -> None:
         """Lock the folders under `data`, and format those that are not."""
-        if self._data is None:
+        if not self._data:
             return
+        named = self.configs.get("metadata.log.dir")
         self._folders = open_cluster_folders(
             self._data,
+            metadata=None if named is None else Path(named),
             broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
             bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
@@ -189,7 +194,7 @@ class TcpCluster(ClusterInside):
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )
-        self._open_disk, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
+        self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
 
     def _bind(self) -> None:
         host, port = self._listen_at
@@ -239,7 +244,7 @@ class TcpCluster(ClusterInside):
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
             rng = Rng(int.from_bytes(os.urandom(8), "big"))
-            node = assembly.node(node_id, self._open_disk(node_id), rng)
+            node = assembly.node(node_id, self._open_disks(node_id), rng)
             self._is_new(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 
@@ -445,6 +450,13 @@ class TcpCluster(ClusterInside):
     def is_settled(self) -> bool:
         """Does every partition have a living leader that knows of it, and a full ISR?"""
         return self._on_loop(super().is_settled)
+
+
+def _folders(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None) -> list[Path]:
+    """Return the folders that `data` names, none without it."""
+    if data is None:
+        return []
+    return [Path(each) for each in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
 def _counted(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:

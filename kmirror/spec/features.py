@@ -16,6 +16,9 @@ class Feature:
 METADATA_VERSION = "metadata.version"
 MIRROR_VERSION = "mirror.version"
 
+DIRECTORIES_FROM = 17
+"""The metadata.version, 3.7-IV2, from which on the controller knows in which log directory a replica lies (KIP-858)."""
+
 FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),

@@ -24,6 +24,7 @@ from kmirror.spec.features import FEATURES
 
 TIMER = "heartbeat"
 STOP_TIMER = "stop"
+DIRECTORIES_TIMER = "directories"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
 """Pause after the first heartbeat that asks to shut down."""
@@ -52,6 +53,8 @@ class Lifecycle:
         self._wishes = 0
         """Number of heartbeats sent that ask to shut down."""
         self._in_flight = False
+        self._told_directories = 0
+        """How many of the log directories that failed the controller knows of."""
 
     def stop(self, now: Instant) -> None:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
@@ -81,6 +84,7 @@ class Lifecycle:
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
+            log_dirs=context.log_dirs.ids,
             previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
         context.ask_controller(now, request, self._on_registered, channel="lifecycle")
@@ -101,10 +105,34 @@ class Lifecycle:
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.recovered,
             want_shut_down=self.is_stopping,
+            offline_log_dirs=self._context.log_dirs.offline_ids[:],
         )
         self._in_flight = True
         self._wishes += self.is_stopping
-        self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
+        told = len(request.offline_log_dirs)
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            self._on_heartbeat(later, reply, told)
+
+        self._context.ask_controller(now, request, on_reply, channel="lifecycle")
+
+    def tell_of_failed_directories(self, now: Instant) -> None:
+        """Have the controller know of the log directories that failed, soon: it moves away what this broker led there.
+
+        As Kafka's, a broker that cannot tell it within `log.dir.failure.timeout.ms` ends.
+        """
+        within_ms = self._context.configs.integer("log.dir.failure.timeout.ms")
+        self._context.outbox.set_timer(
+            (DIRECTORIES_TIMER, len(self._context.log_dirs.offline_ids)), now + within_ms * MILLISECOND
+        )
+        if self.epoch >= 0 and not self._in_flight:
+            self.on_timer(now)
+
+    def on_directories_timer(self, count: int) -> None:
+        """End the broker if the controller has not heard of as many directories as had failed by then."""
+        if self._told_directories < count:
+            why = "the controller could not be told in time that a log directory failed"
+            self._context.give_up(why, TimeoutError(why))
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
@@ -114,7 +142,7 @@ class Lifecycle:
             return
         self._again(now, RETRY_MS)
 
-    def _on_heartbeat(self, now: Instant, reply: Message | None) -> None:
+    def _on_heartbeat(self, now: Instant, reply: Message | None, told: int) -> None:
         self._in_flight = False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
@@ -124,6 +152,7 @@ class Lifecycle:
             self._again(now, RETRY_MS)
             return
         if reply.error_code == ErrorCode.NONE:
+            self._told_directories = max(self._told_directories, told)
             self.fenced = reply.is_fenced
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down
@@ -131,6 +160,8 @@ class Lifecycle:
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
         if self.is_stopping and self._wishes < 2:
             interval = STOP_RETRY_MS if self._wishes else 0
+        if self._told_directories < len(self._context.log_dirs.offline_ids):
+            interval = 0  # One has failed since the heartbeat was sent.
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:

@@ -32,7 +32,6 @@ from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import NO_LEADER, Delta
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -177,7 +176,7 @@ class Controller:
                 raise AssertionError("a controller sends no requests")
 
     def _start(self, now: Instant) -> None:
-        self._disk_jobs.order(LOG_DIR, OpenMetadataLog(self.disk, to_ms(now)), self._on_opened)
+        self._disk_jobs.order(self.disk.log_dir, OpenMetadataLog(self.disk, to_ms(now)), self._on_opened)
 
     def _on_opened(self, now: Instant, done: DiskDone) -> None:
         """Replay the log, and begin to answer the requests that have come in the meantime."""
@@ -224,7 +223,7 @@ class Controller:
         log = self.context.opened_log
         job = None if log is None else log.begin_flush()
         if job is not None:
-            self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
+            self._disk_jobs.order(self.disk.log_dir, job, self._on_flushed)
 
     def _on_flushed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:
@@ -243,7 +242,7 @@ class Controller:
         if self.context.opened_log is None:
             self.outbox.add(Stopped())
         else:
-            self._disk_jobs.order(LOG_DIR, CloseMetadataLog(self.context.log.log), self._on_closed)
+            self._disk_jobs.order(self.disk.log_dir, CloseMetadataLog(self.context.log.log), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:

@@ -71,7 +71,7 @@ class Bench:
 
     def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
         options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), Endpoint("c", 2), on_failure=OnFailure.GO_ON)
-        self.context = BrokerContext(options, MemoryDisk(), Rng(1))
+        self.context = BrokerContext(options, [MemoryDisk()], Rng(1))
         self.replicas = ReplicaManager(self.context, Components())
         self.late: list[int] = []
         self.runtime = CoordinatorRuntime(
