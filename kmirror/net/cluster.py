@@ -71,7 +71,7 @@ class TcpCluster(ClusterInside):
 
     `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
     served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
-    broker goes on with the others. The controller's log is in the first one, or where the config `metadata.log.dir` says.
+    broker goes on with the others. The controller's log is in the first, or where the config `metadata.log.dir` says.
     `disks` opens the log directories of a node instead, by its id, each time that it starts. Without both, logs are in
     memory, and outlive `kill` and `stop`, but not the object.
 
