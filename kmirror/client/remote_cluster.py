@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -28,7 +28,11 @@ from kmirror.spec.error_codes import ErrorCode
 
 CORRELATION_ID_BYTES = 4
 API_VERSIONS_ASKED = 0
-"""Every broker since 0.10 answers version 0; the features in later versions are not used here."""
+"""Every broker since 0.10 answers version 0."""
+FEATURES_FROM = 3
+"""First version of ApiVersions whose answer has the cluster's feature levels; so it is asked once more for them."""
+SOFTWARE_NAME, SOFTWARE_VERSION = "kmirror", "1"
+"""What a client has to say of itself from that version on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ class RemoteCluster:
         *,
         timeout_ms: int,
         on_refreshed: OnRefreshed | None = None,
+        wants_features: bool = False,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
@@ -102,6 +107,10 @@ class RemoteCluster:
         self.timeout_ms = timeout_ms
         """How long a broker may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
+        self._wants_features = wants_features
+        self.features: Mapping[str, int] = {}
+        """Level of each feature that is not 0, as far as a broker told it; only learned if it is wanted."""
+        self._features_epoch = -1
         self._turn = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
@@ -113,6 +122,8 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._links: dict[OutboundLink, None] = {}
+        """The links over which something was sent."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -268,19 +279,42 @@ class RemoteCluster:
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
                 self.learn_versions(endpoint, versions)
+                version = self.version(endpoint, ApiVersionsRequest)
+                if self._wants_features and version is not None and version >= FEATURES_FROM:
+                    self._ask_api_versions(later, endpoint, purpose, version, on_features)
+                    return
             then(later)
 
+        def on_features(later: Instant, reply: Message | None) -> None:
+            if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
+                self._learn_features(reply)
+            then(later)
+
+        self._ask_api_versions(now, endpoint, purpose, API_VERSIONS_ASKED, on_reply)
+
+    def _ask_api_versions(
+        self, now: Instant, endpoint: Endpoint, purpose: str, version: int, on_reply: OnReply
+    ) -> None:
+        request = ApiVersionsRequest()
+        if version >= FEATURES_FROM:
+            request.client_software_name, request.client_software_version = SOFTWARE_NAME, SOFTWARE_VERSION
         self._requester.send(
-            now,
-            endpoint,
-            self.channel(purpose),
-            ApiVersionsRequest(),
-            API_VERSIONS_ASKED,
-            on_reply,
-            timeout_ms=self.timeout_ms,
+            now, endpoint, self.channel(purpose), request, version, on_reply, timeout_ms=self.timeout_ms
         )
 
+    def _learn_features(self, reply: ApiVersionsResponse) -> None:
+        """Take over the levels, unless a broker told newer ones already."""
+        if reply.finalized_features_epoch > self._features_epoch:
+            self._features_epoch = reply.finalized_features_epoch
+            self.features = {row.name: row.max_version_level for row in reply.finalized_features}
+
     # -- requests -----------------------------------------------------------------------------
+
+    def close(self, now: Instant) -> None:
+        """Close all links to the cluster; what was under way on them ends without an answer."""
+        links, self._links = self._links, {}
+        for link in links:
+            self._requester.hang_up(now, link)
 
     def channel(self, purpose: str) -> str:
         return f"{self.name}-{purpose}"
@@ -316,6 +350,7 @@ class RemoteCluster:
             wait_ms = timeout_ms or self.timeout_ms
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
+        self._links[OutboundLink(endpoint, self.channel(purpose))] = None
         if endpoint in self._versions:
             go(now)
         else:

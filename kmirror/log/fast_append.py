@@ -1,25 +1,36 @@
-"""May these bytes be appended without a scan? Yes, if they are one plain batch that goes on where the log ends.
+"""May these bytes be appended without a closer look? Yes, if they are one plain batch that goes on where the log ends.
 
-So answers a source that is asked often: one batch for each partition. And so comes what a leader has prepared itself.
-A scan costs several times as much Python for it as the bytes cost, and finds nothing that is not seen here. Whatever is
-not plain is left to the scan: another epoch, an unknown producer, one that begins a transaction, a control batch, a
-first batch, one that calls for a new segment, and everything that is wrong.
+So answers a source that is asked often: one batch for each partition (`append_one`). And so come most batches of
+clients to a leader (`lead_one`). A scan, or a batch made into objects, costs several times as much Python as the bytes
+cost, and finds nothing that is not seen here. Whatever is not plain is left to the careful way: another epoch, an
+unknown producer, one that begins a transaction, a control batch, a first batch, one that calls for a new segment, one
+that is to be written anew, and everything that is wrong.
 """
 
 from __future__ import annotations
 
+from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
+from kmirror.log.leader_append import is_timely
+from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.producers import ProducerStates
 from kmirror.log.results import AppendInfo
 from kmirror.log.scan import FUSED
 from kmirror.log.segment_list import SegmentList
 from kmirror.records import layout
+from kmirror.records.codecs import Compression, decompress
 from kmirror.records.crc32c import crc32c_function
+from kmirror.records.layout import NO_TIMESTAMP, TimestampType
+from kmirror.records.outline import outline
 
 _OF_PRODUCER = layout.header_struct("producer_epoch", "base_sequence")
+_POSITION = layout.header_struct("base_offset", "batch_length", "partition_leader_epoch")
 _CONTROL, _TRANSACTIONAL = layout.CONTROL_FLAG, layout.TRANSACTIONAL_FLAG
+_NOT_PLAIN = ~(layout.COMPRESSION_MASK | layout.TRANSACTIONAL_FLAG)
 _MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.HEADER_SIZE
 _ATTRIBUTES_AT, _LENGTH_MIN, _LAST_OFFSET_MAX = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN, layout.LAST_OFFSET_MAX
+_RECORDS_AT, _CODEC = layout.RECORDS_AT, layout.COMPRESSION_MASK
+_unpack_header = layout.HEADER.unpack_from
 
 
 def append_one(
@@ -30,14 +41,8 @@ def append_one(
     max_epoch: int,
     latest_epoch: int,
     now_ms: int,
-    *,
-    is_prepared: bool = False,
 ) -> AppendInfo | None:
-    """Append `view` if it is one plain batch; None, and nothing is done, if it is not.
-
-    If it `is_prepared` by a leader, the checksum is known to hold, and a producer's batches are to come in
-    the order of their sequence numbers.
-    """
+    """Append `view` as it is, if it is one plain batch of another leader; None, and nothing is done, if it is not."""
     total = len(view)
     if total < _HEADER_SIZE:
         return None
@@ -55,21 +60,103 @@ def append_one(
         or epoch != latest_epoch
         or not segment.size
         or segment.should_roll(config, total, last, timestamp, now_ms)
-        or (not is_prepared and crc32c_function()(view[_ATTRIBUTES_AT:]) != crc)
+        or crc32c_function()(view[_ATTRIBUTES_AT:]) != crc
     ):
         return None
     if producer_id < 0:
         segments.append_one(view, last, timestamp, now_ms)
     else:
-        producer = producers.entries.get(producer_id)
         producer_epoch, sequence = _OF_PRODUCER.unpack_from(view)
-        if producer is None or producer.producer_epoch != producer_epoch:
-            return None
-        if (producer.txn_first_offset >= 0) != bool(attributes & _TRANSACTIONAL):
-            return None
-        if is_prepared and not producer.is_followed_by(sequence):
+        producer = _goes_on(producers, producer_id, producer_epoch, attributes)
+        if producer is None:
             return None
         segments.append_one(view, last, timestamp, now_ms)
         producer.add_batch(sequence, last, delta, timestamp)
     producers.map_end_offset = last + 1
     return AppendInfo(base, last, 1, total, timestamp)
+
+
+def lead_one(
+    segments: SegmentList,
+    producers: ProducerStates,
+    config: LogConfig,
+    view: memoryview,
+    leader_epoch: int,
+    latest_epoch: int,
+    now_ms: int,
+) -> AppendInfo | None:
+    """Append a copy of `view` with the log's next offsets, if it is one plain batch that a leader takes as it is.
+
+    None, and nothing is done, if it is not. What `leader_append.prepare` would find wrong or write anew is not plain.
+    """
+    total = len(view)
+    if total < _HEADER_SIZE:
+        return None
+    (base, length, _, magic, crc, attributes, delta, since, timestamp, producer_id, producer_epoch, sequence, count) = (
+        _unpack_header(view)
+    )
+    segment, first, codec = segments.active, segments.end_offset, attributes & _CODEC
+    last = first + delta
+    if (
+        base
+        or length + _OVERHEAD != total
+        or magic != _MAGIC_V2
+        or attributes & _NOT_PLAIN
+        or delta < 0
+        or count != delta + 1
+        or last > _LAST_OFFSET_MAX
+        or total > config.max_message_bytes
+        or leader_epoch != latest_epoch
+        or not segment.size
+        or segment.should_roll(config, total, last, timestamp, now_ms)
+        or not (config.compression_type is None or config.compression_type == codec)
+        or config.message_timestamp_type is not TimestampType.CREATE_TIME
+        or crc32c_function()(view[_ATTRIBUTES_AT:]) != crc
+    ):
+        return None
+    producer = None
+    if producer_id >= 0:
+        producer = _goes_on(producers, producer_id, producer_epoch, attributes)
+        if producer is None or sequence < 0 or not producer.is_followed_by(sequence):
+            return None
+    data = bytearray(view)
+    if not _are_taken(data, codec, count, since, timestamp, config, now_ms):
+        return None
+    _POSITION.pack_into(data, 0, first, length, leader_epoch)
+    segments.append_one(memoryview(data), last, timestamp, now_ms)
+    if producer is not None:
+        producer.add_batch(sequence, last, delta, timestamp)
+    producers.map_end_offset = last + 1
+    return AppendInfo(first, last, 1, total, timestamp)
+
+
+def _are_taken(
+    data: bytearray, codec: int, count: int, since: int, timestamp: int, config: LogConfig, now_ms: int
+) -> bool:
+    """Return whether a leader takes the records of the batch in `data`, with `timestamp` as the greatest of theirs."""
+    if codec:
+        if codec > Compression.ZSTD:
+            return False
+        try:
+            found = outline(decompress(Compression(codec), memoryview(data)[_RECORDS_AT:]), 0, count)
+        except CorruptBatch:
+            return False
+        if found is None or not found.is_numbered:
+            return False
+    else:
+        found = outline(data, _RECORDS_AT, count)
+        if found is None:
+            return False
+    return (
+        since + found.greatest_delta == timestamp >= NO_TIMESTAMP
+        and (found.has_keys or not config.compact)
+        and is_timely(config, since + found.least_delta, timestamp, now_ms)
+    )
+
+
+def _goes_on(producers: ProducerStates, producer_id: int, producer_epoch: int, attributes: int) -> ProducerEntry | None:
+    """Return the state of a producer of which a batch comes that changes neither its epoch nor its transaction."""
+    producer = producers.entries.get(producer_id)
+    if producer is None or producer.producer_epoch != producer_epoch:
+        return None
+    return producer if (producer.txn_first_offset >= 0) == bool(attributes & _TRANSACTIONAL) else None

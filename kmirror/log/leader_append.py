@@ -106,12 +106,15 @@ def _by_outline(batch: Batch, data: bytearray, payload: bytes | None, config: Lo
     ):
         return None
     greatest = batch.base_timestamp + found.greatest_delta
-    if config.message_timestamp_type is TimestampType.CREATE_TIME:
-        earliest = now_ms - config.message_timestamp_before_max_ms
-        latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Above that a Java long wraps.
-        if batch.base_timestamp + found.least_delta < earliest or greatest > latest:
-            return None
-    return greatest
+    return greatest if is_timely(config, batch.base_timestamp + found.least_delta, greatest, now_ms) else None
+
+
+def is_timely(config: LogConfig, least: int, greatest: int, now_ms: int) -> bool:
+    """Return whether a topic takes records whose timestamps are from `least` to `greatest`, in ms."""
+    if config.message_timestamp_type is not TimestampType.CREATE_TIME:
+        return True
+    latest = min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX)  # Above that a Java long wraps.
+    return now_ms - config.message_timestamp_before_max_ms <= least and greatest <= latest
 
 
 def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:

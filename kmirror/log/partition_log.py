@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.arguments import byte_view
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery, retention, walk
 from kmirror.log.cleanable import Cleanable, cleanable
@@ -20,7 +21,7 @@ from kmirror.log.cleaner import KEYS_MAX, Compaction, CompactionResult, Rewrite,
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
-from kmirror.log.fast_append import append_one
+from kmirror.log.fast_append import append_one, lead_one
 from kmirror.log.follower_append import append_replicated
 from kmirror.log.leader_append import check_fits_segment, prepare
 from kmirror.log.log_state import LogState
@@ -143,19 +144,20 @@ class PartitionLog(LogState):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
     ) -> AppendInfo:
-        """Append the one batch in `data` at the log end; a marker is judged by the coordinator's `transaction.version`.
+        """Append the one batch in `data` at the log end; a marker is judged by the `transaction.version` of its transaction.
 
         Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
         end, config = self.segments.end_offset, self.config
-        prepared = prepare(data, self.tp, config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms)
-        view, latest = memoryview(prepared.data), self.epochs.latest_epoch()
-        info = append_one(self.segments, self.producers, config, view, leader_epoch, latest, now_ms, is_prepared=True)
+        latest = self.epochs.latest_epoch()
+        view = data if type(data) is memoryview else byte_view("a batch", data)
+        info = lead_one(self.segments, self.producers, config, view, leader_epoch, latest, now_ms)
         if info is not None:
-            info.log_append_time = prepared.log_append_time
             return info
+        prepared = prepare(data, self.tp, config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms)
+        view = memoryview(prepared.data)
         batch = Batch(view)
         scan = scan_batches(view, self.segments.active, latest_epoch=latest, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"

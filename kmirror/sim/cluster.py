@@ -40,14 +40,14 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import START
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FEATURES, MIRROR_VERSION
+from kmirror.spec.features import FEATURES, MIRROR_VERSION, TRANSACTION_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-MIRROR_VERSIONS = next((row.minimum, row.maximum) for row in FEATURES if row.name == MIRROR_VERSION)
+LEVELS = {row.name: (row.minimum, row.maximum) for row in FEATURES}
 STOP_WITHIN_S = 310
 
 
@@ -59,7 +59,8 @@ class Cluster(ClusterInside):
     many as there are brokers, unless `replication_factor` says how many. Each broker has `log_dirs` log directories
     in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
-    is to stand there: `Hooks` is such a function. UsageError for arguments of which no cluster can be made.
+    is to stand there: `Hooks` is such a function. `mirror_version` and `transaction_version` are the levels of
+    these features. UsageError for arguments of which no cluster can be made.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Cluster(ClusterInside):
         logs: Logs | None = None,
         configs: Mapping[str, str] | None = None,
         mirror_version: int = 1,
+        transaction_version: int = 2,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
         log_dirs: int = 1,
@@ -80,7 +82,8 @@ class Cluster(ClusterInside):
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         super().__init__(checked_name(name), brokers, replication_factor)
-        arguments.whole_number("mirror_version", mirror_version, *MIRROR_VERSIONS)
+        arguments.whole_number("mirror_version", mirror_version, *LEVELS[MIRROR_VERSION])
+        arguments.whole_number("transaction_version", transaction_version, *LEVELS[TRANSACTION_VERSION])
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
@@ -109,7 +112,8 @@ class Cluster(ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
-            bootstrap=feature_records(mirror_version) + ([] if logs is None else self._lay_down(logs)),
+            bootstrap=feature_records(mirror_version, transaction_version)
+            + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,
             authorizer=authorizer,
         )

@@ -84,7 +84,7 @@ _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.heartbeat.interval.ms", _B, Kind.INT, "2000", "How often a broker reports to the controller.", 1),
     ConfigKey("broker.session.timeout.ms", _B, Kind.INT, "9000", "Silence after which a broker is fenced.", 1),
-    ConfigKey("log.dir.failure.timeout.ms", _B, Kind.LONG, "30000", "How long a failed log directory may go untold.", 1),
+    ConfigKey("log.dir.failure.timeout.ms", _B, Kind.LONG, "30000", "How long a failed log dir may go untold.", 1),
     ConfigKey("replica.lag.time.max.ms", _B, Kind.LONG, "30000", "How long a follower may lag and stay in the ISR.", 1),
     ConfigKey("replica.fetch.wait.max.ms", _B, Kind.INT, "500", "Longest wait of a follower's fetch.", 0),
     ConfigKey("replica.fetch.min.bytes", _B, Kind.INT, "1", "Bytes a follower's fetch waits for.", 0),
@@ -233,6 +233,14 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("transaction.state.log.num.partitions", _B, Kind.INT, "50", "Partitions of __transaction_state.", 1),
     ConfigKey("transaction.state.log.replication.factor", _B, Kind.SHORT, "3", "Replicas of __transaction_state.", 1),
     ConfigKey("transaction.state.log.min.isr", _B, Kind.INT, "2", "min.insync.replicas of __transaction_state.", 1),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.ms", _B, Kind.INT, "20",
+        "How soon a leader asks again to add a partition to a transaction whose predecessor is still ending.", 1,
+    ),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.max.ms", _B, Kind.INT, "100",
+        "How long it does so, before the producer is told to send its batch again; not above `request.timeout.ms`.", 0,
+    ),
     ConfigKey("transaction.max.timeout.ms", _B, Kind.INT, "900000", "Longest transaction timeout accepted.", 1),
     ConfigKey(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, Kind.INT, "10000",
@@ -361,6 +369,10 @@ ROWS: tuple[ConfigKey, ...] = (
         broker_key="unclean.leader.election.enable",
     ),
     ConfigKey("mirror.name", _T, Kind.STRING, "", "The mirror that manages this topic.", hidden=True),
+    ConfigKey(
+        "mirror.lineage", _T, Kind.STRING, "", "Which clusters wrote the logs that a deleted mirror has fed (D51).",
+        hidden=True,
+    ),
     ConfigKey(
         "mirror.support.unclean.leader.election", _T, Kind.BOOLEAN, "false",
         "The cut before mirroring waits for all replicas, not only the ISR.",

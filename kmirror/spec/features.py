@@ -15,12 +15,22 @@ class Feature:
 
 METADATA_VERSION = "metadata.version"
 MIRROR_VERSION = "mirror.version"
+TRANSACTION_VERSION = "transaction.version"
+EPOCH_BUMPS_FROM = 2
+"""The level of transaction.version from which on the end of a transaction raises its producer's epoch."""
 
 DIRECTORIES_FROM = 17
-"""The metadata.version, 3.7-IV2, from which on the controller knows in which log directory a replica lies (KIP-858)."""
+"""The metadata.version, 3.7-IV2, from which on the controller knows in which log directories replicas lie (KIP-858)."""
 
 FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
+    Feature(
+        TRANSACTION_VERSION,
+        0,
+        2,
+        "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 only writes the "
+        "records of `__transaction_state` in their flexible version.",
+    ),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
 )
 
@@ -30,7 +40,7 @@ FORMATTED: dict[str, int] = {
     "group.version": 1,
     "share.version": 1,
     "streams.version": 1,
-    "transaction.version": 2,
+    TRANSACTION_VERSION: 2,
 }
 """The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not among
 FEATURES are for the brokers of Kafka that open the folder later."""

@@ -352,8 +352,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("producer.purgatory.purge.interval.requests", "int", "1000"),
     ),
     "brokers and controllers do not read it": (
-        Idle("add.partitions.to.txn.retry.backoff.max.ms", "int", "100", 0),
-        Idle("add.partitions.to.txn.retry.backoff.ms", "int", "20", 1),
         Idle("auto.leader.rebalance.enable", "boolean", "true"),
         Idle("controlled.shutdown.enable", "boolean", "true"),
         Idle("fetch.max.bytes", "int", "57671680", 1024),

@@ -154,7 +154,7 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
 
     def after_a_marker(self: Verification, reply: object) -> object:
         asked.append(self)
-        cluster.await_leader().end_verifying(producer.producer_id)  # As WriteTxnMarkers does first of all.
+        cluster.await_leader().end_verifying(producer.producer_id, producer.producer_epoch)  # As WriteTxnMarkers does.
         return verdicts(self, reply)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Verification, "_verdicts", after_a_marker)

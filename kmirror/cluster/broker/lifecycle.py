@@ -27,7 +27,7 @@ STOP_TIMER = "stop"
 DIRECTORIES_TIMER = "directories"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
-"""Pause after the first heartbeat that asks to shut down."""
+"""Pause after the first heartbeat that asks to shut down; each further one is twice as long."""
 STOP_WITHIN_MS = 5 * 60 * 1000
 """How long the broker waits for the controller's permission to end (BrokerServer.shutdown)."""
 
@@ -50,11 +50,13 @@ class Lifecycle:
         """Whether this process was ever unfenced."""
         self.is_stopping = False
         """Whether this broker's controlled shutdown has begun."""
-        self._wishes = 0
-        """Number of heartbeats sent that ask to shut down."""
+        self._stop_pause_ms = STOP_RETRY_MS
+        """Pause after the next heartbeat that asks to shut down and is told to wait."""
         self._in_flight = False
         self._told_directories = 0
         """How many of the log directories that failed the controller knows of."""
+        self._is_urgent = False
+        """Whether the next heartbeat follows the answer to the one in flight at once."""
 
     def stop(self, now: Instant) -> None:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
@@ -63,8 +65,19 @@ class Lifecycle:
         elif not self.is_stopping:
             self.is_stopping = True
             self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
-            if not self._in_flight:
-                self.on_timer(now)
+            self._report_at_once(now)
+
+    def on_recovered(self, now: Instant) -> None:
+        """Take over that the broker's logs are open, and tell the controller that it may be unfenced."""
+        self.recovered = True
+        self._report_at_once(now)
+
+    def _report_at_once(self, now: Instant) -> None:
+        """Send a heartbeat without waiting for its turn, as soon as none is in flight."""
+        if self._in_flight:
+            self._is_urgent = True
+        else:
+            self.on_timer(now)
 
     def give_up_waiting(self) -> None:
         """Allow the broker to end without the controller's permission, which did not come in time."""
@@ -108,7 +121,6 @@ class Lifecycle:
             offline_log_dirs=self._context.log_dirs.offline_ids[:],
         )
         self._in_flight = True
-        self._wishes += self.is_stopping
         told = len(request.offline_log_dirs)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -125,8 +137,8 @@ class Lifecycle:
         self._context.outbox.set_timer(
             (DIRECTORIES_TIMER, len(self._context.log_dirs.offline_ids)), now + within_ms * MILLISECOND
         )
-        if self.epoch >= 0 and not self._in_flight:
-            self.on_timer(now)
+        if self.epoch >= 0:  # Else the first heartbeat says it.
+            self._report_at_once(now)
 
     def on_directories_timer(self, count: int) -> None:
         """End the broker if the controller has not heard of as many directories as had failed by then."""
@@ -143,7 +155,7 @@ class Lifecycle:
         self._again(now, RETRY_MS)
 
     def _on_heartbeat(self, now: Instant, reply: Message | None, told: int) -> None:
-        self._in_flight = False
+        urgent, self._in_flight, self._is_urgent = self._is_urgent, False, False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
             return
@@ -158,10 +170,11 @@ class Lifecycle:
             self.may_stop = reply.should_shut_down
         # A fenced broker reports often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
-        if self.is_stopping and self._wishes < 2:
-            interval = STOP_RETRY_MS if self._wishes else 0
-        if self._told_directories < len(self._context.log_dirs.offline_ids):
-            interval = 0  # One has failed since the heartbeat was sent.
+        if urgent:
+            interval = 0
+        elif self.is_stopping:
+            interval = min(interval, self._stop_pause_ms)
+            self._stop_pause_ms *= 2
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:

@@ -154,7 +154,7 @@ class MetadataFollower:
         self.fetch(now)
 
     def _on_recovered(self, now: Instant) -> None:
-        self._lifecycle.recovered = True
+        self._lifecycle.on_recovered(now)
         self._server.accept()
         self._go_on(now)
 

@@ -83,6 +83,10 @@ class BrokerSessions:
         records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=left))
         self._commit(now, records)
 
+    def fetched(self, broker_id: int, fetch_offset: int) -> None:
+        """Take over that a broker has replayed the metadata log below `fetch_offset`; its session is not prolonged."""
+        self._heartbeats.fetched(broker_id, fetch_offset)
+
     def _heard(self, now: Instant, broker_id: int) -> None:
         self._heard_from[broker_id] = now
 

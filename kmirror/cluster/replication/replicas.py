@@ -322,17 +322,28 @@ class ReplicaManager:
     # -- appends ------------------------------------------------------------------------------
 
     def append(
-        self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        now: Instant,
+        partition: Partition,
+        data: Chunk,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
 
-        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended.
+        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended. A marker is judged by `transaction_version`,
+        the one in which its transaction was ended.
         """
         if partition.log_dir in self._context.just_failed:
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
         try:
             info = partition.log.append_as_leader(
-                data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
+                data,
+                leader_epoch=partition.image.leader_epoch,
+                now_ms=to_ms(now),
+                origin=origin,
+                transaction_version=transaction_version,
             )
         except OSError as error:
             self._context.fail_disk_of(partition.tp, "cannot write to", error)

@@ -10,17 +10,23 @@ from kmirror.mirror.controller_apis import (
     bump_leader_epochs,
     create_mirror,
     create_partitions,
+    delete_mirror,
     delete_topics,
     incremental_alter_configs,
+    pause_mirror_topics,
     remove_topics_from_mirror,
+    resume_mirror_topics,
 )
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
 from kmirror.protocol.message import Message
 
 DECISIONS: Mapping[type[Message], Decide] = {
@@ -31,5 +37,8 @@ DECISIONS: Mapping[type[Message], Decide] = {
     CreateMirrorRequest: create_mirror.decide,
     AddTopicsToMirrorRequest: add_topics_to_mirror.decide,
     RemoveTopicsFromMirrorRequest: remove_topics_from_mirror.decide,
+    PauseMirrorTopicsRequest: pause_mirror_topics.decide,
+    ResumeMirrorTopicsRequest: resume_mirror_topics.decide,
+    DeleteMirrorRequest: delete_mirror.decide,
     BumpLeaderEpochsRequest: bump_leader_epochs.decide,
 }

@@ -15,6 +15,7 @@ from kmirror.sim.history.hand import Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
+from kmirror.sim.history.workloads import KINDS
 
 CONVERGE_MS = 45_000
 TRIES_MAX = 1_000
@@ -60,7 +61,7 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
-        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), 0 if old else 1))
+        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), *((0, 0) if old else (1, 2))))
     return tuple(found)
 
 
@@ -137,6 +138,8 @@ def _clients(
             options["timeout_ms"] = own.between(7_000, 10_000)
         if kind == "overlapping":
             options["partition"] = own.below(2)
+        if KINDS[kind].transactional and own.split("transactions").chance(1, 2):
+            options["transaction_version"] = 2
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")

@@ -26,6 +26,7 @@ class ClusterPlan:
     replication_factor: int
     configs: Mapping[str, str] = field(default_factory=dict)
     mirror_version: int = 1
+    transaction_version: int = 2
 
 
 @dataclass(frozen=True, slots=True)

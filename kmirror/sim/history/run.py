@@ -108,6 +108,7 @@ class _History:
                 replication_factor=row.replication_factor,
                 configs=row.configs,
                 mirror_version=row.mirror_version,
+                transaction_version=row.transaction_version,
             )
             scene.clusters[row.name] = cluster
             cluster.start()

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.log import leader_append, partition_log
-from kmirror.log.config import LONG_MAX
+from kmirror.log.config import LONG_MAX, LogConfig
 from kmirror.log.errors import LogAppendError, RecordsRefused
-from kmirror.log.partition_log import AppendOrigin, PartitionLog
+from kmirror.log.fast_append import lead_one
+from kmirror.log.partition_log import AppendInfo, AppendOrigin, PartitionLog
 from kmirror.records import layout
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
@@ -117,7 +118,7 @@ def test_it_is_the_careful_way_s_answer(
         epoch, now_ms = epoch + raised, now_ms + waited
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(leader_append, "outline", lambda *_: None)
-            patch.setattr(partition_log, "append_one", lambda *_, **__: None)
+            patch.setattr(partition_log, "lead_one", lambda *_: None)
             expected = lead(careful, data, epoch, origin, now_ms)
         assert lead(quick, data, epoch, origin, now_ms) == expected
         assert state(quick) == state(careful)
@@ -166,3 +167,76 @@ def test_a_timestamp_out_of_range_is_seen_wherever_it_stands(delta: int) -> None
         ((index, text),) = caught.value.record_errors
         assert index == place and f"Timestamp {NOW_MS + delta} of message" in text
     assert log.log_end_offset == 0
+
+
+def led(log: PartitionLog, data: bytes, leader_epoch: int = 0) -> AppendInfo | None:
+    """Append to the log as its leader if that takes no closer look."""
+    log.now_ms = NOW_MS
+    return lead_one(
+        log.segments, log.producers, log.config, memoryview(data), leader_epoch, log.latest_epoch, now_ms=NOW_MS
+    )
+
+
+def records(count: int = 20, *, key: bytes | None = b"k", step: int = 1) -> list[RecordData]:
+    return [RecordData(key, b"v", (), NOW_MS + n * step) for n in range(count)]
+
+
+def with_header(data: bytes, at: int, number: int, size: int) -> bytes:
+    """Return the batch with another number in its header, under a checksum that holds."""
+    changed = bytearray(data)
+    changed[at : at + size] = number.to_bytes(size, "big", signed=True)
+    changed[layout.CRC_AT : layout.CRC_AT + 4] = crc32c(changed[layout.ATTRIBUTES_AT :]).to_bytes(4, "big")
+    return bytes(changed)
+
+
+PLAIN = build_batch(records())
+NEXT_OF_PRODUCER = build_batch(records(), producer_id=7, producer_epoch=0, base_sequence=1)
+NUMBERED_WITH_A_GAP = build_batch(
+    [record._replace(offset=2 * n) for n, record in enumerate(records(2))],
+    compression=Compression.LZ4,
+    last_offset_delta=1,
+)
+NOT_TAKEN_AT_ONCE: dict[str, tuple[dict[str, Any], bytes]] = {
+    "stamped by the broker": ({"message_timestamp_type": TimestampType.LOG_APPEND_TIME}, PLAIN),
+    "to be compressed": ({"compression_type": Compression.GZIP}, PLAIN),
+    "to be inflated": ({"compression_type": Compression.NONE}, build_batch(records(), compression=Compression.GZIP)),
+    "too large": ({"max_message_bytes": len(PLAIN) - 1}, PLAIN),
+    "too large for the segment": ({"segment_bytes": len(PLAIN) + 20}, PLAIN),
+    "without keys": ({"compact": True}, build_batch(records(key=None))),
+    "too early": ({"message_timestamp_before_max_ms": 5}, build_batch(records(step=-1))),
+    "too late": ({"message_timestamp_after_max_ms": 5}, PLAIN),
+    "numbered with a gap": ({}, NUMBERED_WITH_A_GAP),
+    "at an offset": ({}, with_header(PLAIN, layout.BASE_OFFSET_AT, 1, 8)),
+    "longer": ({}, PLAIN + b"\0"),
+    "shorter": ({}, PLAIN[:-1]),
+    "of format 1": ({}, with_header(PLAIN, layout.MAGIC_AT, 1, 1)),
+    "a control batch": ({}, with_header(PLAIN, layout.ATTRIBUTES_AT, layout.CONTROL_FLAG, 2)),
+    "of a codec that is none": ({}, with_header(PLAIN, layout.ATTRIBUTES_AT, 7, 2)),
+    "not what its codec writes": ({}, with_header(PLAIN, layout.ATTRIBUTES_AT, Compression.LZ4, 2)),
+    "in a transaction": ({}, with_header(NEXT_OF_PRODUCER, layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG, 2)),
+    "stamped by a client": ({}, with_header(PLAIN, layout.ATTRIBUTES_AT, layout.LOG_APPEND_TIME_FLAG, 2)),
+    "with a horizon": ({}, with_header(PLAIN, layout.ATTRIBUTES_AT, layout.DELETE_HORIZON_FLAG, 2)),
+    "of fewer records": ({}, with_header(PLAIN, layout.RECORD_COUNT_AT, 19, 4)),
+    "of fewer offsets": ({}, with_header(PLAIN, layout.LAST_OFFSET_DELTA_AT, 18, 4)),
+    "of a lower greatest time": ({}, with_header(PLAIN, layout.MAX_TIMESTAMP_AT, NOW_MS + 18, 8)),
+    "of a higher greatest time": ({}, with_header(PLAIN, layout.MAX_TIMESTAMP_AT, NOW_MS + 25, 8)),
+    "of an unknown producer": ({}, build_batch(records(), producer_id=8, producer_epoch=0, base_sequence=0)),
+    "of a later epoch": ({}, build_batch(records(), producer_id=7, producer_epoch=1, base_sequence=1)),
+    "out of order": ({}, build_batch(records(), producer_id=7, producer_epoch=0, base_sequence=2)),
+    "there already": ({}, build_batch(records(1), producer_id=7, producer_epoch=0, base_sequence=0)),
+    "not what its checksum says": ({}, PLAIN[:-1] + b"\1"),
+}
+
+
+@pytest.mark.parametrize(("config", "data"), NOT_TAKEN_AT_ONCE.values(), ids=NOT_TAKEN_AT_ONCE)
+def test_what_is_not_plain_is_left_to_the_careful_way(config: dict[str, Any], data: bytes) -> None:
+    log = open_log(**config)
+    first = build_batch(records(1), producer_id=7, producer_epoch=0, base_sequence=0)
+    log.append_as_leader(first, leader_epoch=0, now_ms=NOW_MS)
+    before = state(log)
+    assert led(log, data) is None and state(log) == before
+    log.config = LogConfig()
+    for count, plain in enumerate((PLAIN, NEXT_OF_PRODUCER), 1):
+        assert led(log, plain, leader_epoch=1) is None, "the epoch begins there"
+        taken = led(log, plain)
+        assert taken is not None and taken.last_offset == 20 * count

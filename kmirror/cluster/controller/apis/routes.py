@@ -45,7 +45,7 @@ from kmirror.protocol.message import Message
 def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit, decide: DecideAndCommit) -> Routes:
     """Return the handlers of requests that are not decisions; those stand in DECISIONS."""
     return {
-        FetchRequest: partial(fetch.handle, context),
+        FetchRequest: partial(fetch.handle, context, sessions),
         FetchSnapshotRequest: partial(fetch_snapshot.handle, context),
         ApiVersionsRequest: partial(api_versions.handle, context),
         EnvelopeRequest: partial(envelope.handle, context, decide),

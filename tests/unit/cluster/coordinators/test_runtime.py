@@ -14,8 +14,8 @@ from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorR
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import replicas as replica_manager
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.assignments import DirectoryAssignments
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import SetTimer

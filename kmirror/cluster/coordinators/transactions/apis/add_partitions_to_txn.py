@@ -7,11 +7,11 @@ at once, also to verify only that partitions have been added (KIP-890).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
+from kmirror.cluster.coordinators.transactions.transitions import with_partitions
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
@@ -23,6 +23,7 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import AclOperation
 
@@ -152,7 +153,9 @@ def _add(
         errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         on_done(errors)
         return
-    add(coordinator, now, asked, version, on_done)
+    # A leader adds partitions only for a client that knows transaction.version 2.
+    client_version = EPOCH_BUMPS_FROM if version >= BATCHED_FROM else 0
+    add(coordinator, now, asked, version, on_done, client_version=client_version)
 
 
 def add(
@@ -161,25 +164,22 @@ def add(
     asked: AddPartitionsToTxnTransaction,
     version: int,
     on_done: Callable[[Errors], None],
+    *,
+    client_version: int = 0,
 ) -> None:
-    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each."""
+    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each.
+
+    `client_version` is the transaction.version by whose rules the client writes.
+    """
     wanted = _partitions(asked)
     known, error = _find(coordinator, asked, version)
     if error or known is None:
         on_done(dict.fromkeys(wanted, error))
         return
-    ongoing = known.status is Status.ONGOING
-    partitions = tuple(dict.fromkeys((*(known.partitions if ongoing else ()), *wanted)))
-    if ongoing and partitions == known.partitions:
+    if known.status is Status.ONGOING and set(known.partitions).issuperset(wanted):
         on_done(dict.fromkeys(wanted, ErrorCode.NONE))
         return
-    after = replace(
-        known,
-        status=Status.ONGOING,
-        partitions=partitions,
-        updated_ms=to_ms(now),
-        started_ms=known.started_ms if ongoing else to_ms(now),
-    )
+    after = with_partitions(known, tuple(wanted), client_version=client_version, now_ms=to_ms(now))
     coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
 
 
