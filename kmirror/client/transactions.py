@@ -232,7 +232,9 @@ class TransactionManager:
 
     def _may_raise_epochs(self) -> bool:
         """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have told."""
-        return self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
+        return (
+            self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
+        )
 
     def _version_max(self, request: type[Message]) -> int | None:
         return None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)

@@ -156,6 +156,8 @@ class TcpCluster(RunningNodes, ClusterInside):
         if not self._data:
             return
         named = self.configs.get("metadata.log.dir")
+        if named is not None:
+            self.configs["metadata.log.dir"] = named = str(Path(named).absolute())
         self._folders = open_cluster_folders(
             self._data,
             metadata=None if named is None else Path(named),

@@ -61,7 +61,9 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
-        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), *((0, 0) if old else (1, 2))))
+        found.append(
+            ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), *((0, 0) if old else (1, 2)))
+        )
     return tuple(found)
 
 
