@@ -229,8 +229,8 @@ def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
 
 def _common_epoch(log_dirs: LogDirs, epochs: Mapping[str, int]) -> int | None:
     """Return the epoch that all log directories name; None if one is offline, has none, or has another one."""
-    named = {epochs.get(name) for name in log_dirs.names}
-    return named.pop() if len(named) == 1 and not log_dirs.offline else None
+    first, *others = [epochs.get(name) for name in log_dirs.names]
+    return first if all(other == first for other in others) else None
 
 
 @cache
