@@ -35,6 +35,8 @@ from kmirror.protocol.message import Message
 from kmirror.spec.topics import METADATA_TOPIC
 
 CONTROLLER = "controller"
+NODE_CONTROLLER = -1
+"""Stands for the controller of a node that may also be a broker, for both have the node's id."""
 _METADATA = f"{METADATA_TOPIC}-0"
 # What a folder may hold before it is a node's: format writes meta.properties last. A disk of its own has lost+found.
 _BEFORE = frozenset({BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _METADATA, LOCK, "lost+found"})
@@ -125,11 +127,7 @@ def open_cluster_folders(
     UsageError for a folder that is not this cluster's, is named twice, or is in use; FileFault for a `meta.properties`
     that is damaged; OSError where the system refuses the folder of the metadata log, or all those of a broker.
     """
-    if len({top.resolve() for top in tops}) < len(tops):
-        raise UsageError(f"Duplicate log directory found: {', '.join(map(str, tops))}")
-    metadata = tops[0] if metadata is None else metadata
-    offline = _made(dict.fromkeys((*tops, metadata)))
-    _check_may_begin(tops, metadata, offline)
+    metadata, offline = _prepared(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
     layout = _laid_out(tops, live, metadata, broker_ids, controller_id)
     found = {path: ids for path in layout.roles if (ids := read_meta_properties(path)) is not None}
@@ -189,6 +187,63 @@ def _have_directory_id(path: Path, ids: MetaProperties) -> None:
     """Give an id to a folder that was formatted before there were any, as Kafka's brokers do."""
     if ids.directory_id == Uuid.ZERO:
         replace_file(path / META_PROPERTIES, replace(ids, directory_id=random_uuid()).encode())
+
+
+def open_node_folders(
+    tops: Sequence[Path],
+    *,
+    metadata: Path | None = None,
+    node_id: int,
+    is_broker: bool,
+    controller: Endpoint | None,
+    bootstrap: Sequence[Message],
+    now_ms: int,
+    cluster_id: str | None = None,
+) -> ClusterFolders:
+    """Lock the folders of one node of a cluster whose other nodes are elsewhere, and format those that are not.
+
+    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller` is
+    where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new cluster's id
+    is drawn where a controller is given none. UsageError for a folder of another node or cluster, for one that is named
+    twice or in use, and for an empty one of a broker that is not told which cluster it joins; FileFault for a
+    `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata log, or all.
+    """
+    metadata, offline = _prepared(tops, metadata)
+    live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
+    found = {path: ids for path in live if (ids := read_meta_properties(path)) is not None}
+    _check_have_ids_of_their_own(found)
+    for path, ids in found.items():
+        _check_is_node(path, ids, node_id)
+        if cluster_id is not None and ids.cluster_id != cluster_id:
+            raise UsageError(f"{path}: it is of cluster {ids.cluster_id}, and would be served in {cluster_id}")
+        cluster_id = ids.cluster_id
+        _have_directory_id(path, ids)
+    for path in live:
+        if path in found:
+            continue
+        _check_is_free(path)
+        if cluster_id is None and controller is None:
+            text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
+            raise UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
+        cluster_id = cluster_id or str(random_uuid())
+        properties = MetaProperties(cluster_id, node_id, random_uuid())
+        voter = controller if path == metadata else None
+        format_folder(path, properties, bootstrap, now_ms=now_ms, controller=voter)
+    assert cluster_id is not None, "found or drawn"
+    folders: dict[int, list[Path]] = {node_id: list(tops)} if is_broker else {}
+    if controller is not None:
+        folders[NODE_CONTROLLER] = [metadata]
+    return ClusterFolders(cluster_id, folders, NODE_CONTROLLER, offline)
+
+
+def _prepared(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[Path, OSError]]:
+    """Make the folders; return the one of the metadata log, and those that the system does not let be used."""
+    if len({top.resolve() for top in tops}) < len(tops):
+        raise UsageError(f"Duplicate log directory found: {', '.join(map(str, tops))}")
+    metadata = tops[0] if metadata is None else metadata
+    offline = _made(dict.fromkeys((*tops, metadata)))
+    _check_may_begin(tops, metadata, offline)
+    return metadata, offline
 
 
 def _laid_out(

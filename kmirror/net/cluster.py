@@ -10,7 +10,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
@@ -28,6 +27,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
+from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.memory import memory_disk
@@ -83,13 +83,13 @@ class TcpCluster(RunningNodes, ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int | None = None,
-        data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+        data: Data = None,
         disks: OpenDisks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
-        self._data = _folders(data)
+        self._data = folders_of(data)
         known = None if not self._data or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
         first_id = 1 if known is None else known
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
@@ -155,12 +155,9 @@ class TcpCluster(RunningNodes, ClusterInside):
         """Lock the folders under `data`, and format those that are not."""
         if not self._data:
             return
-        named = self.configs.get("metadata.log.dir")
-        if named is not None:
-            self.configs["metadata.log.dir"] = named = str(Path(named).absolute())
         self._folders = open_cluster_folders(
             self._data,
-            metadata=None if named is None else Path(named),
+            metadata=metadata_folder(self.configs),
             broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
             bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
@@ -337,13 +334,6 @@ class TcpCluster(RunningNodes, ClusterInside):
     def is_settled(self) -> bool:
         """Does every partition have a living leader that knows of it, and a full ISR?"""
         return self._on_loop(super().is_settled)
-
-
-def _folders(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None) -> list[Path]:
-    """Return the folders that `data` names, none without it."""
-    if data is None:
-        return []
-    return [Path(each) for each in ([data] if isinstance(data, str | os.PathLike) else data)]
 
 
 def _counted(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:

@@ -70,6 +70,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("DescribeProducers", 0, 0, _BROKER),
     ApiRow("DescribeTransactions", 0, 0, _BROKER),
     ApiRow("ListTransactions", 0, 2, _BROKER, left_out="Java's forms of regular expressions"),
+    ApiRow("UpdateFeatures", 0, 2, _BOTH),
     ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, left_out="levels of loggers, groups, client metrics"),
     ApiRow("AlterConfigs", 0, 2, _BOTH, left_out="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),

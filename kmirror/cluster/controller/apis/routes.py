@@ -20,6 +20,7 @@ from kmirror.cluster.controller.apis import (
     fetch,
     fetch_snapshot,
     incremental_alter_configs,
+    update_features,
 )
 from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.decisions import Decide, DecideAndCommit
@@ -39,6 +40,7 @@ from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 
 
@@ -63,4 +65,5 @@ DECISIONS: Mapping[type[Message], Decide] = {
     AlterPartitionRequest: alter_partition.decide,
     AssignReplicasToDirsRequest: assign_replicas_to_dirs.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
+    UpdateFeaturesRequest: update_features.decide,
 }
