@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.errors import KafkaError
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction
@@ -296,8 +297,8 @@ def test_a_flush_that_fails_takes_the_log_directory_away_and_the_last_one_ends_t
     cluster = cluster_of(1, topic={"flush.messages": "1"})
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
-    cluster.write("r0")
-    cluster.simulation.run_for(span_s=1)
+    with pytest.raises(KafkaError):
+        cluster.write("r0")
     assert told(cluster, f"cannot flush {TP}: disk away") == 1 and not cluster.runs(1)
     cluster.restart(1)
     cluster.settle()
