@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.disk import LogDir
+from kmirror.log.disk import Room
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
@@ -34,6 +34,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
+from kmirror.logdir.format import directory_id_of, read_meta_properties
 from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 from kmirror.logdir.unsafe import Unsafe, flush
@@ -55,7 +56,8 @@ class LogFolder:
     with LogFolder(Path("kafka-logs")) as folder:
         log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
 
-    It is made if there is none. Raises `FileFault` for a common checkpoint that is damaged. No other process
+    It is made if there is none; one without a `meta.properties` has a directory id that follows from its path. Raises
+    `FileFault` for a `meta.properties` or a common checkpoint that is damaged. No other process
     may have the folder open, a broker included (`lock_folder` sees to that).
 
     A controller has its log in a folder whose other logs are a broker's, as in a node with both roles. With
@@ -68,6 +70,9 @@ class LogFolder:
     def __init__(self, path: Path | str, *, shares_checkpoints: bool = True, flushes_in_jobs: bool = False) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
+        self.log_dir = str(self.path.absolute())
+        ids = read_meta_properties(self.path)
+        self.directory_id = directory_id_of(self.path) if ids is None else ids.directory_id
         self._shares_checkpoints = shares_checkpoints
         self._offsets: dict[str, dict[TopicPartition, int]] = {
             name: read_offsets(self.path / file) if shares_checkpoints else {} for name, file in SHARED_FILES.items()
@@ -85,14 +90,18 @@ class LogFolder:
         self._dirty: dict[str, None] = {}
         """The names of the checkpoints that `write_shared` is to write."""
 
-    def log_dirs(self) -> list[LogDir]:
-        """Return this folder, with the room that its file system has now."""
-        room = shutil.disk_usage(self.path)
-        return [LogDir(str(self.path.absolute()), room.total, room.free)]
+    def room(self) -> Room:
+        """Return the room that the folder's file system has now."""
+        usage = shutil.disk_usage(self.path)
+        return Room(usage.total, usage.free)
 
-    def log_dir_of(self, tp: TopicPartition) -> str:
-        """Return the path of this folder."""
-        return str(self.path.absolute())
+    def is_open(self, tp: TopicPartition) -> bool:
+        """Return whether `open` has returned the partition's store, and it was not removed or set aside since."""
+        return tp in self._stores
+
+    def open_count(self) -> int:
+        """Return how many partitions `is_open` holds of."""
+        return len(self._stores)
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
