@@ -97,10 +97,13 @@ class RemoteCluster:
         *,
         timeout_ms: int,
         on_refreshed: OnRefreshed | None = None,
+        client_id: str | None = None,
         wants_features: bool = False,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
+        self._client_id = client_id
+        """What requests go by that name no other; None for the requester's own."""
         self._requester = requester
         self.servers = servers
         """Where to ask before any broker is known: `bootstrap.servers`."""
@@ -122,6 +125,8 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._silent: dict[Endpoint, None] = {}
+        """Those that left a request without an answer, the last one as well."""
         self._links: dict[OutboundLink, None] = {}
         """The links over which something was sent."""
         self.refreshing = False
@@ -164,6 +169,8 @@ class RemoteCluster:
 
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
+        if self._wants_features and changes is not None:
+            self._versions.clear()  # What made a refresh necessary may have been an upgrade.
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 
@@ -173,8 +180,12 @@ class RemoteCluster:
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
-        """Return the next broker in turn, for requests that every broker can answer."""
-        choices = [*self.brokers.values(), *self.servers]
+        """Return the next broker in turn, for requests that every broker can answer.
+
+        One that did not answer the last time is left out, unless none of them did.
+        """
+        every = [*self.brokers.values(), *self.servers]
+        choices = [endpoint for endpoint in every if endpoint not in self._silent] or every
         endpoint = choices[self._turn % len(choices)]
         self._turn += 1
         return endpoint
@@ -190,6 +201,8 @@ class RemoteCluster:
 
     def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
         before, self.brokers = self.brokers, brokers
+        known = (*brokers.values(), *self.servers)
+        self._silent = {endpoint: None for endpoint in self._silent if endpoint in known}
         moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
         if moved:
             for name, leaders in self._leaders.items():
@@ -208,11 +221,13 @@ class RemoteCluster:
             self.refused[name] = code_of(topic.error_code)
             return times_missing > 0 or self.refused[name] is not refused
         before, rows = self.topics.get(name), topic.partitions
-        if before is not None and before.topic_id != topic.topic_id:
+        # A broker that is still spoken to in an old version tells no id; that is no news.
+        topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
+        if before is not None and any(before.topic_id) and before.topic_id != topic_id:
             self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
-        is_other = before is None or (before.topic_id, before.partitions) != (topic.topic_id, len(rows))
+        is_other = before is None or (before.topic_id, before.partitions) != (topic_id, len(rows))
         if is_other:
-            self.topics[name] = RemoteTopic(topic.topic_id, len(rows))
+            self.topics[name] = RemoteTopic(topic_id, len(rows))
         for row in rows:
             tp = TopicPartition(name, row.partition_index)
             if self.learn_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
@@ -276,6 +291,7 @@ class RemoteCluster:
 
     def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
                 self.learn_versions(endpoint, versions)
@@ -299,8 +315,22 @@ class RemoteCluster:
         if version >= FEATURES_FROM:
             request.client_software_name, request.client_software_version = SOFTWARE_NAME, SOFTWARE_VERSION
         self._requester.send(
-            now, endpoint, self.channel(purpose), request, version, on_reply, timeout_ms=self.timeout_ms
+            now,
+            endpoint,
+            self.channel(purpose),
+            request,
+            version,
+            on_reply,
+            timeout_ms=self.timeout_ms,
+            client_id=self._client_id,
         )
+
+    def _heard(self, endpoint: Endpoint, reply: Message | None) -> None:
+        """Note whether a broker answers; the answers of a quiet session, which are not read, tell nothing new."""
+        if reply is None:
+            self._silent[endpoint] = None
+        else:
+            self._silent.pop(endpoint, None)
 
     def _learn_features(self, reply: ApiVersionsResponse) -> None:
         """Take over the levels, unless a broker told newer ones already."""
@@ -374,6 +404,7 @@ class RemoteCluster:
         on_frame: OnFrame | None,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: ask for its versions again.
                 self.forget_versions(endpoint)
@@ -388,7 +419,7 @@ class RemoteCluster:
                 version,
                 checked,
                 timeout_ms=timeout_ms,
-                client_id=client_id,
+                client_id=client_id or self._client_id,
                 on_frame=on_frame,
             )
         except LocalProtocolError as error:  # Nothing was sent.

@@ -72,8 +72,15 @@ class SourceRefresh:
             if self._context.sources.get(mirror) is source:
                 self._on_answer(now, mirror, source, changes)
 
-        requester = self._context.broker.requester
-        source = RemoteCluster(f"mirror-{mirror}", requester, servers, timeout_ms=timeout_ms, on_refreshed=on_answer)
+        broker = self._context.broker
+        source = RemoteCluster(
+            f"mirror-{mirror}",
+            broker.requester,
+            servers,
+            timeout_ms=timeout_ms,
+            on_refreshed=on_answer,
+            client_id=f"broker-{broker.node_id}-mirror-{mirror}",  # Not that of the source's own broker of this number.
+        )
         return source
 
     def on_topic(self, now: Instant, topic: str) -> None:

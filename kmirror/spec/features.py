@@ -25,7 +25,7 @@ FEATURES: tuple[Feature, ...] = (
         TRANSACTION_VERSION,
         0,
         2,
-        "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 only writes the "
+        "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 writes the "
         "records of `__transaction_state` in their flexible version.",
     ),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -45,6 +46,8 @@ class Lifecycle:
         """Whether it has opened its logs since; until then it asks to stay fenced."""
         self.may_stop = False
         """Whether this broker was asked to stop and need not wait for the controller any more."""
+        self.refusal = ErrorCode.NONE
+        """Why the controller refused the newest registration."""
         self._ran = False
         """Whether this process was ever unfenced."""
         self.is_stopping = False
@@ -122,7 +125,17 @@ class Lifecycle:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
             self._context.outbox.note(f"registered with broker epoch {self.epoch}")
+            self.refusal = ErrorCode.NONE
             self.on_timer(now)
+            return
+        if isinstance(reply, BrokerRegistrationResponse):
+            self.refusal = ErrorCode(reply.error_code)
+        if self.refusal == ErrorCode.INCONSISTENT_CLUSTER_ID:
+            context = self._context
+            why = f"the controller at {context.controller} is not of cluster {context.cluster_id}, to which this broker"
+            why += f" belongs ({self.refusal.name}): that controller says of which it is"
+            context.outbox.note(why, GaveUp(why))
+            self.may_stop = True
             return
         self._again(now, RETRY_MS)
 

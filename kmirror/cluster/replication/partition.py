@@ -254,6 +254,11 @@ class Partition:
         """
         guard = self.verifying.get(producer_id)
         if guard is not None and not (guard.adds and guard.epoch == marker_epoch):
+            self.forget_verifying(producer_id)
+
+    def forget_verifying(self, producer_id: int) -> None:
+        """Let go of the guard of the producer's verification."""
+        if producer_id in self.verifying:
             self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 
     def on_follower_fetch(

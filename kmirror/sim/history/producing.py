@@ -33,6 +33,8 @@ from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
+COORDINATOR_KEYS_FROM = 4
+"""The first version of FindCoordinator that asks by a list of keys."""
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
 """After that a batch, or a question to a coordinator, is given up."""
@@ -276,12 +278,19 @@ class Producer:
         if not self.transactional_id:
             return directory.any_broker()
         if self.coordinator is None:
-            request = FindCoordinatorRequest(
-                key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self.transactional_id]
-            )
-            reply = yield Ask(self.cluster, directory.any_broker(), request)
-            if isinstance(reply, FindCoordinatorResponse) and not reply.coordinators[0].error_code:
-                self.coordinator = Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)
+            kind, key = CoordinatorType.TRANSACTION, self.transactional_id
+            if self.desk.scene.last_version(self.cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
+                request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
+                reply = yield Ask(self.cluster, directory.any_broker(), request, last)
+                found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+            else:
+                request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+                reply = yield Ask(self.cluster, directory.any_broker(), request)
+                rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
+                found = [(row.error_code, row.host, row.port) for row in rows]
+            for error, host, port in found:
+                if not error:
+                    self.coordinator = Endpoint(host, port)
         return self.coordinator
 
 

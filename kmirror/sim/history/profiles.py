@@ -32,6 +32,8 @@ class Profile:
     """What a third cluster is for."""
     single_broker: int = 12
     """Percent of clusters."""
+    old_source: int = 4
+    """Percent of histories in which the first source plays an earlier release of Kafka."""
 
 
 # fmt: off
@@ -67,7 +69,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 
 # fmt: off
 ROWS: tuple[Profile, ...] = (
-    Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX),
+    Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX, old_source=20),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
         producers=(1, 2), third_cluster=0,

@@ -95,6 +95,7 @@ def setting(plan: Plan) -> list[str]:
     for row in plan.clusters:
         configs = "".join(f", {name}={value}" for name, value in row.configs.items())
         version = "" if row.mirror_version else ", mirror.version 0"
+        version += f", plays {row.release}" if row.release else ""
         if row.transaction_version < EPOCH_BUMPS_FROM:
             version += f", transaction.version {row.transaction_version}"
         factor = f"replication factor {row.replication_factor}"

@@ -41,12 +41,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             for index in topic.partition_indexes:
                 answer = WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.partitions.append(answer)
-                gathering.begin()
 
-                @inbound.guard
+                @gathering.row
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    gathering.end()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
     gathering.end()
