@@ -62,7 +62,8 @@ def test_a_coordinator_that_loads_a_compacted_topic_knows_every_partition() -> N
     assert p.b.write("b0") == 3, "writable under the state that was loaded"
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_nothing_is_left_of_a_mirror_that_was_deleted() -> None:
     p = compacting()
     p.there.wait_for_state(MirrorState.MIRRORING, p.a.partitions(TOPICS))
