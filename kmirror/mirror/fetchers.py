@@ -13,7 +13,7 @@ from collections.abc import Hashable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
@@ -29,6 +29,7 @@ from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
@@ -82,6 +83,8 @@ class MirrorFetchers:
             return
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
+        if mp.source_epoch != leader.epoch:
+            mp.paused_until = 0  # The former leader's error is none of this one's.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
         if is_behind(mp, ours, leader.epoch):
@@ -264,6 +267,13 @@ class MirrorFetchers:
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+
+    def on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
+        """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        if source is not None and self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy:
+            if source.learn_hint(mp.tp, hint):
+                self.assign(now, mp)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
         """Reset the session: only in a new one does the source repeat an answer that was dropped here."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
+from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -271,6 +272,9 @@ class ReplicaFetchers:
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
     ) -> None:
         """Do nothing: a change in the metadata log ends every error."""
+
+    def on_moved(self, now: Instant, followed: FollowedPartition, hint: LeaderHint) -> None:
+        """Do nothing: a new leader arrives with the metadata log."""
 
     def on_unheard(self, fetcher: Fetcher[FollowedPartition]) -> None:
         """Do nothing: a partition that is followed again has another leader epoch, which renews it in the session."""
