@@ -27,7 +27,7 @@ from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.legacy import iter_any_batches
-from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
+from kmirror.spec.features import FORMATTED, METADATA_VERSION, MIRROR_VERSION, TRANSACTION_VERSION
 
 METADATA_LEVEL = 30
 
@@ -96,12 +96,16 @@ class Assembly:
         return broker
 
 
-def feature_records(mirror_version: int) -> list[Message]:
+def feature_records(mirror_version: int, transaction_version: int = FORMATTED[TRANSACTION_VERSION]) -> list[Message]:
     """Return the records that set the feature levels of a new cluster.
 
     A level of 0 has no record: a controller of Kafka knows no mirror.version, and refuses a log that speaks of it.
     """
-    levels = {METADATA_VERSION: METADATA_LEVEL, MIRROR_VERSION: mirror_version}
+    levels = {
+        METADATA_VERSION: METADATA_LEVEL,
+        TRANSACTION_VERSION: transaction_version,
+        MIRROR_VERSION: mirror_version,
+    }
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 

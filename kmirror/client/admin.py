@@ -25,12 +25,20 @@ from kmirror.protocol.gen.create_partitions_request import CreatePartitionsReque
 from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
 from kmirror.protocol.gen.delete_topics_response import DeleteTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
+from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -47,9 +55,13 @@ ORDERS = (
     CreateMirrorRequest,
     CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeleteMirrorRequest,
     DeleteTopicsRequest,
     IncrementalAlterConfigsRequest,
+    PauseMirrorTopicsRequest,
     RemoveTopicsFromMirrorRequest,
+    ResumeMirrorTopicsRequest,
+    UpdateFeaturesRequest,
 )
 """What every broker takes and forwards to the controller."""
 OnAnswer = Callable[[Instant, Message | ErrorCode], None]
@@ -141,9 +153,14 @@ class Admin:
 def error_of(reply: Message) -> ErrorCode:
     """Return the first error of an answer, that of the request before those of its rows; NONE if there is none."""
     match reply:
-        case CreateMirrorResponse():
+        case CreateMirrorResponse() | DeleteMirrorResponse() | UpdateFeaturesResponse():
             codes = [reply.error_code]
-        case AddTopicsToMirrorResponse() | RemoveTopicsFromMirrorResponse():
+        case (
+            AddTopicsToMirrorResponse()
+            | RemoveTopicsFromMirrorResponse()
+            | PauseMirrorTopicsResponse()
+            | ResumeMirrorTopicsResponse()
+        ):
             codes = [reply.error_code, *(row.error_code for row in reply.topics)]
         case CreateTopicsResponse():
             codes = [row.error_code for row in reply.topics]

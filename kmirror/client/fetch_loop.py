@@ -212,7 +212,8 @@ class FetchLoop(Generic[P]):
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
             self.remove(state.tp)
-            state.paused_until = 0  # That was for the former leader; its timer would wake the former fetcher.
+            # That was for the former leader; its timer would wake the former fetcher, and it may never answer.
+            state.paused_until, state.resolving = 0, False
             state.rank, self._next_rank = self._next_rank, self._next_rank + 1
             fetcher.partitions[state.tp] = state
             self._fetcher_of[state.tp] = fetcher
@@ -410,10 +411,10 @@ class FetchLoop(Generic[P]):
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            state.resolving = False
-            self.changed(tp)
             if self._fetchers.get(fetcher.key) is not fetcher or fetcher.partitions.get(tp) is not state:
                 return
+            state.resolving = False
+            self.changed(tp)
             offset = _offset_in(reply)
             if offset < 0:
                 self._owner.on_no_offset(later, fetcher)

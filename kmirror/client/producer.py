@@ -131,7 +131,12 @@ class Producer:
         self._outbox = requester.outbox
         self._backoff = Backoff(configs.retry_backoff_ms, configs.retry_backoff_max_ms)
         self.cluster = RemoteCluster(
-            name, requester, servers, timeout_ms=configs.request_timeout_ms, on_refreshed=self._on_refreshed
+            name,
+            requester,
+            servers,
+            timeout_ms=configs.request_timeout_ms,
+            on_refreshed=self._on_refreshed,
+            wants_features=configs.transactional_id is not None,
         )
         self.transactions = TransactionManager(
             self.cluster,
@@ -343,7 +348,7 @@ class Producer:
             topic_data=list(topics.values()),
         )
         version_max = None
-        if self.is_idempotent:
+        if self.is_idempotent and not self.transactions.raises_epochs:
             version_max = TRANSACTIONS_V1_LAST[request.NAME]
         elif any(topic.topic_id == Uuid.ZERO for topic in topics.values()):
             version_max = NAMED_TOPICS_LAST[request.NAME]

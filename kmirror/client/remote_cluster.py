@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk
+from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -28,7 +28,11 @@ from kmirror.spec.error_codes import ErrorCode
 
 CORRELATION_ID_BYTES = 4
 API_VERSIONS_ASKED = 0
-"""Every broker since 0.10 answers version 0; the features in later versions are not used here."""
+"""Every broker since 0.10 answers version 0."""
+FEATURES_FROM = 3
+"""First version of ApiVersions whose answer has the cluster's feature levels; so it is asked once more for them."""
+SOFTWARE_NAME, SOFTWARE_VERSION = "kmirror", "1"
+"""What a client has to say of itself from that version on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +97,23 @@ class RemoteCluster:
         *,
         timeout_ms: int,
         on_refreshed: OnRefreshed | None = None,
+        client_id: str | None = None,
+        wants_features: bool = False,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
+        self._client_id = client_id
+        """What requests go by that name no other; None for the requester's own."""
         self._requester = requester
         self.servers = servers
         """Where to ask before any broker is known: `bootstrap.servers`."""
         self.timeout_ms = timeout_ms
         """How long a broker may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
+        self._wants_features = wants_features
+        self.features: Mapping[str, int] = {}
+        """Level of each feature that is not 0, as far as a broker told it; only learned if it is wanted."""
+        self._features_epoch = -1
         self._turn = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
@@ -113,6 +125,10 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._silent: dict[Endpoint, None] = {}
+        """Those that left a request without an answer, the last one as well."""
+        self._links: dict[OutboundLink, None] = {}
+        """The links over which something was sent."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -153,6 +169,8 @@ class RemoteCluster:
 
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
+        if self._wants_features and changes is not None:
+            self._versions.clear()  # What made a refresh necessary may have been an upgrade.
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 
@@ -162,8 +180,12 @@ class RemoteCluster:
         return unanswered or any(self.leader_endpoint(tp) is None for tp in changes.partitions)
 
     def any_broker(self) -> Endpoint:
-        """Return the next broker in turn, for requests that every broker can answer."""
-        choices = [*self.brokers.values(), *self.servers]
+        """Return the next broker in turn, for requests that every broker can answer.
+
+        One that did not answer the last time is left out, unless none of them did.
+        """
+        every = [*self.brokers.values(), *self.servers]
+        choices = [endpoint for endpoint in every if endpoint not in self._silent] or every
         endpoint = choices[self._turn % len(choices)]
         self._turn += 1
         return endpoint
@@ -179,6 +201,8 @@ class RemoteCluster:
 
     def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
         before, self.brokers = self.brokers, brokers
+        known = (*brokers.values(), *self.servers)
+        self._silent = {endpoint: None for endpoint in self._silent if endpoint in known}
         moved = {number for number in before.keys() | brokers.keys() if before.get(number) != brokers.get(number)}
         if moved:
             for name, leaders in self._leaders.items():
@@ -197,11 +221,13 @@ class RemoteCluster:
             self.refused[name] = code_of(topic.error_code)
             return times_missing > 0 or self.refused[name] is not refused
         before, rows = self.topics.get(name), topic.partitions
-        if before is not None and before.topic_id != topic.topic_id:
+        # A broker that is still spoken to in an old version tells no id; that is no news.
+        topic_id = topic.topic_id if before is None or any(topic.topic_id) else before.topic_id
+        if before is not None and any(before.topic_id) and before.topic_id != topic_id:
             self._leaders[name] = {}  # Another topic of the same name counts its epochs from the start.
-        is_other = before is None or (before.topic_id, before.partitions) != (topic.topic_id, len(rows))
+        is_other = before is None or (before.topic_id, before.partitions) != (topic_id, len(rows))
         if is_other:
-            self.topics[name] = RemoteTopic(topic.topic_id, len(rows))
+            self.topics[name] = RemoteTopic(topic_id, len(rows))
         for row in rows:
             tp = TopicPartition(name, row.partition_index)
             if self.learn_leader(tp, row.leader_id, row.leader_epoch) or self.leader_endpoint(tp) is None:
@@ -265,22 +291,60 @@ class RemoteCluster:
 
     def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
                 self.learn_versions(endpoint, versions)
+                version = self.version(endpoint, ApiVersionsRequest)
+                if self._wants_features and version is not None and version >= FEATURES_FROM:
+                    self._ask_api_versions(later, endpoint, purpose, version, on_features)
+                    return
             then(later)
 
+        def on_features(later: Instant, reply: Message | None) -> None:
+            if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
+                self._learn_features(reply)
+            then(later)
+
+        self._ask_api_versions(now, endpoint, purpose, API_VERSIONS_ASKED, on_reply)
+
+    def _ask_api_versions(
+        self, now: Instant, endpoint: Endpoint, purpose: str, version: int, on_reply: OnReply
+    ) -> None:
+        request = ApiVersionsRequest()
+        if version >= FEATURES_FROM:
+            request.client_software_name, request.client_software_version = SOFTWARE_NAME, SOFTWARE_VERSION
         self._requester.send(
             now,
             endpoint,
             self.channel(purpose),
-            ApiVersionsRequest(),
-            API_VERSIONS_ASKED,
+            request,
+            version,
             on_reply,
             timeout_ms=self.timeout_ms,
+            client_id=self._client_id,
         )
 
+    def _heard(self, endpoint: Endpoint, reply: Message | None) -> None:
+        """Note whether a broker answers; the answers of a quiet session, which are not read, tell nothing new."""
+        if reply is None:
+            self._silent[endpoint] = None
+        else:
+            self._silent.pop(endpoint, None)
+
+    def _learn_features(self, reply: ApiVersionsResponse) -> None:
+        """Take over the levels, unless a broker told newer ones already."""
+        if reply.finalized_features_epoch > self._features_epoch:
+            self._features_epoch = reply.finalized_features_epoch
+            self.features = {row.name: row.max_version_level for row in reply.finalized_features}
+
     # -- requests -----------------------------------------------------------------------------
+
+    def close(self, now: Instant) -> None:
+        """Close all links to the cluster; what was under way on them ends without an answer."""
+        links, self._links = self._links, {}
+        for link in links:
+            self._requester.hang_up(now, link)
 
     def channel(self, purpose: str) -> str:
         return f"{self.name}-{purpose}"
@@ -316,6 +380,7 @@ class RemoteCluster:
             wait_ms = timeout_ms or self.timeout_ms
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
+        self._links[OutboundLink(endpoint, self.channel(purpose))] = None
         if endpoint in self._versions:
             go(now)
         else:
@@ -339,6 +404,7 @@ class RemoteCluster:
         on_frame: OnFrame | None,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
+            self._heard(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: ask for its versions again.
                 self.forget_versions(endpoint)
@@ -353,7 +419,7 @@ class RemoteCluster:
                 version,
                 checked,
                 timeout_ms=timeout_ms,
-                client_id=client_id,
+                client_id=client_id or self._client_id,
                 on_frame=on_frame,
             )
         except LocalProtocolError as error:  # Nothing was sent.

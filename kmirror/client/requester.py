@@ -162,6 +162,11 @@ class Requester:
         except Exception as error:
             self._failures.caught(f"a request to {pending.link.peer} without an answer", error)
 
+    def hang_up(self, now: Instant, link: OutboundLink) -> None:
+        """Close a link on purpose; every request that was under way on it ends with None."""
+        self.outbox.add(CloseLink(link))
+        self.on_link_closed(now, link)
+
     def close(self, peer: Endpoint, channel: str) -> None:
         """Close a link on purpose; what was under way on it is forgotten without a call."""
         link = OutboundLink(peer, channel)

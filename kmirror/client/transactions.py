@@ -1,8 +1,10 @@
 """A producer's requests to the coordinator: get an id and an epoch, add partitions, end the transaction.
 
-This is transaction.version 1 (KIP-98, KIP-360): the producer itself adds partitions, and its epoch stays the same from
-one transaction to the next. One request is under way at a time; each is repeated until the coordinator has carried it
-out or refused it, or `max.block.ms` is over. The states and transitions are those of Kafka's TransactionManager.
+In a cluster whose transaction.version is below 2 (KIP-98, KIP-360) the producer itself adds partitions, and its epoch
+stays the same from one transaction to the next. From 2 on (KIP-890) leaders add them when they get the first batch, and
+the end of a transaction raises the epoch. A producer takes that over between two transactions. One request is under way
+at a time; each is repeated until the coordinator has carried it out or refused it, or `max.block.ms` is over. The
+states and transitions are those of Kafka's TransactionManager.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from kmirror.protocol.gen.init_producer_id_response import InitProducerIdRespons
 from kmirror.protocol.message import Message
 from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM, TRANSACTION_VERSION
 from kmirror.spec.wire_values import CoordinatorType
 
 FIND_BY_KEYS = 4
@@ -61,7 +64,7 @@ class State(Enum):
 
 PREDECESSORS: Mapping[State, tuple[State, ...]] = {
     State.UNINITIALIZED: (State.INITIALIZING,),
-    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.ABORTING),
+    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.COMMITTING, State.ABORTING),
     State.READY: (State.INITIALIZING, State.COMMITTING, State.ABORTING),
     State.IN_TRANSACTION: (State.READY,),
     State.COMMITTING: (State.IN_TRANSACTION,),
@@ -78,6 +81,7 @@ class _Ask:
     error_of: Callable[[Message], ErrorCode]
     on_done: Callable[[Instant, Message | None, ErrorCode], None]
     until: Instant
+    version_max: int | None
     attempts: int = 0
 
 
@@ -101,7 +105,9 @@ class TransactionManager:
         self.error = ErrorCode.NONE
         """Why the transaction or the producer has failed."""
         self.added: dict[TopicPartition, None] = {}
-        """The partitions that the coordinator has added to the transaction."""
+        """The partitions of the transaction: the coordinator has added them, or will be told by their leaders."""
+        self.raises_epochs = False
+        """Does the end of each transaction raise the epoch, as the cluster's transaction.version is 2 or above?"""
         self._cluster = cluster
         self._outbox = outbox
         self._timeout_ms = timeout_ms
@@ -136,6 +142,7 @@ class TransactionManager:
             if isinstance(reply, InitProducerIdResponse) and not error:
                 self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
                 self._needs_new_epoch = False
+                self.raises_epochs = self._may_raise_epochs()
                 self.enter(State.READY)
             elif self.state is State.INITIALIZING:
                 self.enter(State.UNINITIALIZED)
@@ -149,9 +156,14 @@ class TransactionManager:
         self.added.clear()
 
     def add_partitions(self, now: Instant, partitions: Iterable[TopicPartition], on_done: OnDone) -> None:
-        """Add partitions to the transaction at the coordinator; those that are in it already are left out."""
+        """Add partitions to the transaction at the coordinator; those that are in it already are left out.
+
+        Where their leaders do so, they are only noted.
+        """
         new = [tp for tp in partitions if tp not in self.added]
-        if not new:
+        if self.raises_epochs:
+            self.added.update(dict.fromkeys(new))
+        if not new or self.raises_epochs:
             on_done(now, ErrorCode.NONE)
             return
         topics: dict[str, AddPartitionsToTxnTopic] = {}
@@ -169,17 +181,24 @@ class TransactionManager:
                 self.added.update(dict.fromkeys(new))
             on_done(later, error)
 
-        self._ask(now, request, _added_error, done)
+        self._ask(now, request, _added_error, done, version_max=self._version_max(AddPartitionsToTxnRequest))
 
     def end(self, now: Instant, on_done: OnDone, *, commit: bool) -> None:
         """Commit or abort; `on_done` is called before the markers are written. Without partitions nothing is sent."""
         self.enter(State.COMMITTING if commit else State.ABORTING)
+        version_max = self._version_max(EndTxnRequest)
+        if not self.raises_epochs and self._may_raise_epochs():
+            # The next transaction begins in another epoch, or its leaders might take late batches of this one for its.
+            self.raises_epochs = self._needs_new_epoch = True
 
         def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
             if error:
                 self._lose(error)
                 on_done(later, error)
-            elif self._needs_new_epoch:
+                return
+            if isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
+                self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
+            if self._needs_new_epoch:
                 self.init(later, on_done)
             else:
                 self.enter(State.READY)
@@ -194,14 +213,14 @@ class TransactionManager:
             producer_epoch=self.epoch,
             committed=commit,
         )
-        self._ask(now, request, _end_error, done)
+        self._ask(now, request, _end_error, done, version_max=version_max)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
         """Take over that a batch failed: the transaction can only be aborted, and the producer may need a new epoch.
 
         The first error stays the transaction's error, unless a later one says that the producer is fenced.
         """
-        self._needs_new_epoch = self._needs_new_epoch or needs_new_epoch
+        self._needs_new_epoch = self._needs_new_epoch or (needs_new_epoch and not self.raises_epochs)
         if error is ErrorCode.PRODUCER_FENCED or self.state in PREDECESSORS[State.ABORTABLE_ERROR]:
             if error is ErrorCode.PRODUCER_FENCED or self.state is not State.ABORTABLE_ERROR:
                 self.error = error
@@ -211,6 +230,15 @@ class TransactionManager:
         self.error = error
         abortable = error in ABORTABLE and self.state in PREDECESSORS[State.ABORTABLE_ERROR]
         self.enter(State.ABORTABLE_ERROR if abortable else State.FATAL_ERROR)
+
+    def _may_raise_epochs(self) -> bool:
+        """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have told."""
+        return (
+            self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
+        )
+
+    def _version_max(self, request: type[Message]) -> int | None:
+        return None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -224,8 +252,10 @@ class TransactionManager:
         body: Message,
         error_of: Callable[[Message], ErrorCode],
         on_done: Callable[[Instant, Message | None, ErrorCode], None],
+        *,
+        version_max: int | None = None,
     ) -> None:
-        self._asks.append(_Ask(body, error_of, on_done, now + self._max_block_ms * MILLISECOND))
+        self._asks.append(_Ask(body, error_of, on_done, now + self._max_block_ms * MILLISECOND, version_max))
         if len(self._asks) == 1:
             self._send(now)
 
@@ -249,8 +279,7 @@ class TransactionManager:
             else:
                 self._end(later, reply, error)
 
-        version_max = TRANSACTIONS_V1_LAST.get(ask.body.NAME)
-        self._cluster.send(now, endpoint, "coordinator", ask.body, on_reply, version_max=version_max)
+        self._cluster.send(now, endpoint, "coordinator", ask.body, on_reply, version_max=ask.version_max)
 
     def _find_coordinator(self, now: Instant) -> None:
         request = FindCoordinatorRequest(

@@ -117,6 +117,17 @@ class Delta:
         """Return whether broker configs changed that hold at `node_id`: its own, or the cluster-wide ones."""
         return any((ResourceType.BROKER, name) in self.configs for name in ("", str(node_id)))
 
+    def add(self, later: Delta) -> None:
+        """Take in what changed after this."""
+        for name, ids in later.topics_deleted.items():
+            self.topics_created.pop(name, None)
+            self.topics_deleted.setdefault(name, {}).update(ids)
+        self.brokers.update(later.brokers)
+        self.topics_created.update(later.topics_created)
+        self.partitions.update(later.partitions)
+        self.configs.update(later.configs)
+        self.features.update(later.features)
+
     def is_empty(self) -> bool:
         return not (
             self.brokers
@@ -196,7 +207,10 @@ class MetadataImage:
                 self.brokers.pop(record.broker_id, None)
                 delta.brokers[record.broker_id] = None
             case FeatureLevelRecord():
-                self.features[record.name] = record.feature_level
+                if record.feature_level:
+                    self.features[record.name] = record.feature_level
+                else:
+                    self.features.pop(record.name, None)
                 delta.features[record.name] = None
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
@@ -211,6 +225,10 @@ class MetadataImage:
                 self.not_enforced += 1
             case _:
                 raise AssertionError(f"no replay for {type(record).__name__}")
+
+    def replace_by(self, other: MetadataImage) -> None:
+        """Become what `other` is, which is not used any more: a snapshot was read instead of records."""
+        self.__dict__.update(vars(other))
 
     def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
         self.topics[record.name] = TopicImage(record.name, record.topic_id)

@@ -167,21 +167,25 @@ class Inbound:
 
 @dataclass(slots=True)
 class Gathering:
-    """An answer whose rows come in one by one, by callbacks; it goes out when `end` was called once for each `begin`.
-
-    One call of `end` more says that all rows were asked for: until then a row that comes at once sends nothing.
-    """
+    """An answer whose rows come in one by one, by callbacks; it goes out with the last one, but not before `end`."""
 
     inbound: Inbound
     response: Message
     left: int = 1
+    """Rows that are still to come, and one until `end`."""
 
-    def begin(self) -> None:
-        """Wait for one more row."""
+    def row(self, fill: Callable[P, None]) -> Callable[P, None]:
+        """Return `fill`, to be called back with once: it fills in one row, and is guarded by the request."""
         self.left += 1
 
+        def on_row(*args: P.args, **kwargs: P.kwargs) -> None:
+            fill(*args, **kwargs)
+            self.end()
+
+        return self.inbound.guard(on_row)
+
     def end(self) -> None:
-        """Count a row as filled in."""
+        """Say that every row was asked for: until then one that comes at once sends nothing."""
         self.left -= 1
         if self.left == 0:
             self.inbound.reply(self.response)

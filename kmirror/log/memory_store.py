@@ -193,6 +193,9 @@ class MemoryStore:
     def write_file(self, name: str, data: bytes) -> None:
         self._files[name] = data if type(data) is bytes else bytes(data)
 
+    def write_safe_file(self, name: str, data: bytes) -> None:
+        self.write_file(name, data)
+
     def delete_file(self, name: str) -> None:
         self._files.pop(name, None)
 

@@ -26,6 +26,8 @@ from kmirror.protocol.message import Message
 from kmirror.spec.topics import METADATA_TOPIC
 
 CONTROLLER = "controller"
+NODE_CONTROLLER = -1
+"""Stands for the controller of a node that may also be a broker, for both have the node's id."""
 _METADATA = f"{METADATA_TOPIC}-0"
 # What a folder may hold before it is a node's: format writes meta.properties last. A disk of its own has lost+found.
 _BEFORE = frozenset({BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _METADATA, LOCK, "lost+found"})
@@ -108,6 +110,42 @@ def open_cluster_folders(
             properties = MetaProperties(cluster_id, node_id, random_uuid())
             format_folder(path, properties, bootstrap, now_ms=now_ms, controller=endpoint if is_controller else None)
     return ClusterFolders(cluster_id, folders, controller_id)
+
+
+def open_node_folder(
+    path: Path,
+    *,
+    node_id: int,
+    is_broker: bool,
+    controller: Endpoint | None,
+    bootstrap: Sequence[Message],
+    now_ms: int,
+    cluster_id: str | None = None,
+) -> ClusterFolders:
+    """Lock the folder of one node of a cluster whose other nodes are elsewhere, and format it if it is not.
+
+    `controller` is where the node's controller listens, if it is one; `paths` has that under `NODE_CONTROLLER`. A new
+    cluster's id is drawn where a controller is given none. UsageError for a folder of another node or cluster, for one
+    that is in use, and for an empty one of a broker that is not told which cluster it joins; FileFault for a
+    `meta.properties` that is damaged; OSError where the system refuses.
+    """
+    _check_is_folder(path)
+    found = read_meta_properties(path) if path.is_dir() else None
+    if found is not None:
+        _check_is_node(path, found, node_id)
+        if cluster_id is not None and found.cluster_id != cluster_id:
+            raise UsageError(f"{path}: it is of cluster {found.cluster_id}, and would be served in {cluster_id}")
+        cluster_id = found.cluster_id
+    else:
+        _check_is_free(path)
+        if cluster_id is None and controller is None:
+            text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
+            raise UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
+        cluster_id = cluster_id or str(random_uuid())
+        properties = MetaProperties(cluster_id, node_id, random_uuid())
+        format_folder(path, properties, bootstrap, now_ms=now_ms, controller=controller)
+    ids = ([node_id] if is_broker else []) + ([NODE_CONTROLLER] if controller is not None else [])
+    return ClusterFolders(cluster_id, dict.fromkeys(ids, path), NODE_CONTROLLER)
 
 
 def _laid_out(

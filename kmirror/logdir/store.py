@@ -457,6 +457,10 @@ class FileStore:
         else:
             self._folder.unsafe.write_file(self.path / name, data)
 
+    def write_safe_file(self, name: str, data: bytes) -> None:
+        assert name not in SHARED_FILES, f"{name} is a line in a file that all partitions share"
+        replace_file(self.path / name, data)
+
     def _set_offset(self, name: str, offset: int) -> None:
         """Write one of the common offsets; the log start has a line only where the first segment begins below it."""
         if name == LOG_START_OFFSET and self._sizes and offset <= min(self._sizes):

@@ -15,11 +15,12 @@ from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
+from kmirror.mirror.configs import mirror_configs
 from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.metadata_sync import MetadataSync
@@ -89,6 +90,9 @@ class MirrorComponent(BrokerComponent):
         if mirrors:
             self._refresh.apply_mirrors(now)
             self._look_at_all(now, mirrors)  # The source's cluster id may have been stored.
+        deleted = [name for name in mirrors if mirror_configs(self.context.broker.image, name) is None]
+        if deleted or any(topic in self._altered for topic in delta.topics_deleted):
+            self._remove_orphans()
         if delta.alters_node(self.context.broker.node_id):
             self._look_at_all(now, self.context.sources)
         for kind, topic in delta.configs:
@@ -103,6 +107,17 @@ class MirrorComponent(BrokerComponent):
                 self._driver.look_soon(now, mp)
             elif tp.topic == MIRROR_STATE_TOPIC:
                 self.context.states.reroute()
+
+    def _remove_orphans(self) -> None:
+        """Remove the states of mirrors and topics that are gone; what cannot be written now is tried again."""
+
+        def on_done(now: Instant, error: ErrorCode) -> None:
+            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):  # Else another leader does it as it loads.
+                self.context.broker.outbox.set_timer(
+                    (NAME, context.ORPHANS_TIMER), now + context.RETRY_MS * MILLISECOND
+                )
+
+        self.context.coordinator.remove_orphans(on_done)
 
     def _look_at_all(self, now: Instant, mirrors: Iterable[str]) -> None:
         for mirror in mirrors:
@@ -122,6 +137,7 @@ class MirrorComponent(BrokerComponent):
         if tp.topic == MIRROR_STATE_TOPIC:
             loaded = self.context.coordinator.runtime.on_leadership(now, tp, leads=leads)
             if loaded:
+                self._remove_orphans()  # Its former leader may have died before it had removed them.
                 for mirror in self.context.sources:
                     self.context.refresh_soon(now, mirror)
             return
@@ -195,6 +211,8 @@ class MirrorComponent(BrokerComponent):
             case (_, context.RETRY_TIMER):
                 for mp in self.context.take_retries(now):
                     self._driver.look_soon(now, mp)
+            case (_, context.ORPHANS_TIMER):
+                self._remove_orphans()
             case (_, context.LOOK_TIMER):
                 self._driver.go_on()
             case (_, context.REFRESH_TIMER, str(mirror)):

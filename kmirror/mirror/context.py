@@ -14,8 +14,8 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
 from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.facts import ReasonChanged, StateEntered
-from kmirror.mirror.lineage import OWN, Stretches, written_by
-from kmirror.mirror.naming import Assignment
+from kmirror.mirror.lineage import Stretches, lineages_in, written_by
+from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
@@ -27,6 +27,7 @@ RETRY_TIMER = "retry"
 LOOK_TIMER = "look"
 REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
+ORPHANS_TIMER = "orphans"
 RETRY_MS = 500
 
 
@@ -113,10 +114,13 @@ class MirrorContext:
         configs = mirror_configs(self.broker.image, mirror)
         return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
 
-    def writers_of(self, mp: MirrorPartition | None) -> Stretches:
-        """Return which clusters wrote the log of a partition that this broker leads (D45)."""
-        known = OWN if mp is None else mp.lineage
-        return known.stretches or written_by(self.broker.cluster_id)
+    def writers_of(self, tp: TopicPartition) -> Stretches:
+        """Return which clusters wrote the log of a partition that this broker leads (D45, D51)."""
+        mp = self.partitions.get(tp)
+        if mp is not None and mp.lineage.stretches:
+            return mp.lineage.stretches
+        kept = lineages_in(self.broker.image.topic_config(tp.topic).get(MIRROR_LINEAGE, ""))
+        return kept.get(tp.partition) or written_by(self.broker.cluster_id)
 
     def is_present(self, mp: MirrorPartition) -> bool:
         """Return whether `mp` is still in use: the broker leads, in the same leader epoch and the same mirror."""

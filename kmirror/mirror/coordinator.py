@@ -29,10 +29,12 @@ from kmirror.mirror.state_records import (
     mirror_partition,
     state_partition,
     state_record,
+    tombstones,
 )
 from kmirror.mirror.states import MirrorState, may_follow
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from kmirror.spec.wire_values import ResourceType
 
 OnRead = Callable[[Instant, PartitionState | None, ErrorCode], None]
 
@@ -119,7 +121,8 @@ class MirrorCoordinator:
     def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
         """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.
 
-        Errors are those of `decide`, of the runtime, and UNKNOWN_TOPIC_ID for a topic that has another id here.
+        Errors are those of `decide`, of the runtime, UNKNOWN_TOPIC_ID for a topic that has another id here, and
+        UNKNOWN_MIRROR: a state of what this broker does not know looks like one of what was deleted (`orphans`).
         """
         shard = self.shard_of(write.key)
         if shard is None:
@@ -129,7 +132,34 @@ class MirrorCoordinator:
         if topic is None or topic.topic_id != write.key.topic_id:
             on_done(now, ErrorCode.UNKNOWN_TOPIC_ID)
             return
+        if not self._has_mirror(write.key.mirror):
+            on_done(now, ErrorCode.UNKNOWN_MIRROR)
+            return
         self.runtime.submit(shard.partition, lambda state: decide(state.get(write.key) or NOTHING, write), on_done)
+
+    def _has_mirror(self, mirror: str) -> bool:
+        return (ResourceType.MIRROR, mirror) in self._broker.image.configs
+
+    def remove_orphans(self, on_done: OnDone) -> None:
+        """Write tombstones for the states of mirrors and topics that were deleted, in the shards of this broker.
+
+        Both of a partition's are in one batch, the state's first (D8). `on_done` gets the error of each partition.
+        """
+        for shard, state in self.runtime.led().items():
+            for key in state.keys():  # noqa: SIM118 - a shard is no dict
+                if self._is_orphan(key, state):
+                    self.runtime.submit(shard, lambda newest, key=key: self._tombstones(newest, key), on_done)  # type: ignore[misc]
+
+    def _tombstones(self, state: MirrorShard, key: StateKey) -> tuple[Sequence[KeyValue], ErrorCode]:
+        return tombstones(key) if self._is_orphan(key, state) else (), ErrorCode.NONE
+
+    def _is_orphan(self, key: StateKey, state: MirrorShard) -> bool:
+        image, known = self._broker.image, state.get(key)
+        if known is None:
+            return False
+        # A mirror may bring the id of a deleted topic back; its leader epochs go on above the former ones (D49).
+        is_former = 0 <= known.leader_epoch < image.first_leader_epoch(key.topic_id)
+        return is_former or key.topic_id not in image.topic_names or not self._has_mirror(key.mirror)
 
     def topic_id(self, topic: str) -> Uuid | None:
         """Return the id of a topic in this cluster, or None if it does not exist."""

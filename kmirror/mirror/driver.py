@@ -29,6 +29,7 @@ from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, next_state
 from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.topic_ids import is_same_topic
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 
 LOOKS_MAX = 500
@@ -111,7 +112,8 @@ class PartitionDriver:
                 self._preparing.act(now, mp, partition)
         elif state is MirrorState.MIRRORING:
             if self._is_same_source(now, mp):
-                mp.reason = ""
+                if mp.paused_until <= now:  # Else it says what the source has answered.
+                    mp.reason = ""
                 self.fetchers.assign(now, mp)
             else:
                 self.fetchers.remove(mp)
@@ -145,8 +147,11 @@ class PartitionDriver:
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
                 self._context.refresh_soon(now, mirror, name)
-        elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
-            self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
+        elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, name):
+            theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
+            self._writer.fail(now, mp, f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one")
+        elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was made here, and tells nothing (D53).
+            self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, it had {mp.source_topic_id}")
         elif mp.tp.partition >= topic.partitions:
             mp.reason = f"the source's topic has {topic.partitions} partitions"
         elif not remembered:

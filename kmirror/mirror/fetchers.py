@@ -24,21 +24,26 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import EpochBumps
+from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
+from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
 FETCH_WITH_DIVERGENCE = 12
 """First version in which the answer names a divergence (KIP-595)."""
+FETCH_MIN = 10
+"""That of Kafka 2.1, the oldest release that is mirrored from."""
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CONSUMER = -1
+CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
 
 MirrorFetcher = Fetcher[MirrorPartition]
 
@@ -58,6 +63,7 @@ class MirrorFetchers:
         self._lineage_check = lineage_check
         self._bumps = bumps
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
+        self._epoch_check = EpochCheck(context, writer, self._loop)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
         """Fetch `mp` from its source's leader from now on, or refresh the metadata if the leader is not known."""
@@ -77,6 +83,12 @@ class MirrorFetchers:
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
+        ours = last_epoch(self._led(mp).log)
+        if is_behind(mp, ours, leader.epoch):
+            self.remove(mp)
+            mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            return
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -121,7 +133,7 @@ class MirrorFetchers:
             request,
             on_reply,
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
-            version_min=FETCH_WITH_DIVERGENCE,
+            version_min=FETCH_MIN,
             on_frame=on_frame,
         )
         return None
@@ -135,24 +147,44 @@ class MirrorFetchers:
         request.isolation_level = IsolationLevel.READ_COMMITTED
 
     def position(self, mp: MirrorPartition) -> Wanted | None:
-        """Return the log end and the epoch of the last batch, once the local leader epoch reaches the source's."""
+        """Return the log end and the epoch of the last batch, once the local leader epoch reaches the source's.
+
+        An older source does not compare that epoch, so there both logs have to agree before (D12).
+        """
         partition = self._replicas.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
+            return None
+        tells_divergence = self._tells_divergence(mp)
+        if not tells_divergence and not self._epoch_check.has_agreed(mp):
             return None
         return Wanted(
             topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
-            last_fetched_epoch=_last_fetched_epoch(mp, partition),
+            last_fetched_epoch=_last_fetched_epoch(mp, partition) if tells_divergence else -1,
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
+    def _tells_divergence(self, mp: MirrorPartition) -> bool:
+        """Return whether the source's leader tells a divergence in its answers, as far as its versions are known."""
+        found, source = self._loop.find(mp.tp), self._context.sources.get(mp.assignment.mirror)
+        if found is None or source is None:
+            return True
+        version = source.version(found[0].endpoint, FetchRequest)
+        return version is None or version >= FETCH_WITH_DIVERGENCE
+
     def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
-        """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`."""
+        """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`.
+
+        If it is high enough, an older source is asked where the two logs part.
+        """
         partition = self._replicas.led(mp.tp)
         if partition is None:
             return
         epoch = _epoch_needed(mp)
+        if epoch <= partition.leader_epoch:
+            self._epoch_check.ask(mp)
+            return
         theirs = f"the source's is {mp.source_epoch}"
         mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
         self._bumps.ask(mp, epoch)
@@ -226,6 +258,8 @@ class MirrorFetchers:
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
+        if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
+            mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
@@ -237,12 +271,15 @@ class MirrorFetchers:
     def on_lost(self, now: Instant, fetcher: MirrorFetcher) -> bool:
         """Refresh the metadata and return True; if the source is too old, fail the partitions and return False."""
         source = self._source(fetcher)
-        version = None if source is None else source.version(fetcher.endpoint, FetchRequest)
-        known = source is not None and source.knows_versions(fetcher.endpoint)
-        if known and (version is None or version < FETCH_WITH_DIVERGENCE):
-            for mp in list(fetcher.partitions.values()):
-                self._writer.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
-            return False
+        if source is not None and source.knows_versions(fetcher.endpoint):
+            version = source.version(fetcher.endpoint, FetchRequest)
+            asks_epochs = source.supports(fetcher.endpoint, OffsetForLeaderEpochRequest)
+            if version is None or version < (FETCH_MIN if asks_epochs else FETCH_WITH_DIVERGENCE):
+                for mp in list(fetcher.partitions.values()):
+                    self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
+                return False
+            for tp in fetcher.partitions:
+                self._loop.changed(tp)  # What is fetched depends on the version.
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         for mp in fetcher.partitions.values():
             if mp.reason != reason:  # A source may be away for hours.
@@ -263,7 +300,11 @@ class MirrorFetchers:
     # -- out of range -------------------------------------------------------------------------
 
     def on_shorter(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
-        """Cut where the source's log ends."""
+        """Cut where the source's log ends, unless that is the log of another topic."""
+        log = self._led(mp).log
+        if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
+            self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
+            return
         cut(self._context, now, mp, self._led(mp), offset, "the source's log end")
 
     def on_later_start(self, now: Instant, mp: MirrorPartition, offset: int) -> None:

@@ -10,8 +10,10 @@ log that was never mirrored has one stretch, its own cluster's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 
@@ -79,3 +81,21 @@ class StretchRow(Protocol):
 def stretches_from(rows: Iterable[StretchRow]) -> Stretches:
     """Return the lineage that the rows of a message hold."""
     return tuple(sorted(Stretch(row.first_epoch, row.cluster_id) for row in rows))
+
+
+def text_of(lineages: Mapping[int, Stretches]) -> str:
+    """Return the lineages of a topic's partitions as the value of a config; those that are alike stand there once."""
+    alike: dict[Stretches, list[int]] = {}
+    for partition in sorted(lineages):
+        alike.setdefault(lineages[partition], []).append(partition)
+    return json.dumps([[partitions, stretches] for stretches, partitions in alike.items()], separators=(",", ":"))
+
+
+@lru_cache(maxsize=4096)
+def lineages_in(text: str) -> Mapping[int, Stretches]:
+    """Return the lineages in a text of `text_of`, by partition; none in an empty text. Do not change the result."""
+    return {
+        partition: tuple(Stretch(epoch, cluster) for epoch, cluster in stretches)
+        for partitions, stretches in json.loads(text or "[]")
+        for partition in partitions
+    }

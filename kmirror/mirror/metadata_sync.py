@@ -1,8 +1,8 @@
 """Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
 
-A created topic has the source's partition count and, if the source has topic ids, its id. The source's cluster id is
-stored in the mirror's config once the source is seen to have a topic of the mirror, and never overwritten (D15, D16):
-a wrong address of a cluster without these topics leaves no trace.
+A created topic has the source's partition count and its id, or one that is made here if the source has none (D53). The
+source's cluster id is stored in the mirror's config once the source is seen to have a topic of the mirror, and never
+overwritten (D15, D16): a wrong address of a cluster without these topics leaves no trace.
 Left out so far: partition growth, configs, groups, ACLs.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmirror.client.remote_cluster import RemoteCluster, RemoteTopic, code_of
+from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.states import Wish
+from kmirror.mirror.topic_ids import is_same_topic, made_topic_id
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -49,7 +50,7 @@ class MetadataSync:
         if self._context.source_cluster_id(mirror) not in ("", source.cluster_id):
             return  # Another cluster answers: its topics are not created here (D16).
         wanted = [topic for topic in topics if self._is_to_create(topic, source)]
-        self._create(now, mirror, [self._wanted(topic, source.topics[topic]) for topic in wanted])
+        self._create(now, mirror, [self._wanted(topic, source) for topic in wanted])
 
     def _is_to_create(self, topic: str, source: RemoteCluster) -> bool:
         """Return whether a topic is to be mirrored, is there at the source, and is neither here nor on its way."""
@@ -59,18 +60,22 @@ class MetadataSync:
         is_mirrored = assignment is not None and assignment.wish is Wish.MIRROR
         return is_mirrored and source.has(topic)
 
-    def _wanted(self, topic: str, known: RemoteTopic) -> CreatableTopic:
+    def _wanted(self, topic: str, source: RemoteCluster) -> CreatableTopic:
+        known = source.topics[topic]
+        topic_id = made_topic_id(source.cluster_id or "", topic) if known.topic_id == Uuid.ZERO else known.topic_id
         return CreatableTopic(
             name=topic,
             num_partitions=known.partitions,
             replication_factor=USE_DEFAULT,
-            mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
+            mirror_info=MirrorInfo(topic_id=topic_id),
         )
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
-        """Return whether the source has this topic, with the same id as here if it exists here."""
+        """Return whether the source has this topic, and it is the one that exists here, if one does."""
         here = self._broker.image.topics.get(topic)
-        return source.has(topic) and (here is None or source.topics[topic].topic_id in (Uuid.ZERO, here.topic_id))
+        if not source.has(topic) or here is None:
+            return source.has(topic)
+        return is_same_topic(source.topics[topic].topic_id, here.topic_id, source.cluster_id or "", topic)
 
     def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         if source.cluster_id is None or mirror in self._remembering:

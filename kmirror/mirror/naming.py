@@ -12,6 +12,8 @@ from kmirror.mirror.states import Wish
 from kmirror.spec.topics import problem_with_name
 
 MIRROR_NAME = "mirror.name"
+MIRROR_LINEAGE = "mirror.lineage"
+"""The topic config that holds the lineages of a topic whose mirror was deleted (D51)."""
 PAUSED = ".paused"
 REMOVED = ".removed"
 _SUFFIXES = {Wish.MIRROR: "", Wish.PAUSE: PAUSED, Wish.REMOVE: REMOVED}

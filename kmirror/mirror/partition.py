@@ -18,6 +18,8 @@ from kmirror.mirror.reopened_transactions import CutMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 
+NOT_AGREED = -2
+
 
 @dataclass(slots=True)
 class MirrorPartition:
@@ -70,6 +72,8 @@ class MirrorPartition:
     rank: int = 0
     source_without_epochs: bool = False
     """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
+    agreed_epoch: int = NOT_AGREED
+    """The source's leader epoch in which its leader was seen to have all that our log has; of older sources (D12)."""
     bumping: bool = False
 
     def for_new_leader(self) -> MirrorPartition:
@@ -111,6 +115,8 @@ class MirrorPartition:
         if state is not MirrorState.MIRRORING:
             self.resolving = False
             self.source_without_epochs = False
+            self.agreed_epoch = NOT_AGREED
+            self.source_topic_id = Uuid.ZERO
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1

@@ -118,11 +118,11 @@ class Preparing:
     def _on_first_answer(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         mp = inquiry.mp
         if described is None and inquiry.has_no_describe():
-            own = mp.last_mirrored_epoch
-            what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
+            epoch = self._without_source_epoch(mp)
+            what = f"to our own last mirrored epoch {epoch}" if epoch >= 0 else "from scratch, no delta failback"
             self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
             inquiry.learn_lineage(None)
-            self._decide(now, mp, self._without_source_epoch(mp))
+            self._decide(now, mp, epoch)
         else:
             self._on_described(now, inquiry, described)
 
@@ -218,9 +218,13 @@ class Preparing:
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
         """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
-        `_is_same_source` of the driver has checked that this is the cluster and the topic that we mirrored before.
+        `_is_same_source` of the driver has checked that this is the cluster that we mirrored before. That it is the
+        topic, only an id proves that both have (D53).
         """
-        return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
+        source = self._context.sources.get(mp.assignment.mirror)
+        topic = None if source is None else source.topics.get(mp.tp.topic)
+        proven = topic is not None and topic.topic_id == mp.topic_id
+        return mp.last_mirrored_epoch if proven and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ class LineageCheck:
 
     def shared_with_source(self, mp: MirrorPartition) -> int | None:
         """Return the last epoch that our log can have in common with the source's; None if there is no limit."""
-        return shared_epoch(self._context.writers_of(mp), mp.source_lineage)
+        return shared_epoch(self._context.writers_of(mp.tp), mp.source_lineage)
 
     def adopted(self, mp: MirrorPartition, partition: Partition) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.

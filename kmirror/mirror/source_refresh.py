@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster, parse_servers
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
-from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_configs, mirror_names
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
 from kmirror.mirror.states import Wish
+from kmirror.spec.wire_values import ResourceType
+
+TIMEOUT = "request.timeout.ms"
+NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
+"""Configs of a mirror that may change while its connection stays, beside those that begin with `mirror.`."""
 
 OnRefreshed = Callable[[Instant, str, RemoteCluster, Sequence[str], Changes], None]
 """(now, mirror, its source, the topics asked about, what the answer changed), called after the source has answered."""
@@ -34,25 +39,31 @@ class SourceRefresh:
         self._on_refreshed = on_refreshed
         self._asked: dict[str, Asked] = {}
         """Mirror to the refresh that was sent last."""
+        self._connections: dict[str, Mapping[str, str]] = {}
+        """Mirror to the configs of its connection."""
 
     def apply_mirrors(self, now: Instant) -> None:
         """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
         context, image = self._context, self._context.broker.image
         names = mirror_names(image)
         for gone in [m for m in context.sources if m not in names]:
-            del context.sources[gone]
+            context.refreshes.pop(gone, None)
+            context.sources.pop(gone).close(now)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"
-            servers, timeout_ms = parse_servers(configs.text(BOOTSTRAP_SERVERS)), configs.integer("request.timeout.ms")
+            connection, timeout_ms = _connection(image.configs[ResourceType.MIRROR, mirror]), configs.integer(TIMEOUT)
             known = context.sources.get(mirror)
-            if known is not None and known.servers == servers:
+            if known is not None and self._connections[mirror] == connection:
                 known.timeout_ms = timeout_ms
                 continue
+            self._connections[mirror] = connection
+            servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             context.sources[mirror] = self._connected(mirror, servers, timeout_ms)
-            if known is not None:  # The servers are new: fetching goes on once their metadata is known.
+            if known is not None:  # Fetching goes on once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
+                known.close(now)
                 context.refresh_soon(now, mirror)
 
     def _connected(self, mirror: str, servers: tuple[Endpoint, ...], timeout_ms: int) -> RemoteCluster:
@@ -61,8 +72,15 @@ class SourceRefresh:
             if self._context.sources.get(mirror) is source:
                 self._on_answer(now, mirror, source, changes)
 
-        requester = self._context.broker.requester
-        source = RemoteCluster(f"mirror-{mirror}", requester, servers, timeout_ms=timeout_ms, on_refreshed=on_answer)
+        broker = self._context.broker
+        source = RemoteCluster(
+            f"mirror-{mirror}",
+            broker.requester,
+            servers,
+            timeout_ms=timeout_ms,
+            on_refreshed=on_answer,
+            client_id=f"broker-{broker.node_id}-mirror-{mirror}",  # Not that of the source's own broker of this number.
+        )
         return source
 
     def on_topic(self, now: Instant, topic: str) -> None:
@@ -125,3 +143,12 @@ class SourceRefresh:
         self._context.refresh_at(mirror, max(now, plan.next_at()))
         if changes is not None:
             self._on_refreshed(now, mirror, source, asked.topics, changes)
+
+
+def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
+    """Return those configs of a mirror whose change needs new connections: addresses, credentials and the like."""
+    return {
+        name: value
+        for name, value in configs.items()
+        if name not in NOT_OF_THE_CONNECTION and not name.startswith("mirror.")
+    }

@@ -149,6 +149,13 @@ def epoch_record(key: StateKey, topic: str, last_mirrored_epoch: int) -> KeyValu
     return encode_key(name), encode_value(value, VALUE_VERSION)
 
 
+def tombstones(key: StateKey) -> Sequence[KeyValue]:
+    """Return the records that remove a partition's state, then its last mirrored epoch (D8)."""
+    state = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
+    epoch = LastMirrorEpochsKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
+    return (encode_key(state), None), (encode_key(epoch), None)
+
+
 class MirrorShard(ShardState[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
 

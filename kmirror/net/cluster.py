@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
 from kmirror.assembly.nodes import Assembly, feature_records, replication_configs
@@ -20,20 +20,19 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
-from kmirror.kernel.events import Node, Note
-from kmirror.kernel.failures import GaveUp, HandlingFailed, OnFailure
+from kmirror.kernel.events import Node
+from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
-from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disk, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
-from kmirror.net.loop_thread import LoopThread
 from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
+from kmirror.net.running import RunningNodes, checked_advertised, new_rng
 from kmirror.net.scripting import ScriptClient
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -45,23 +44,15 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
 T = TypeVar("T")
 START_WITHIN_S = 60.0
-STOP_WITHIN_S = 310.0
-"""A broker waits five minutes for a controller that does not answer."""
-WITHIN_S = 60.0
 PORT_MAX = 65_535
 CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
 """The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
-FAILURES_KEPT = 100
-ANY_ADDRESS = ("", "0.0.0.0", "::")
 Disks = Callable[[int], Disk]
 
 
-class TcpCluster(ClusterInside):
+class TcpCluster(RunningNodes, ClusterInside):
     """Brokers 1 to `brokers` on ports of their own and a controller, all in this process, on a thread of its own.
 
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
@@ -98,24 +89,17 @@ class TcpCluster(ClusterInside):
         self._data = None if data is None else Path(data)
         known = None if self._data is None or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
         first_id = 1 if known is None else known
-        super().__init__(arguments.text("name", name), brokers, replication_factor, first_id=first_id)
+        RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
+        ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
         """Under `data` known once the cluster was started."""
         self._wanted_id = cluster_id
-        self.failures: list[HandlingFailed] = []
-        """Exceptions in the brokers that they went on after, the first hundred: each is a bug of kmirror's."""
-        self.given_up: dict[str, str] = {}
-        """Processes whose node ended by itself, and why; one that is started anew is no longer among them."""
-        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
-        """Called on the cluster's thread with the name of a process and each `Note` of its node."""
         self._topics = _counted(topics)
         self._listen_at = (arguments.text("host", host), port)
-        self._advertised_host = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
-        if self._advertised_host in ANY_ADDRESS:
-            name = "by which name they reach this machine: advertised_host, or --advertised-host"
-            raise UsageError(f"no client can connect to {self._advertised_host or 'an empty host'}: say {name}")
+        known_as = host if advertised_host is None else arguments.text("advertised_host", advertised_host)
+        self._advertised_host = checked_advertised(known_as)
         self._mirror_version = int(data is None) if mirror_version is None else mirror_version
         self._on_failure = on_failure
         self._authorizer = authorizer
@@ -127,20 +111,9 @@ class TcpCluster(ClusterInside):
         memory: dict[int, MemoryDisk] = {}
         self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, memory_disk()))
         self._ports: dict[int, Port] = {}
-        self._thread = LoopThread(f"kmirror {name}")
-        self._host: Host | None = None
         self._client: ScriptClient | None = None
 
     # -- nodes --------------------------------------------------------------------------------
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def endpoint(self, node_id: int) -> Endpoint:
         """Return where a node listens; the controller has no port, and is spoken to by the brokers alone."""
@@ -153,8 +126,7 @@ class TcpCluster(ClusterInside):
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
-        name = self.process(node_id)
-        return self._host is not None and self._host.runs(name)
+        return self._runs(self.process(node_id))
 
     def start(self) -> None:
         """Bind the ports, start every node, and wait until each partition has a leader and a full ISR.
@@ -238,8 +210,7 @@ class TcpCluster(ClusterInside):
 
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
-            rng = Rng(int.from_bytes(os.urandom(8), "big"))
-            node = assembly.node(node_id, self._open_disk(node_id), rng)
+            node = assembly.node(node_id, self._open_disk(node_id), new_rng())
             self._is_new(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 
@@ -247,7 +218,7 @@ class TcpCluster(ClusterInside):
 
     async def _start(self) -> None:
         for node_id in (CONTROLLER_ID, *self.broker_ids):
-            await self._restart(node_id)
+            await self._restart_process(self.process(node_id))
         # Nobody knows how long the recovery of large logs takes.
         within_s = None if self._is_on_disk else START_WITHIN_S
         await self._until(lambda: bool(self.given_up) or super(TcpCluster, self).is_settled(), within_s, "to come up")
@@ -256,12 +227,8 @@ class TcpCluster(ClusterInside):
 
     def close(self) -> None:
         """Kill every node that runs and give the ports back; `stop` first is a clean end."""
-        if self._host is not None:
-            self._thread.call(self._host.close)
-            for name in self._processes.values():
-                self._thread.wait(self._host.disk_idle(name))
-            self._thread.stop()
-            self._host = self._client = None
+        self._close_host(self._processes.values())
+        self._client = None
         self._release()
 
     def kill(self, node_id: int) -> None:
@@ -279,100 +246,18 @@ class TcpCluster(ClusterInside):
             self._check_runs(node_id)
         nodes = [n for n in (*self.broker_ids, CONTROLLER_ID) if self.runs(n)] if node_id is None else [node_id]
         for each in nodes:
-            self._thread.wait(self._stop(each))
-
-    async def _stop(self, node_id: int) -> None:
-        host, name = self._running_host(), self.process(node_id)
-        if host.runs(name):
-            host.stop(name)
-            await self._until(lambda: not host.runs(name), STOP_WITHIN_S, f"to let {name} end")
+            self._thread.wait(self._stop_process(self.process(each)))
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk and at its port; UsageError if it runs."""
         self._check_may_restart(node_id)
-        self._thread.wait(self._restart(node_id))
-
-    async def _restart(self, node_id: int) -> None:
-        host, name = self._running_host(), self.process(node_id)
-        await host.disk_idle(name)
-        self.given_up.pop(name, None)
-        host.start(name)
-
-    def _running_host(self) -> Host:
-        if self._host is None:
-            raise UsageError(f"cluster {self.name} was not started: use it in a `with` block, or call start()")
-        return self._host
-
-    # -- waiting ------------------------------------------------------------------------------
-
-    def until(self, condition: Callable[[], bool], *, within_s: float = WITHIN_S, what: str = "a condition") -> None:
-        """Wait until `condition` holds, which is called on the cluster's thread whenever something has happened.
-
-        KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
-        """
-        arguments.callback("condition", condition)
-        self._check_may_wait()
-        self._thread.wait(self._until(condition, arguments.seconds("within_s", within_s), f"for {what}"))
-
-    def look(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns on the cluster's thread, between two events: nothing moves while it looks."""
-        return self._on_loop(call)
-
-    async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
-        host = self._running_host()
-        try:
-            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
-        except TimeoutError:
-            code = ErrorCode.REQUEST_TIMED_OUT
-            raise KafkaError(code, f"cluster {self.name} was given {within_s:g} s {what}: {self!r}") from None
-        if host.crashes or self.is_lost:
-            raise self.loss()
+        self._thread.wait(self._restart_process(self.process(node_id)))
 
     @property
     def is_lost(self) -> bool:
         """Return whether the controller has given up, or every broker: then nothing is served any more."""
         lost = self.given_up
         return self.process(CONTROLLER_ID) in lost or all(self.process(each) in lost for each in self.broker_ids)
-
-    def loss(self) -> Exception:
-        """Return what a node raised, which is a bug, or the error about the nodes that gave up."""
-        if self._host is not None and self._host.crashes:
-            return self._host.crashes[0][1]
-        told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
-
-    async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
-        """Return what `work` comes to; raise what the cluster was lost by, or KafkaError if it takes too long."""
-        host = self._running_host()
-        task = asyncio.ensure_future(work)
-        lost = host.until(lambda: bool(host.crashes) or self.is_lost)
-        try:
-            done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
-            if task in done:
-                return task.result()
-            if lost in done:
-                raise self.loss()
-        finally:
-            task.cancel()
-            lost.cancel()
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
-
-    def _on_loop(self, call: Callable[[], T]) -> T:
-        """Return what `call` returns on the loop's thread; before the start, and there, simply so."""
-        if self._thread.loop is None or self._thread.is_current:
-            return call()
-        return self._thread.call(call)
-
-    def _check_may_wait(self) -> None:
-        self._running_host()
-        if self._thread.is_current:
-            raise UsageError("what the cluster's thread calls cannot wait for the cluster")
-
-    def _on_failure_told(self, process: str, note: Note) -> None:
-        if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
-            self.failures.append(note.fact)
-        elif isinstance(note.fact, GaveUp):
-            self.given_up[process] = note.fact.why
 
     # -- what scripts do ----------------------------------------------------------------------
 

@@ -39,14 +39,14 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import START
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FEATURES, MIRROR_VERSION
+from kmirror.spec.features import FEATURES, MIRROR_VERSION, TRANSACTION_VERSION
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-MIRROR_VERSIONS = next((row.minimum, row.maximum) for row in FEATURES if row.name == MIRROR_VERSION)
+LEVELS = {row.name: (row.minimum, row.maximum) for row in FEATURES}
 STOP_WITHIN_S = 310
 
 
@@ -57,8 +57,8 @@ class Cluster(ClusterInside):
     is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
     unless `replication_factor` says how many. `disks` opens the disk of a node, by its id, each time that it starts,
     such as a `LogFolder`; without it disks are in memory. `interpose` is called with the name of a process and its node
-    whenever one starts, and returns what is to stand there: `Hooks` is such a function. UsageError for arguments of
-    which no cluster can be made.
+    whenever one starts, and returns what is to stand there: `Hooks` is such a function. `mirror_version` and
+    `transaction_version` are the levels of these features. UsageError for arguments of which no cluster can be made.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Cluster(ClusterInside):
         logs: Logs | None = None,
         configs: Mapping[str, str] | None = None,
         mirror_version: int = 1,
+        transaction_version: int = 2,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
         disks: Callable[[int], Disk] | None = None,
@@ -78,7 +79,8 @@ class Cluster(ClusterInside):
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
         super().__init__(checked_name(name), brokers, replication_factor)
-        arguments.whole_number("mirror_version", mirror_version, *MIRROR_VERSIONS)
+        arguments.whole_number("mirror_version", mirror_version, *LEVELS[MIRROR_VERSION])
+        arguments.whole_number("transaction_version", transaction_version, *LEVELS[TRANSACTION_VERSION])
         arguments.member("on_failure", on_failure, OnFailure)
         if not hasattr(authorizer, "authorize"):
             raise UsageError(f"authorizer has the methods of Authorizer, and {arguments.shown(authorizer)} has not")
@@ -106,7 +108,8 @@ class Cluster(ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
-            bootstrap=feature_records(mirror_version) + ([] if logs is None else self._lay_down(logs)),
+            bootstrap=feature_records(mirror_version, transaction_version)
+            + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,
             authorizer=authorizer,
         )

@@ -19,18 +19,36 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as Added
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
+from kmirror.protocol.gen.pause_mirror_topics_request import TopicData as PausedTopic
+from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import TopicData as ResumedTopic
+from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
 from kmirror.protocol.message import Message
 from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.pending import Pending, Script, pause
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import ConfigOp, ResourceType
 
+TopicsChanged = (
+    AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse | PauseMirrorTopicsResponse | ResumeMirrorTopicsResponse
+)
+"""Answers with a row for each topic."""
 DESCRIBE_EVERY_S = 0.5
 ROWS_PER_S = 20_000
 """A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
@@ -123,6 +141,63 @@ class Mirror:
         what = f"topics to be removed from mirror {self.name}"
         return self._begin(what, self._removing(topics))
 
+    def pause(self, topics: Iterable[str]) -> None:
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
+
+        It is decided then; `wait_for_state` tells when the partitions are PAUSED.
+        """
+        self.begin_pause(topics).result()
+
+    def begin_pause(self, topics: Iterable[str]) -> Pending[None]:
+        """Have topics paused, and go on."""
+        request = PauseMirrorTopicsRequest(
+            mirror_name=self.name, topics=[PausedTopic(topic_name=name) for name in as_names(topics)]
+        )
+        script = self._changing(request, "pause topics of", "pause topic {} of")
+        return self._begin(f"topics of mirror {self.name} to be paused", script)
+
+    def resume(self, topics: Iterable[str]) -> None:
+        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        self.begin_resume(topics).result()
+
+    def begin_resume(self, topics: Iterable[str]) -> Pending[None]:
+        """Have paused topics resumed, and go on."""
+        request = ResumeMirrorTopicsRequest(
+            mirror_name=self.name, topics=[ResumedTopic(topic_name=name) for name in as_names(topics)]
+        )
+        script = self._changing(request, "resume topics of", "resume topic {} of")
+        return self._begin(f"topics of mirror {self.name} to be resumed", script)
+
+    def delete(self) -> None:
+        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
+
+        KafkaError MIRROR_NOT_EMPTY, with the partitions in its way, unless every topic was removed and is STOPPED.
+        """
+        self.begin_delete().result()
+
+    def begin_delete(self) -> Pending[None]:
+        """Have the mirror deleted, and go on."""
+        request = DeleteMirrorRequest(mirror_name=self.name)
+        return self._begin(f"mirror {self.name} to be deleted", self._changing(request, "delete", ""))
+
+    def alter(self, configs: Mapping[str, str | None]) -> None:
+        """Set configs of the mirror, which take effect at once; None goes back to the default.
+
+        KafkaError if one is refused; then nothing is altered.
+        """
+        self.begin_alter(configs).result()
+
+    def begin_alter(self, configs: Mapping[str, str | None]) -> Pending[None]:
+        """Have configs of the mirror altered, and go on."""
+        changes = [
+            AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
+            for name, value in configs.items()
+        ]
+        request = IncrementalAlterConfigsRequest(
+            resources=[AlterConfigsResource(ResourceType.MIRROR, self.name, changes)]
+        )
+        return self._begin(f"mirror {self.name} to be altered", self._changing(request, "alter", ""))
+
     def _removing(self, topics: Iterable[str]) -> Script[None]:
         request = RemoveTopicsFromMirrorRequest(
             mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in as_names(topics)]
@@ -132,9 +207,13 @@ class Mirror:
     def _changing(self, request: Message, what: str, what_of_each: str) -> Script[None]:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
         reply = yield from self.destination.ordering(request)
-        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
+        if isinstance(reply, IncrementalAlterConfigsResponse):
+            for resource in reply.responses:
+                self._check(resource.error_code, resource.error_message, f"{what} mirror {self.name}")
+            return
+        assert isinstance(reply, CreateMirrorResponse | DeleteMirrorResponse | TopicsChanged)
         self._check(reply.error_code, reply.error_message, f"{what} mirror {self.name}")
-        for row in () if isinstance(reply, CreateMirrorResponse) else reply.topics:
+        for row in reply.topics if isinstance(reply, TopicsChanged) else ():
             self._check(row.error_code, None, f"{what_of_each.format(row.name)} mirror {self.name}")
 
     def _begin(self, what: str, script: Script[T], waits_for: Callable[[], str] = str) -> Pending[T]:

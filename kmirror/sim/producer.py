@@ -23,7 +23,7 @@ from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.target import Target, check_target
-from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -155,7 +155,8 @@ class Producer:
                 timeout_ms=10_000,
                 topic_data=list(topics.values()),
             )
-            version_max = TRANSACTIONS_V1_LAST[request.NAME]
+            raises_epochs = self._client.transactions.raises_epochs
+            version_max = (NAMED_TOPICS_LAST if raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
             reply = self._cluster.client.call(self._cluster.endpoint(leader), request, version_max=version_max)
             if isinstance(reply, ProduceResponse):
                 for answer in reply.responses:

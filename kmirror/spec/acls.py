@@ -94,5 +94,6 @@ SUPPORTED: Mapping[AclResourceType, tuple[AclOperation, ...]] = {
         *_WITH_CONFIGS,
         AclOperation.IDEMPOTENT_WRITE,
     ),
+    AclResourceType.CLUSTER_MIRROR: (AclOperation.CREATE, AclOperation.ALTER, AclOperation.DESCRIBE, *_WITH_CONFIGS),
 }
 """What can be done with a resource (AclEntry.supportedOperations), for answers that tell which of it is allowed."""

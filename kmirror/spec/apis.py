@@ -50,7 +50,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
     ApiRow("OffsetForLeaderEpoch", 2, 4, _BROKER),
     ApiRow("AddPartitionsToTxn", 0, 5, _BROKER),
-    ApiRow("EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
+    ApiRow("EndTxn", 0, 5, _BROKER),
     ApiRow("AddOffsetsToTxn", 0, 4, _BROKER),
     ApiRow("JoinGroup", 0, 9, _BROKER),
     ApiRow("SyncGroup", 0, 5, _BROKER),
@@ -59,7 +59,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("DescribeGroups", 0, 6, _BROKER),
     ApiRow("ListGroups", 0, 5, _BROKER),
     ApiRow("DeleteGroups", 0, 2, _BROKER),
-    ApiRow("WriteTxnMarkers", 1, 1, _BROKER),
+    ApiRow("WriteTxnMarkers", 1, 2, _BROKER),
     ApiRow("TxnOffsetCommit", 0, 5, _BROKER),
     ApiRow("OffsetCommit", 2, 10, _BROKER, left_out="members of the consumer protocol (KIP-848)"),
     ApiRow("OffsetFetch", 1, 10, _BROKER, left_out="members of the consumer protocol (KIP-848)"),
@@ -70,6 +70,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("DescribeProducers", 0, 0, _BROKER),
     ApiRow("DescribeTransactions", 0, 0, _BROKER),
     ApiRow("ListTransactions", 0, 2, _BROKER, left_out="Java's forms of regular expressions"),
+    ApiRow("UpdateFeatures", 0, 2, _BOTH),
     ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, left_out="levels of loggers, groups, client metrics"),
     ApiRow("AlterConfigs", 0, 2, _BOTH, left_out="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
@@ -81,19 +82,15 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("CreateMirror", 0, 0, _BOTH, 0),
     ApiRow("AddTopicsToMirror", 0, 0, _BOTH, 0),
     ApiRow("RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
+    ApiRow("PauseMirrorTopics", 0, 0, _BOTH, 0),
+    ApiRow("ResumeMirrorTopics", 0, 0, _BOTH, 0),
+    ApiRow("DeleteMirror", 0, 0, _BOTH, 0),
     ApiRow("ListMirrors", 0, 0, _BROKER, 0),
     ApiRow("DescribeMirrors", 0, 0, _BROKER, 0),
     ApiRow("ReadMirrorStates", 0, 0, _BROKER, 0),
     ApiRow("WriteMirrorStates", 0, 0, _BROKER, 0),
     ApiRow("BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
 )
-
-NOT_SERVED_YET: tuple[ApiRow, ...] = (
-    ApiRow("PauseMirrorTopics", 0, 0, _BOTH, 0),
-    ApiRow("ResumeMirrorTopics", 0, 0, _BOTH, 0),
-    ApiRow("DeleteMirror", 0, 0, _BOTH, 0),
-)
-"""KIP-1279's other APIs: never advertised; without the feature they are refused, as its APIs that are served (D1)."""
 
 BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}
 
@@ -114,7 +111,7 @@ def versions_disabled(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int
     """Return api key to the (first, last) version that a node of `role` knows, but must not serve now (D1)."""
     return {
         row.key: (row.mirror_from, row.last)
-        for row in (*ROWS, *NOT_SERVED_YET)
+        for row in ROWS
         if role in row.roles and row.mirror_from is not None and not mirror
     }
 

@@ -94,19 +94,27 @@ ROWS: tuple[ConfigKey, ...] = (
         "replica.high.watermark.checkpoint.interval.ms", _B, Kind.LONG, "5000",
         "How often high watermarks and log starts are written down.", 1,
     ),
-    ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
     ConfigKey(
-        "socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1,
+        "metadata.log.max.record.bytes.between.snapshots", _B, Kind.LONG, "20971520", "Bytes until a snapshot.", 1,
     ),
+    ConfigKey("metadata.log.max.snapshot.interval.ms", _B, Kind.LONG, "3600000", "Time until one; 0: never.", 0),
+    ConfigKey(
+        "metadata.log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment of the metadata log rolls.",
+        8 * MIB, instead="internal.metadata.log.segment.bytes",
+    ),
+    ConfigKey(
+        "internal.metadata.log.segment.bytes", _B, Kind.INT, None, "For tests: it without a bound.", internal=True,
+    ),
+    ConfigKey("metadata.log.segment.ms", _B, Kind.LONG, "604800000", "Age at which such a segment rolls."),
+    ConfigKey("metadata.max.retention.bytes", _B, Kind.LONG, "104857600", "Bytes of metadata that are kept; -1: all."),
+    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes; -1: none."),
+    ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
+    ConfigKey("socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1),
     ConfigKey(
         "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
     ),
-    ConfigKey(
-        "max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0,
-    ),
-    ConfigKey(
-        "max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0,
-    ),
+    ConfigKey("max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0),
+    ConfigKey("max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0),
     ConfigKey(
         "max.connections.per.ip.overrides", _B, Kind.STRING, "", "address:count pairs that replace that bound.",
         rule=config_rules.address_counts,
@@ -232,6 +240,14 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("transaction.state.log.num.partitions", _B, Kind.INT, "50", "Partitions of __transaction_state.", 1),
     ConfigKey("transaction.state.log.replication.factor", _B, Kind.SHORT, "3", "Replicas of __transaction_state.", 1),
     ConfigKey("transaction.state.log.min.isr", _B, Kind.INT, "2", "min.insync.replicas of __transaction_state.", 1),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.ms", _B, Kind.INT, "20",
+        "How soon a leader asks again to add a partition to a transaction whose predecessor is still ending.", 1,
+    ),
+    ConfigKey(
+        "add.partitions.to.txn.retry.backoff.max.ms", _B, Kind.INT, "100",
+        "How long it does so, before the producer is told to send its batch again; not above `request.timeout.ms`.", 0,
+    ),
     ConfigKey("transaction.max.timeout.ms", _B, Kind.INT, "900000", "Longest transaction timeout accepted.", 1),
     ConfigKey(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, Kind.INT, "10000",
@@ -361,6 +377,10 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("mirror.name", _T, Kind.STRING, "", "The mirror that manages this topic.", hidden=True),
     ConfigKey(
+        "mirror.lineage", _T, Kind.STRING, "", "Which clusters wrote the logs that a deleted mirror has fed (D51).",
+        hidden=True,
+    ),
+    ConfigKey(
         "mirror.support.unclean.leader.election", _T, Kind.BOOLEAN, "false",
         "The cut before mirroring waits for all replicas, not only the ISR.",
     ),
@@ -387,7 +407,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), rule=config_rules.plain,
     ),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(

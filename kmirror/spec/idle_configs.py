@@ -166,7 +166,7 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("num.recovery.threads.per.data.dir", "int", "2", 1, dynamic=True),
         Idle("num.replica.alter.log.dirs.threads", "int", None),
     ),
-    "one controller decides alone, without a quorum and without snapshots": (
+    "one controller decides alone, without a quorum": (
         Idle("controller.quorum.append.linger.ms", "int", "25", 0),
         Idle("controller.quorum.auto.join.enable", "boolean", "false"),
         Idle("controller.quorum.bootstrap.servers", "list", ""),
@@ -181,13 +181,7 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("early.start.listeners", "list", None),
         Idle("initial.broker.registration.timeout.ms", "int", "60000"),
         Idle("metadata.log.dir", "string", None),
-        Idle("metadata.log.max.record.bytes.between.snapshots", "long", "20971520", 1),
-        Idle("metadata.log.max.snapshot.interval.ms", "long", "3600000", 0),
-        Idle("metadata.log.segment.bytes", "int", "1073741824", 8388608),
-        Idle("metadata.log.segment.ms", "long", "604800000"),
         Idle("metadata.max.idle.interval.ms", "int", "500", 0),
-        Idle("metadata.max.retention.bytes", "long", "104857600"),
-        Idle("metadata.max.retention.ms", "long", "604800000"),
     ),
     "logs do not read it": (
         Idle("cordoned.log.dirs", "list", "", dynamic=True),
@@ -353,8 +347,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("producer.purgatory.purge.interval.requests", "int", "1000"),
     ),
     "brokers and controllers do not read it": (
-        Idle("add.partitions.to.txn.retry.backoff.max.ms", "int", "100", 0),
-        Idle("add.partitions.to.txn.retry.backoff.ms", "int", "20", 1),
         Idle("auto.leader.rebalance.enable", "boolean", "true"),
         Idle("controlled.shutdown.enable", "boolean", "true"),
         Idle("fetch.max.bytes", "int", "57671680", 1024),

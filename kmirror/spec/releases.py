@@ -11,6 +11,8 @@ from typing import Final
 
 RELEASES: Final = ("2.1", "2.4", "2.8", "3.3", "3.6", "3.9", "4.0")
 NOT_SERVED: Final = -1
+TOPIC_IDS_FROM: Final = 10
+"""The first version of Metadata that tells topic ids (KIP-516)."""
 
 LAST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "Produce": (7, 8, 9, 9, 9, 11, 12),

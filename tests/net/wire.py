@@ -16,7 +16,11 @@ WITHIN_S = 30.0
 
 def framed(body: Message, version: int, correlation_id: int = 1) -> bytes:
     """Return a request as it goes over a connection."""
-    frame = encode_request(body, version, correlation_id=correlation_id, client_id="wire")
+    return with_size(encode_request(body, version, correlation_id=correlation_id, client_id="wire"))
+
+
+def with_size(frame: bytes) -> bytes:
+    """Return a frame behind its size."""
     return len(frame).to_bytes(4, "big") + frame
 
 
@@ -35,6 +39,9 @@ class Wire:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
@@ -63,7 +70,20 @@ class Wire:
             pass
         return True
 
+    def has_data(self, within_s: float) -> bool:
+        """Wait for the first byte of an answer, which stays to be read; return whether it came."""
+        self.socket.settimeout(within_s)
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK))
+        except TimeoutError:
+            return False
+        finally:
+            self.socket.settimeout(WITHIN_S)
+
     def ask(self, body: Message, version: int) -> Message:
-        """Send a request and return the answer."""
+        """Send a request and return the answer; ConnectionResetError if the other end closes instead."""
         self.send(framed(body, version))
-        return decode_response(self.frame(), key_of(type(body)), version).body
+        frame = self.frame()
+        if not frame:
+            raise ConnectionResetError
+        return decode_response(frame, key_of(type(body)), version).body

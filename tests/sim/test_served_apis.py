@@ -20,7 +20,6 @@ from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequ
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -44,11 +43,17 @@ from tests.links import wrapped
 from tests.sim.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
-FOR_BOTH = {"CreateMirror", "AddTopicsToMirror", "RemoveTopicsFromMirror"}
+FOR_BOTH = {
+    "CreateMirror",
+    "AddTopicsToMirror",
+    "RemoveTopicsFromMirror",
+    "PauseMirrorTopics",
+    "ResumeMirrorTopics",
+    "DeleteMirror",
+}
 FOR_BROKERS = FOR_BOTH | {"ListMirrors", "DescribeMirrors", "ReadMirrorStates", "WriteMirrorStates"}
 FOR_CONTROLLERS = FOR_BOTH | {"BumpLeaderEpochs"}
 NEW = FOR_BROKERS | FOR_CONTROLLERS
-NOT_YET = {"PauseMirrorTopics", "ResumeMirrorTopics", "DeleteMirror"}
 BUMPED = {"Fetch": 19, "DescribeConfigs": 5, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
 
 
@@ -103,7 +108,7 @@ DISABLED = [
 def test_every_api_and_bump_of_the_kip_is_known_as_disabled() -> None:
     """With nothing forgotten: the schemas say what KIP-1279 adds."""
     names = {by_key(key).name for _, key, _ in DISABLED}
-    assert names == NEW | NOT_YET | set(BUMPED)
+    assert names == NEW | set(BUMPED)
     for role in ("broker", "controller"):
         for key, versions in versions_disabled(role, mirror=False).items():
             api = by_key(key)
@@ -209,10 +214,10 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
 
 
 def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
-    """As a broker does that meets a request it never advertised; with the feature on, so are APIs not served yet."""
+    """As a broker does that meets a request it never advertised."""
     cluster = make(1)
     raw = RawClient(cluster)
-    assert raw.ask(cluster.endpoint(1), DeleteMirrorRequest(mirror_name="m"), 0) is None
+    assert raw.ask(cluster.endpoint(1), BumpLeaderEpochsRequest(), 0) is None
     assert raw.ask(cluster.endpoint(1), BumpLeaderEpochsRequest(), 0) is None, "only the controller bumps"
     assert isinstance(raw.ask(cluster.endpoint(1), ListMirrorsRequest(), 0), ListMirrorsResponse)
 

@@ -21,7 +21,8 @@ SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
 
 def running(partitions: int = 1, **configs: str) -> StagedCluster:
-    cluster = StagedCluster(Simulation(3), "a", configs={**SMALL, **configs})
+    """Return a cluster in which producers add their partitions themselves."""
+    cluster = StagedCluster(Simulation(3), "a", configs={**SMALL, **configs}, transaction_version=1)
     cluster.start()
     cluster.place_topic(replicas=[(1, 2, 3)] * partitions)
     return cluster
@@ -154,7 +155,7 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
 
     def after_a_marker(self: Verification, reply: object) -> object:
         asked.append(self)
-        cluster.await_leader().end_verifying(producer.producer_id)  # As WriteTxnMarkers does first of all.
+        cluster.await_leader().end_verifying(producer.producer_id, producer.producer_epoch)  # As WriteTxnMarkers does.
         return verdicts(self, reply)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Verification, "_verdicts", after_a_marker)

@@ -25,7 +25,7 @@ from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.features import MIRROR_VERSION, TRANSACTION_VERSION
 
 _SERVED = versions_served("broker", mirror=True)
 _SERVED_WITHOUT_MIRRORS = versions_served("broker", mirror=False)
@@ -157,6 +157,11 @@ class BrokerContext:
     def mirror_enabled(self) -> bool:
         """Return whether feature mirror.version is at 1 or above (D1)."""
         return self.image.features.get(MIRROR_VERSION, 0) >= 1
+
+    @property
+    def transaction_version(self) -> int:
+        """Return the level of feature transaction.version, 0 if the cluster has none."""
+        return self.image.features.get(TRANSACTION_VERSION, 0)
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this broker serves now: api key to (first, last) version."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -26,7 +27,7 @@ TIMER = "heartbeat"
 STOP_TIMER = "stop"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
-"""Pause after the first heartbeat that asks to shut down."""
+"""Pause after the first heartbeat that asks to shut down; each further one is twice as long."""
 STOP_WITHIN_MS = 5 * 60 * 1000
 """How long the broker waits for the controller's permission to end (BrokerServer.shutdown)."""
 
@@ -45,13 +46,17 @@ class Lifecycle:
         """Whether it has opened its logs since; until then it asks to stay fenced."""
         self.may_stop = False
         """Whether this broker was asked to stop and need not wait for the controller any more."""
+        self.refusal = ErrorCode.NONE
+        """Why the controller refused the newest registration."""
         self._ran = False
         """Whether this process was ever unfenced."""
         self.is_stopping = False
         """Whether this broker's controlled shutdown has begun."""
-        self._wishes = 0
-        """Number of heartbeats sent that ask to shut down."""
+        self._stop_pause_ms = STOP_RETRY_MS
+        """Pause after the next heartbeat that asks to shut down and is told to wait."""
         self._in_flight = False
+        self._is_urgent = False
+        """Whether the next heartbeat follows the answer to the one in flight at once."""
 
     def stop(self, now: Instant) -> None:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
@@ -60,8 +65,19 @@ class Lifecycle:
         elif not self.is_stopping:
             self.is_stopping = True
             self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
-            if not self._in_flight:
-                self.on_timer(now)
+            self._report_at_once(now)
+
+    def on_recovered(self, now: Instant) -> None:
+        """Take over that the broker's logs are open, and tell the controller that it may be unfenced."""
+        self.recovered = True
+        self._report_at_once(now)
+
+    def _report_at_once(self, now: Instant) -> None:
+        """Send a heartbeat without waiting for its turn, as soon as none is in flight."""
+        if self._in_flight:
+            self._is_urgent = True
+        else:
+            self.on_timer(now)
 
     def give_up_waiting(self) -> None:
         """Allow the broker to end without the controller's permission, which did not come in time."""
@@ -103,19 +119,28 @@ class Lifecycle:
             want_shut_down=self.is_stopping,
         )
         self._in_flight = True
-        self._wishes += self.is_stopping
         self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
             self._context.outbox.note(f"registered with broker epoch {self.epoch}")
+            self.refusal = ErrorCode.NONE
             self.on_timer(now)
+            return
+        if isinstance(reply, BrokerRegistrationResponse):
+            self.refusal = ErrorCode(reply.error_code)
+        if self.refusal == ErrorCode.INCONSISTENT_CLUSTER_ID:
+            context = self._context
+            why = f"the controller at {context.controller} is not of cluster {context.cluster_id}, to which this broker"
+            why += f" belongs ({self.refusal.name}): that controller says of which it is"
+            context.outbox.note(why, GaveUp(why))
+            self.may_stop = True
             return
         self._again(now, RETRY_MS)
 
     def _on_heartbeat(self, now: Instant, reply: Message | None) -> None:
-        self._in_flight = False
+        urgent, self._in_flight, self._is_urgent = self._is_urgent, False, False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
             return
@@ -129,8 +154,11 @@ class Lifecycle:
             self.may_stop = reply.should_shut_down
         # A fenced broker reports often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
-        if self.is_stopping and self._wishes < 2:
-            interval = STOP_RETRY_MS if self._wishes else 0
+        if urgent:
+            interval = 0
+        elif self.is_stopping:
+            interval = min(interval, self._stop_pause_ms)
+            self._stop_pause_ms *= 2
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:

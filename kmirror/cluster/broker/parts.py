@@ -13,6 +13,7 @@ from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.metadata_answers import MetadataAnswers
 from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
+from kmirror.cluster.broker.verification import Pauses
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
@@ -45,6 +46,7 @@ class BrokerParts:
     """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
     auto_creation: AutoCreation
+    pauses: Pauses
     transactions: TransactionCoordinator
     groups: GroupCoordinator
 
@@ -68,6 +70,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     components.add(groups)
     components.add(OffsetUpkeep(groups))
     components.add(isr)
+    pauses = Pauses(context)
+    components.add(pauses)
     deletions = Deletions(context, replicas)
     components.add(deletions)
     fetchers = ReplicaFetchers(context, lifecycle, replicas)
@@ -87,6 +91,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
         auto_creation=AutoCreation(context),
+        pauses=pauses,
         transactions=transactions,
         groups=groups,
     )

@@ -3,6 +3,9 @@
 Without that, a request that arrives late, or is repeated after its transaction was aborted, would begin a hanging
 transaction. Only the first batch of a transaction in a partition is verified: after that the log itself knows. If a
 marker arrives while the coordinator is asked, the answer does not count any more (Kafka's VerificationGuard).
+
+A client that knows transaction.version 2 has told the coordinator nothing: for it the leader adds the partition to the
+transaction. The transaction before may not have all its markers yet then, so a leader asks again for a moment.
 """
 
 from __future__ import annotations
@@ -11,10 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.context import BrokerContext
-from kmirror.cluster.component import Components
-from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.component import BrokerComponent, Components
+from kmirror.cluster.replication.partition import Partition, VerificationGuard
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -45,8 +49,12 @@ class Verification:
     """Is the coordinator to add the partitions to the transaction (KIP-890 part 2)? Else the client has done it."""
     knows_abortable: bool
     """Does the client know TRANSACTION_ABORTABLE? Else it gets INVALID_TXN_STATE."""
-    guards: dict[TopicPartition, tuple[Partition, object]] = field(default_factory=dict)
-    """Partition and its guard: an object that stays in `Partition.verifying` until a marker removes it."""
+    guards: dict[TopicPartition, tuple[Partition, VerificationGuard]] = field(default_factory=dict)
+    """Partition and its guard, which stays in `Partition.verifying` until a marker removes it."""
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    """First sequence number of the batch for a partition with a guard."""
+    fenced: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """Partitions whose log has seen a later epoch of the producer: nobody need be asked."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
     """(producer id, epoch) of the batches looked at; a request may have only one."""
 
@@ -60,31 +68,44 @@ class Verification:
             return
         if batch.is_control:
             return
-        self.expect(partition, batch.producer_id, batch.producer_epoch)
+        self.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 
-    def expect(self, partition: Partition, producer_id: int, producer_epoch: int) -> None:
+    def expect(
+        self, partition: Partition, producer_id: int, producer_epoch: int, sequence: int = layout.NO_SEQUENCE
+    ) -> None:
         """Note that a producer wants to write to the partition, unless its transaction is open in the log already."""
         self.producers[producer_id, producer_epoch] = None
-        if _is_told(partition, producer_id, producer_epoch):
+        entry = partition.log.producers.entries.get(producer_id)
+        if entry is not None and producer_epoch < entry.producer_epoch:
+            self.fenced[partition.tp] = ErrorCode.INVALID_PRODUCER_EPOCH
             return
-        guard = partition.begin_verifying(producer_id)
+        if _is_open(partition, producer_id, producer_epoch):
+            return
+        guard = partition.begin_verifying(producer_id, producer_epoch, sequence, adds=self.adds)
         self.guards[partition.tp] = partition, guard
+        self.sequences[partition.tp] = sequence
 
     def holds(self, partition: Partition) -> bool:
         """Return whether nothing ended the producer's transaction in the partition since it was looked at."""
         noted = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
-        if noted is None:
-            return _is_told(partition, producer_id, producer_epoch)
-        return noted[0] is partition and partition.verifying.get(producer_id) is noted[1]
+        if noted is not None and noted[0] is partition and partition.verifying.get(producer_id) is noted[1]:
+            return True
+        return _is_open(partition, producer_id, producer_epoch)
+
+    def written(self, partition: Partition) -> None:
+        """Take note that the batch is in the log, which from now on knows that the transaction is open."""
+        if partition.tp in self.guards:
+            ((producer_id, _),) = self.producers
+            partition.forget_verifying(producer_id)
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
         """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
         if not self.guards:
-            then(now, ALL_GOOD)
+            then(now, self.fenced)
             return
         if len(self.producers) > 1:  # The coordinator could speak for one of them only.
-            then(now, dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+            then(now, {**self.fenced, **dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING)})
             return
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -116,14 +137,28 @@ class Verification:
                 for topic in result.topic_results:
                     for row in topic.results_by_partition:
                         answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
-        verdicts = {}
+        verdicts = dict(self.fenced)
         for tp, (partition, _) in self.guards.items():
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.holds(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
+            if not error and self._comes_early(partition):
+                error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if error:
                 verdicts[tp] = error
         return verdicts
+
+    def _comes_early(self, partition: Partition) -> bool:
+        """Return whether a batch before this one was refused and will be sent again: it could not be written after it.
+
+        Of a producer that is not known in a partition the log itself takes any first sequence number. But one that
+        gets a new epoch with each transaction begins each at 0.
+        """
+        (_, guard), sequence = self.guards[partition.tp], self.sequences[partition.tp]
+        ((producer_id, _),) = self.producers
+        entry = partition.log.producers.entries.get(producer_id)
+        is_first = entry is None or not entry.batches
+        return sequence > guard.lowest_sequence or (self.adds and is_first and sequence > 0)
 
     def _for_client(self, error: ErrorCode) -> ErrorCode:
         """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager)."""
@@ -134,14 +169,33 @@ class Verification:
         return error
 
 
-def _is_told(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
-    """Return whether the log itself knows what to say: the transaction is open in it, or the producer is fenced."""
+class Pauses(BrokerComponent):
+    """Requests that look again after a pause, as the coordinator was not ready."""
+
+    name = "pauses"
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._waiting: dict[int, Callable[[Instant], None]] = {}
+        self._number = 0
+
+    def after(self, now: Instant, pause_ms: int, then: Callable[[Instant], None]) -> None:
+        """Call `then` in `pause_ms`."""
+        self._number += 1
+        self._waiting[self._number] = then
+        self._context.outbox.set_timer((self.name, self._number), now + pause_ms * MILLISECOND)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Let a request look again."""
+        _, number = key
+        assert isinstance(number, int), key
+        self._waiting.pop(number)(now)
+
+
+def _is_open(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
+    """Return whether the log itself knows that the producer's transaction is open."""
     entry = partition.log.producers.entries.get(producer_id)
-    if entry is None:
-        return False
-    return producer_epoch < entry.producer_epoch or (
-        entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
-    )
+    return entry is not None and entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
 
 
 def is_transactional(records: Buffer) -> bool:

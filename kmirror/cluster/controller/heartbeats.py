@@ -1,7 +1,9 @@
 """The state of a broker after a heartbeat: fenced, unfenced, or in controlled shutdown (BrokerHeartbeatManager).
 
 A broker that asks to shut down is in controlled shutdown until it leads nothing and every other living broker has
-replayed the record that took away its last leadership. Then it may shut down.
+replayed the record that took away its last leadership. Then it may shut down. How far a broker has replayed its
+heartbeats say, and before them its fetches: a broker here fetches the metadata log from the end of what it has
+replayed. Without those a shutdown would wait for the next heartbeat of every broker, as Kafka's does.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ class BrokerState(Enum):
 
 
 class Heartbeats:
-    """What the heartbeats of living brokers have reported."""
+    """What living brokers have reported."""
 
     def __init__(self) -> None:
         self._replayed: dict[int, int] = {}
@@ -71,6 +73,11 @@ class Heartbeats:
                 self._shutdown_offsets.setdefault(broker_id, log_end)
             case BrokerState.FENCED | BrokerState.SHUTDOWN_NOW:
                 self._shutdown_offsets.pop(broker_id, None)
+
+    def fetched(self, broker_id: int, fetch_offset: int) -> None:
+        """Take over that a broker fetches the metadata log from `fetch_offset`; of a fenced one nothing is kept."""
+        if broker_id in self._replayed:
+            self._replayed[broker_id] = max(self._replayed[broker_id], fetch_offset - 1)
 
     def forget(self, broker_id: int) -> None:
         """Forget a broker that was fenced or registers anew."""

@@ -64,6 +64,10 @@ class BrokerSessions:
         self._heartbeats.reported(broker_id, state, replayed, end)
         return state
 
+    def fetched(self, broker_id: int, fetch_offset: int) -> None:
+        """Take over that a broker has replayed the metadata log below `fetch_offset`; its session is not prolonged."""
+        self._heartbeats.fetched(broker_id, fetch_offset)
+
     def _heard(self, now: Instant, broker_id: int) -> None:
         self._heard_from[broker_id] = now
 

@@ -43,6 +43,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.wrapping import Wrapper, innermost
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
@@ -55,7 +56,9 @@ from kmirror.protocol.headers import (
 )
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
+from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.wire_values import Acks
 
 TIMER = "hooks"
@@ -140,6 +143,11 @@ class _Link:
     @property
     def is_read(self) -> bool:
         return self.inner_reads and not self.is_full
+
+
+_BEFORE_TRANSACTIONS_V2 = {
+    key_of(request): TRANSACTIONS_V1_LAST[request.NAME] for request in (ProduceRequest, EndTxnRequest)
+}
 
 
 class HookedNode(Wrapper):
@@ -495,4 +503,8 @@ class HookedNode(Wrapper):
             ApiVersion(api_key=key, min_version=first, max_version=last)
             for key, (first, last) in self.capped(known).items()
         ]
+        if any(self._table.caps.get(key, last + 1) <= last for key, last in _BEFORE_TRANSACTIONS_V2.items()):
+            # A client that was told of the level would count on the versions.
+            answer.finalized_features = [row for row in answer.finalized_features if row.name != TRANSACTION_VERSION]
+            answer.supported_features = [row for row in answer.supported_features if row.name != TRANSACTION_VERSION]
         return answer

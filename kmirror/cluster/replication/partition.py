@@ -32,6 +32,24 @@ NOBODY: frozenset[int] = frozenset()
 _UNKNOWN = PartitionImage((), (), -1, -1, -1)
 
 
+@dataclass(eq=False, slots=True)
+class VerificationGuard:
+    """The verification of a producer's first batch in a transaction; it counts as long as it is in `verifying`."""
+
+    epoch: int
+    lowest_sequence: int
+    """Of the batches of that epoch that have asked; -1 where a coordinator writes, which gives none."""
+    adds: bool
+    """Does the verification add the partition to the transaction (KIP-890 part 2)?"""
+
+    def take_in(self, epoch: int, sequence: int) -> None:
+        """Count a batch that asks as well, maybe in the producer's next epoch."""
+        if epoch == self.epoch:
+            self.lowest_sequence = min(self.lowest_sequence, sequence)
+        elif epoch > self.epoch:
+            self.epoch, self.lowest_sequence = epoch, sequence
+
+
 class Watcher(Protocol):
     """Whoever wants to know that a partition moved: a fetch session has one for each of its partitions."""
 
@@ -122,7 +140,7 @@ class Partition:
         self.must_cut: Mapping[int, int] = NOTHING
         """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches are
         answered with a divergence until they have cut (D30)."""
-        self.verifying: Mapping[int, object] = NOTHING
+        self.verifying: Mapping[int, VerificationGuard] = NOTHING
         """Producer id to the guard of a transaction verification that is under way (KIP-890)."""
         self.not_admitted = NOBODY
         """Replicas that may not join the ISR even if caught up: it is not persisted yet that they are cut (D30)."""
@@ -221,13 +239,25 @@ class Partition:
         self.must_cut = {other: epoch for other, epoch in self.must_cut.items() if other != replica} or NOTHING
         return True
 
-    def begin_verifying(self, producer_id: int) -> object:
+    def begin_verifying(self, producer_id: int, epoch: int, sequence: int, *, adds: bool) -> VerificationGuard:
         """Return the guard of the producer's verification; it stays in `verifying` until `end_verifying`."""
         self.verifying = own(self.verifying)
-        return self.verifying.setdefault(producer_id, object())
+        guard = self.verifying.setdefault(producer_id, VerificationGuard(epoch, sequence, adds))
+        guard.take_in(epoch, sequence)
+        return guard
 
-    def end_verifying(self, producer_id: int) -> None:
-        """Have no verification of the producer count that is under way (KIP-890)."""
+    def end_verifying(self, producer_id: int, marker_epoch: int) -> None:
+        """Have no verification of the producer count that is under way, as a marker was written (KIP-890).
+
+        Where transactions raise the epoch, a marker of the epoch that is being verified is that of the transaction
+        before, written once more.
+        """
+        guard = self.verifying.get(producer_id)
+        if guard is not None and not (guard.adds and guard.epoch == marker_epoch):
+            self.forget_verifying(producer_id)
+
+    def forget_verifying(self, producer_id: int) -> None:
+        """Let go of the guard of the producer's verification."""
         if producer_id in self.verifying:
             self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 

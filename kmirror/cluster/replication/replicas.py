@@ -238,15 +238,26 @@ class ReplicaManager:
     # -- appends ------------------------------------------------------------------------------
 
     def append(
-        self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        now: Instant,
+        partition: Partition,
+        data: Chunk,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
 
-        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended.
+        KAFKA_STORAGE_ERROR if the disk does: then nothing was appended. A marker is judged by `transaction_version`,
+        the one in which its transaction was ended.
         """
         try:
             info = partition.log.append_as_leader(
-                data, leader_epoch=partition.image.leader_epoch, now_ms=to_ms(now), origin=origin
+                data,
+                leader_epoch=partition.image.leader_epoch,
+                now_ms=to_ms(now),
+                origin=origin,
+                transaction_version=transaction_version,
             )
         except OSError as error:
             self._context.fail_disk(f"cannot write to {partition.tp}", error)

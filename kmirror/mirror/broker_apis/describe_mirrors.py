@@ -6,7 +6,7 @@ stable offset, which no mirror can read (D22). Reason says why a partition waits
 has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose lineages are asked for,
 so that it costs what is asked and not what there is (D45). A mirror that the client may not describe is refused
 by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing (D18,
-D32). Left out: authorized operations.
+D32).
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         if denied or mirror_configs(context.broker.image, mirror) is None:
             described.error_code = denied or ErrorCode.UNKNOWN_MIRROR
             continue
+        if request.include_authorized_operations:
+            described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
@@ -129,7 +131,7 @@ def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
     if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
-    return ErrorCode.NONE, partition.leader_epoch, context.writers_of(mp)
+    return ErrorCode.NONE, partition.leader_epoch, context.writers_of(tp)
 
 
 def _reason(context: MirrorContext, mp: MirrorPartition) -> str:

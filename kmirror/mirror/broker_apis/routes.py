@@ -9,6 +9,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.broker_apis import (
     add_topics_to_mirror,
+    delete_mirror,
     describe_mirrors,
     list_mirrors,
     read_mirror_states,
@@ -17,10 +18,13 @@ from kmirror.mirror.broker_apis import (
 from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.message import Message
 
@@ -33,6 +37,9 @@ ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound], None]
     CreateMirrorRequest: _forward,
     AddTopicsToMirrorRequest: add_topics_to_mirror.handle,
     RemoveTopicsFromMirrorRequest: _forward,
+    PauseMirrorTopicsRequest: _forward,
+    ResumeMirrorTopicsRequest: _forward,
+    DeleteMirrorRequest: delete_mirror.handle,
     ListMirrorsRequest: list_mirrors.handle,
     DescribeMirrorsRequest: describe_mirrors.handle,
     ReadMirrorStatesRequest: read_mirror_states.handle,

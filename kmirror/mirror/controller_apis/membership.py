@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.spec.error_codes import ErrorCode
@@ -29,15 +30,21 @@ def check_mirror(context: ControllerContext, rights: Rights, mirror: str) -> Non
     mirror_configs(context, mirror)
 
 
-def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
-    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror."""
-    value = context.image.topic_config(topic).get(MIRROR_NAME, "")
-    assignment = parse(value)
+def membership(
+    context: ControllerContext, mirror: str, topic: str, topic_id: Uuid
+) -> tuple[ErrorCode, Assignment | None]:
+    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror.
+
+    INCONSISTENT_TOPIC_ID if the topic exists and has another id than `topic_id`, zeros for any.
+    """
+    known = context.image.topics.get(topic)
+    assignment = parse(context.image.topic_config(topic).get(MIRROR_NAME, ""))
     if assignment is None:
-        known = topic in context.image.topics
-        return ErrorCode.UNKNOWN_MIRROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.UNKNOWN_MIRROR, None
     if assignment.mirror != mirror:
         return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment
+    if known is not None and topic_id not in (Uuid.ZERO, known.topic_id):
+        return ErrorCode.INCONSISTENT_TOPIC_ID, assignment
     return ErrorCode.NONE, assignment
 
 

@@ -15,6 +15,8 @@ from kmirror.sim.history.hand import Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
+from kmirror.sim.history.workloads import KINDS
+from kmirror.spec.releases import RELEASES
 
 CONVERGE_MS = 45_000
 TRIES_MAX = 1_000
@@ -54,14 +56,24 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
 
 def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
     count = 3 if rng.chance(row.third_cluster, 100) else 2
+    release = _release(rng.split("release"), row)
     found = []
     for name in "abc"[:count]:
         brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice((2, 3, 3))
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
-        old = name == "a" and rng.chance(4, 100)
-        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), 0 if old else 1))
+        old = name == "a" and (rng.chance(4, 100) or release != "")
+        plays = release if name == "a" else ""
+        configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
+        found.append(ClusterPlan(name, brokers, factor, configs, *levels, release=plays))
     return tuple(found)
+
+
+def _release(rng: Rng, row: Profile) -> str:
+    """Return which release before 4.0 the first source plays, empty for none."""
+    if not rng.chance(row.old_source, 100):
+        return ""
+    return rng.choice(("2.1", "2.1", *RELEASES[:-1]))
 
 
 def _configs(rng: Rng, factor: int) -> dict[str, str]:
@@ -137,6 +149,8 @@ def _clients(
             options["timeout_ms"] = own.between(7_000, 10_000)
         if kind == "overlapping":
             options["partition"] = own.below(2)
+        if KINDS[kind].transactional and own.split("transactions").chance(1, 2):
+            options["transaction_version"] = 2
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")

@@ -15,6 +15,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.values import ValueReader
@@ -205,7 +206,10 @@ class Observer:
         for topic in self._scene.image(name).topics.values():
             if is_internal(topic.name):
                 continue
-            account.topic_ids.append((name, topic.name, str(topic.topic_id)))
+            # A topic whose id nobody is told has the one under which it is mirrored (D53).
+            told = self._scene.has_topic_ids(name)
+            topic_id = topic.topic_id if told else made_topic_id(cluster.cluster_id, topic.name)
+            account.topic_ids.append((name, topic.name, str(topic_id)))
             found: dict[str, None] = {}
             for broker_id in cluster.living():
                 for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():

@@ -26,6 +26,9 @@ class ClusterPlan:
     replication_factor: int
     configs: Mapping[str, str] = field(default_factory=dict)
     mirror_version: int = 1
+    transaction_version: int = 2
+    release: str = ""
+    """The earlier release of Kafka that its brokers play for clients and mirrors; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

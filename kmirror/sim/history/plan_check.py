@@ -14,6 +14,7 @@ from kmirror.kernel.names import counted
 from kmirror.sim.history.actions import problem_with
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.network import NetworkOptions
+from kmirror.spec.releases import RELEASES
 
 NETWORK = tuple(field.name for field in fields(NetworkOptions))
 
@@ -77,6 +78,11 @@ def _sizes(plan: Plan) -> str | None:
         if not 1 <= row.replication_factor <= row.brokers:
             brokers = counted(row.brokers, "broker")
             return f"cluster {row.name}: {brokers} cannot have replication factor {row.replication_factor}"
+        if row.release and row.release not in RELEASES:
+            known = ", ".join(RELEASES)
+            return f"cluster {row.name}: no release {row.release!r} is known, there are {known}"
+        if row.release and row.mirror_version:
+            return f"cluster {row.name}: a broker of {row.release} does not mirror, its mirror_version is 0"
     for name in plan.network:
         if name not in NETWORK:
             near = get_close_matches(name, NETWORK, 1)

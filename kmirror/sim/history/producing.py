@@ -29,10 +29,12 @@ from kmirror.sim.history.account import Ack, Refusal, Transaction, Write
 from kmirror.sim.history.plan import ClientPlan
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
-from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
+COORDINATOR_KEYS_FROM = 4
+"""The first version of FindCoordinator that asks by a list of keys."""
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
 """After that a batch, or a question to a coordinator, is given up."""
@@ -92,6 +94,9 @@ class Producer:
     transactional_id: str = ""
     timeout_ms: int = 4_000
     """After which the coordinator aborts its transaction."""
+    raises_epochs: bool = False
+    """Is it a client of transaction.version 2? Then leaders add partitions, and the end of a transaction raises the
+    epoch."""
     producer_id: int = -1
     epoch: int = -1
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
@@ -160,7 +165,8 @@ class Producer:
                 yield Sleep(RETRY_MS)
                 continue
             sent_at = scene.now
-            reply = yield Ask(self.cluster, leader.endpoint, request, TRANSACTIONS_V1_LAST[request.NAME])
+            version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+            reply = yield Ask(self.cluster, leader.endpoint, request, version_max)
             if isinstance(reply, ProduceResponse):
                 row = reply.responses[0].partition_responses[0]
                 error = ErrorCode(row.error_code)
@@ -209,7 +215,12 @@ class Producer:
         return self.transaction
 
     def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
-        """Add the partitions to the transaction at its coordinator; False if it refuses or is not there."""
+        """Add the partitions to the transaction at its coordinator; False if it refuses or is not there.
+
+        Where their leaders will do so, nobody is asked.
+        """
+        if self.raises_epochs:
+            return True
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for tp in partitions:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
@@ -239,6 +250,9 @@ class Producer:
 
         reply = yield from self._ask_coordinator(request, error_of)
         transaction.answered = reply is not None and not error_of(reply)
+        if transaction.answered and isinstance(reply, EndTxnResponse) and reply.producer_id >= 0:
+            self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
+            self.sequences.clear()
         self.transaction = None
         return transaction.answered
 
@@ -246,7 +260,7 @@ class Producer:
         """Ask until there is an answer that repeating would not change; None if there was none in time."""
         scene = self.desk.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
-        version_max = TRANSACTIONS_V1_LAST.get(request.NAME)
+        version_max = None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
         while not self.has_turned and scene.now < until:
             endpoint = yield from self._find_coordinator()
             reply = None if endpoint is None else (yield Ask(self.cluster, endpoint, request, version_max))
@@ -264,12 +278,19 @@ class Producer:
         if not self.transactional_id:
             return directory.any_broker()
         if self.coordinator is None:
-            request = FindCoordinatorRequest(
-                key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self.transactional_id]
-            )
-            reply = yield Ask(self.cluster, directory.any_broker(), request)
-            if isinstance(reply, FindCoordinatorResponse) and not reply.coordinators[0].error_code:
-                self.coordinator = Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)
+            kind, key = CoordinatorType.TRANSACTION, self.transactional_id
+            if self.desk.scene.last_version(self.cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
+                request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
+                reply = yield Ask(self.cluster, directory.any_broker(), request, last)
+                found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+            else:
+                request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+                reply = yield Ask(self.cluster, directory.any_broker(), request)
+                rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
+                found = [(row.error_code, row.host, row.port) for row in rows]
+            for error, host, port in found:
+                if not error:
+                    self.coordinator = Endpoint(host, port)
         return self.coordinator
 
 

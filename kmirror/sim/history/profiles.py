@@ -32,6 +32,8 @@ class Profile:
     """What a third cluster is for."""
     single_broker: int = 12
     """Percent of clusters."""
+    old_source: int = 4
+    """Percent of histories in which the first source plays an earlier release of Kafka."""
 
 
 # fmt: off
@@ -52,7 +54,8 @@ LINKS: dict[str, int] = {
 }
 REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
-ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL}
+MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
+ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
 MIX: dict[str, int] = {
     "plain": 4, "idempotent": 3, "short": 4, "overlapping": 3, "long": 2, "abandoned": 2, "fenced": 2,
@@ -66,7 +69,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 
 # fmt: off
 ROWS: tuple[Profile, ...] = (
-    Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX),
+    Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX, old_source=20),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
         producers=(1, 2), third_cluster=0,
@@ -94,6 +97,10 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
         {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX,
+    ),
+    Profile(
+        "mirrors", "Topics paused and resumed, mirrors deleted and made anew, with nodes that die meanwhile.", (20, 28),
+        {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4}, MIX,
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import traceback
 
+from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import UsageError
 from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import MILLISECOND, SECOND
@@ -101,6 +102,9 @@ class _History:
     def _begin(self) -> None:
         scene, plan = self._scene, self._scene.plan
         for row in plan.clusters:
+            hooks = Hooks()
+            if row.release:
+                hooks.play(row.release)
             cluster = Cluster(
                 scene.simulation,
                 row.name,
@@ -108,6 +112,8 @@ class _History:
                 replication_factor=row.replication_factor,
                 configs=row.configs,
                 mirror_version=row.mirror_version,
+                interpose=hooks if row.release else None,
+                transaction_version=row.transaction_version,
             )
             scene.clusters[row.name] = cluster
             cluster.start()

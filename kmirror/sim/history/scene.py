@@ -21,6 +21,9 @@ from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scripts import Scripts
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.apis import version_served
+from kmirror.spec.releases import TOPIC_IDS_FROM, last_version
 from kmirror.spec.topics import is_internal
 
 
@@ -112,6 +115,15 @@ class Scene:
         return [TopicPartition(n, i) for n in sorted(topics) if not is_internal(n) for i in topics[n].partitions]
 
     def topic_id(self, cluster: str, topic: str) -> Uuid:
-        """Return the id of a topic, or zeros if there is none."""
+        """Return the id of a topic as clients are told it; zeros if there is none, or the topic has none."""
         known = self.image(cluster).topics.get(topic)
-        return Uuid.ZERO if known is None else known.topic_id
+        return Uuid.ZERO if known is None or not self.has_topic_ids(cluster) else known.topic_id
+
+    def has_topic_ids(self, cluster: str) -> bool:
+        """Return whether the brokers of a cluster tell topic ids."""
+        return self.last_version(cluster, "Metadata") >= TOPIC_IDS_FROM
+
+    def last_version(self, cluster: str, api: str) -> int:
+        """Return the last version of an API that the brokers of a cluster offer to clients, as its plan says."""
+        release = next(row.release for row in self.plan.clusters if row.name == cluster)
+        return last_version(api, release) if release else version_served(API_KEYS[api], mirror=True)

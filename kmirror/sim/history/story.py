@@ -23,6 +23,7 @@ from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.shrink import first_anomaly
 from kmirror.sim.history.verdict import Accepted, Anomaly, Exit, Outcome
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 
 WIDTH = 80
 LINES_MAX = 120
@@ -94,6 +95,9 @@ def setting(plan: Plan) -> list[str]:
     for row in plan.clusters:
         configs = "".join(f", {name}={value}" for name, value in row.configs.items())
         version = "" if row.mirror_version else ", mirror.version 0"
+        version += f", plays {row.release}" if row.release else ""
+        if row.transaction_version < EPOCH_BUMPS_FROM:
+            version += f", transaction.version {row.transaction_version}"
         factor = f"replication factor {row.replication_factor}"
         lines.append(f"{row.name}: {_many(row.brokers, 'broker')}, {factor}{configs}{version}")
     for topic, told in plan.topics.items():

@@ -15,6 +15,7 @@ from kmirror.sim.history.consuming import Consumer
 from kmirror.sim.history.producing import Desk, Producer
 from kmirror.sim.history.scripts import Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 
 REFUSED_PAUSE_MS = 600
 PATIENCE_MS = 2_000
@@ -30,6 +31,7 @@ class WorkloadKind:
     scripts: Callable[[Desk], list[tuple[str, Script[None]]]]
     """Names of processes and what they do."""
     writes: bool = True
+    transactional: bool = False
 
 
 def start(desk: Desk) -> None:
@@ -99,9 +101,15 @@ class Transactions:
 
     def _make(self) -> Producer:
         suffix = f"-{self.generation}" if self.generation else ""
-        timeout = self.desk.plan.options.get("timeout_ms", 4_000)
+        options, cluster = self.desk.plan.options, self.desk.cluster
+        levels = {row.name: row.transaction_version for row in self.desk.scene.plan.clusters}
         return Producer(
-            self.desk, self.name, self.desk.cluster, transactional_id=self.name + suffix, timeout_ms=int(timeout)
+            self.desk,
+            self.name,
+            cluster,
+            transactional_id=self.name + suffix,
+            timeout_ms=int(options.get("timeout_ms", 4_000)),
+            raises_epochs=min(levels[cluster], int(options.get("transaction_version", 0))) >= EPOCH_BUMPS_FROM,
         )
 
     def prepare(self) -> Script[list[TopicPartition]]:
@@ -142,7 +150,8 @@ class Transactions:
             return
         commit = good and not self.desk.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)
-        self.ready = ended and good  # Else the sequence numbers may have a gap.
+        # After an error the sequence numbers may have a gap; in a new epoch they begin at 0.
+        self.ready = ended and (good or self.producer.raises_epochs)
         if not good:
             yield Sleep(REFUSED_PAUSE_MS)
 
@@ -241,13 +250,21 @@ ROWS: tuple[WorkloadKind, ...] = (
         "plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)
     ),
     WorkloadKind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
-    WorkloadKind("short", "Small transactions.", _transactions(_short)),
+    WorkloadKind("short", "Small transactions.", _transactions(_short), transactional=True),
     WorkloadKind(
-        "overlapping", "Two producers; one transaction begins before the other one ends, all the time.", _pair
+        "overlapping",
+        "Two producers; one transaction begins before the other one ends, all the time.",
+        _pair,
+        transactional=True,
     ),
-    WorkloadKind("long", "Transactions of some seconds.", _transactions(_long)),
-    WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned)),
-    WorkloadKind("fenced", "Some transactions are ended by a restart with the same id.", _transactions(_fenced)),
+    WorkloadKind("long", "Transactions of some seconds.", _transactions(_long), transactional=True),
+    WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned), transactional=True),
+    WorkloadKind(
+        "fenced",
+        "Some transactions are ended by a restart with the same id.",
+        _transactions(_fenced),
+        transactional=True,
+    ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
 )

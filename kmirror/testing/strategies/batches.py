@@ -22,7 +22,9 @@ TIMESTAMPS_MS = st.integers(min_value=-1, max_value=2**61)
 CONTENTS = st.one_of(st.none(), st.binary(max_size=40), st.binary(min_size=120, max_size=140))
 LEGACY_CODECS = tuple(codec for codec in Compression if codec is not Compression.ZSTD)
 
-_NAMES = st.text(max_size=12)
+# The same characters as by default, but by their category: the default first tries all of Unicode in UTF-8, so slowly
+# that Hypothesis's health check fails on a busy machine.
+_NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def records(

@@ -13,8 +13,8 @@ from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnReque
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -62,6 +62,7 @@ TOPICS = {"orders": 2, "payments": 1, "a": 1, "b-topic": 1, "many": 9}
 Offset = tuple[int, int, str | None]
 """Offset, leader epoch, metadata."""
 PLAIN: Offset = (7, -1, "")
+ENDED = ("CompleteCommit", "CompleteAbort")
 
 
 def in_order(talk: Talk, label: str, answer: Any) -> None:
@@ -80,15 +81,13 @@ class Administrator:
     def create_topics(self) -> None:
         for name, partitions in TOPICS.items():
             topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
-            self.talk.send("admin", "", CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7)
-            self.talk.receive_raw("admin")
+            self.talk.ask_raw("admin", CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7)
         self.learn()
 
     def learn(self) -> None:
         """Wait until the broker knows the topics, and what their ids are."""
         while set(TOPICS) - set(self.ids):
-            self.talk.send("admin", "", MetadataRequest(topics=None), 12)
-            for topic in self.talk.receive_raw("admin").topics:
+            for topic in self.talk.ask_raw("admin", MetadataRequest(topics=None), 12).topics:
                 self.ids[topic.name] = topic.topic_id
                 self.talk.know(str(topic.topic_id), f"the id of {topic.name}")
 
@@ -160,12 +159,11 @@ class Producer:
         """Get a producer id; again while the coordinator is not there yet."""
         while True:
             request = InitProducerIdRequest(transactional_id=self.name, transaction_timeout_ms=60_000)
-            self.talk.send("produces", "", request, 3)
-            answer = self.talk.receive_raw("produces")
+            answer = self.talk.ask_raw("produces", request, 3)
             if not answer.error_code:
                 self.id, self.epoch = answer.producer_id, answer.producer_epoch
                 return
-            self.talk.peer.wait(0.2)
+            self.talk.peer.wait(0.05)
 
     def add(self, label: str, group: str, version: int = 3, **wrong: Any) -> Any:
         fields = {
@@ -211,8 +209,13 @@ class Producer:
         return answer
 
     def end(self, label: str, *, commit: bool) -> None:
+        """End the transaction, and wait until its markers are where they belong."""
         self.talk.ask("produces", label, EndTxnRequest(self.name, self.id, self.epoch, commit), 3)
-        self.talk.peer.wait(1)
+        self.talk.wait_until(f"the end of {self.name}'s transaction", lambda: self._state() in ENDED)
+
+    def _state(self) -> str:
+        answer = self.talk.ask_raw("produces", DescribeTransactionsRequest(transactional_ids=[self.name]), 0)
+        return str(answer.transaction_states[0].transaction_state)
 
 
 def every_version(admin: Administrator) -> None:
@@ -452,11 +455,7 @@ def expiry(talk: Talk) -> None:
 
 def records(talk: Talk, *, by_group: bool = False) -> None:
     """What all that left behind in `__consumer_offsets`; between groups the order of what expires means nothing."""
-    topic = FetchTopic(
-        topic="__consumer_offsets", partitions=[FetchPartition(partition=0, partition_max_bytes=1 << 24)]
-    )
-    talk.send("reader", "records", FetchRequest(max_bytes=1 << 24, topics=[topic], session_epoch=-1), 11)
-    rows = list(told(bytes(talk.receive_raw("reader").responses[0].partitions[0].records)))
+    rows = list(told(talk.offsets_log()))
     for _, label, value in sorted(rows, key=lambda row: row[0]) if by_group else rows:
         talk.note(label, value)
 
@@ -485,11 +484,8 @@ def told(log: bytes) -> Iterable[tuple[str, str, Any]]:
 
 def prepared(talk: Talk) -> Administrator:
     """Wait until the coordinators are there, and create the topics."""
-    while talk.peek_coordinator() != 0:
-        talk.peer.wait(0.2)
-    talk.send("admin", "", FindCoordinatorRequest(key="t", key_type=1), 1)
-    talk.receive_raw("admin")
-    talk.peer.wait(2)
+    talk.find_coordinator()
+    talk.ask_raw("admin", FindCoordinatorRequest(key="t", key_type=1), 1)
     admin = Administrator(talk)
     admin.create_topics()
     return admin

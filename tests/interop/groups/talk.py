@@ -7,22 +7,23 @@ brokers have to agree on: member ids, addresses and times are replaced by what t
 from __future__ import annotations
 
 import re
-import socket
-import struct
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.java import hash_of_text, in_hash_order
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.sim.cluster import Cluster
+from tests.net.wire import Wire, with_size
 
 PATIENCE_SECONDS = 20
 OWN = {"host": "its host", "port": "its port", "currentStateTimestamp": "a time"}
@@ -50,43 +51,26 @@ class Peer(Protocol):
 class RealPeer:
     """A broker behind a TCP port."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._address = host, port
-        self._links: dict[str, socket.socket] = {}
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._links: dict[str, Wire] = {}
 
     def close(self) -> None:
         for link in self._links.values():
             link.close()
 
-    def _link(self, name: str) -> socket.socket:
-        if name not in self._links:
-            self._links[name] = socket.create_connection(self._address, timeout=PATIENCE_SECONDS)
-        return self._links[name]
-
     def send(self, link: str, frame: bytes) -> None:
-        self._link(link).sendall(struct.pack(">i", len(frame)) + frame)
+        if link not in self._links:
+            self._links[link] = Wire(self._server)
+        self._links[link].send(with_size(frame))
 
     def receive(self, link: str) -> bytes:
-        (size,) = struct.unpack(">i", self._read(link, 4))
-        return self._read(link, size)
-
-    def _read(self, link: str, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            more = self._link(link).recv(size - len(data))
-            assert more, f"link {link} was closed"
-            data += more
-        return data
+        frame = self._links[link].frame()
+        assert frame, f"link {link} was closed"
+        return frame
 
     def has_answer(self, link: str) -> bool:
-        one = self._link(link)
-        one.settimeout(0.3)
-        try:
-            return bool(one.recv(1, socket.MSG_PEEK))
-        except TimeoutError:
-            return False
-        finally:
-            one.settimeout(PATIENCE_SECONDS)
+        return self._links[link].has_data(0.3)
 
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -162,22 +146,37 @@ class Talk:
             self.note(f"{name}, members in the order of Java's map", ids == in_hash_order(ids, hash_of_text))
         return answer
 
-    def receive_raw(self, link: str) -> Any:
-        """Return the next answer on a link without keeping it."""
-        _, body, version = self._sent[link].popleft()
+    def ask_raw(self, link: str, body: Message, version: int) -> Any:
+        """Ask on a link, and return the answer without keeping it."""
+        self._send(link, "", body, version)
+        self._sent[link].pop()
         return decode_response(self.peer.receive(link), key_of(type(body)), version)[1]
 
-    def peek_coordinator(self) -> int:
-        """Return the error with which the coordinator of group "g" is found, or answers for it, now.
+    def wait_until(self, what: str, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so; AssertionError if it takes too long."""
+        for _ in range(20 * PATIENCE_SECONDS):
+            if is_so():
+                return
+            self.peer.wait(0.05)
+        raise AssertionError(f"{what}: not in {PATIENCE_SECONDS} s")
 
-        15 brings its topic into being, with 14 it loads the group.
-        """
-        self._send("admin", "", FindCoordinatorRequest(key="g"), 0)
-        error = int(self.receive_raw("admin").error_code)
+    def find_coordinator(self) -> None:
+        """Wait until the coordinator of group "g" is there; the first look for it brings its topic into being."""
+        self.wait_until("a coordinator of groups", lambda: self.peek_coordinator() == 0)
+
+    def peek_coordinator(self) -> int:
+        """Return the error with which that coordinator is found, or answers for the group, now; 14: it loads."""
+        error = int(self.ask_raw("admin", FindCoordinatorRequest(key="g"), 0).error_code)
         if error:
             return error
-        self._send("admin", "", DescribeGroupsRequest(groups=["g"]), 5)
-        return int(self.receive_raw("admin").groups[0].error_code)
+        return int(self.ask_raw("admin", DescribeGroupsRequest(groups=["g"]), 5).groups[0].error_code)
+
+    def offsets_log(self) -> bytes:
+        """Return the batches of `__consumer_offsets`, which has one partition."""
+        partition = FetchPartition(partition=0, partition_max_bytes=1 << 24)
+        topic = FetchTopic(topic="__consumer_offsets", partitions=[partition])
+        answer = self.ask_raw("reader", FetchRequest(max_bytes=1 << 24, topics=[topic], session_epoch=-1), 11)
+        return bytes(answer.responses[0].partitions[0].records)
 
     def ask(self, link: str, label: str, body: Message, version: int) -> Any:
         """Ask on a link, and return the answer."""

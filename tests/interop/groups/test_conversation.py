@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +16,6 @@ from tests.interop.groups import offset_script, script
 from tests.interop.groups.talk import RealPeer, SimulatedPeer, Talk
 from tests.interop.log.cluster import finish
 from tests.interop.log.judge import Judge
-
-MEMORY_ONLY = {"log.cleaner.dedupe.buffer.size": str(4 << 20)}
 
 
 class Conversation(NamedTuple):
@@ -46,14 +43,8 @@ def theirs(what: Conversation, class_path: str, folder: Path) -> list[tuple[str,
     finish(LogFolder(logs), {}, now_ms=1_700_000_000_000)
     judge = Judge(class_path, folder)
     with contextlib.closing(judge):
-        with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-            port, controller = one.getsockname()[1], two.getsockname()[1]
-        where = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        }
-        judge.start(logs, [], **where, **MEMORY_ONLY, **what.configs)
-        with contextlib.closing(RealPeer("127.0.0.1", port)) as peer:
+        server = judge.start(logs, [], **what.configs)
+        with contextlib.closing(RealPeer(server)) as peer:
             talk = Talk(peer)
             what.run(talk)
         judge.stop()

@@ -30,8 +30,8 @@ def judge(log_class_path: str, tmp_path: Path) -> Iterator[Judge]:
 
 @contextlib.contextmanager
 def theirs(judge: Judge, folder: Path, cluster_id: str = "") -> Iterator[Talk]:
-    host, port = judge.start_formatted(folder, cluster_id, **CONFIGS).rsplit(":", 1)
-    with contextlib.closing(RealPeer(host, int(port))) as peer:
+    server = judge.start_formatted(folder, cluster_id, **CONFIGS)
+    with contextlib.closing(RealPeer(server)) as peer:
         yield Talk(peer)
     stop(judge)
 
@@ -59,8 +59,7 @@ def leave(talk: Talk) -> None:
 
 def found(talk: Talk, *, stable: bool = True) -> dict[tuple[str, int], tuple[int, int]]:
     """Return offset and error of all that the group has committed."""
-    while talk.peek_coordinator() != 0:
-        talk.peer.wait(0.2)
+    talk.find_coordinator()
     answer: Any = Consumer(Administrator(talk), GROUP).fetch("found", None, 7, stable=stable)
     return {
         (topic.name, row.partition_index): (row.committed_offset, row.error_code)
@@ -87,7 +86,6 @@ def test_what_is_pending_is_taken_over(first: str, judge: Judge, tmp_path: Path)
     with second as talk:
         assert (found(talk), found(talk, stable=False)) == (open_now, settled)
         Producer(talk, "folder").begin()  # That aborts what the one before has left.
-        talk.peer.wait(1)
         assert found(talk) == settled
         Consumer(Administrator(talk), GROUP).delete("deletes", {"payments": [0]})
     third = theirs(judge, folder) if first == "kafka" else ours(folder)

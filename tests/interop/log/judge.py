@@ -6,7 +6,6 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
+from tests.interop.clients.real import free_ports
 from tests.interop.log.cluster import NODE_ID
 
 HERE = Path(__file__).parent
@@ -140,7 +140,7 @@ def _where(config: dict[str, str]) -> str:
 
 def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:
     """Return the properties of a broker that is the controller too; `quorum` is the key that says where that is."""
-    broker, controller = _free_ports(2)
+    broker, controller = free_ports(2)
     return {
         "process.roles": "broker,controller",
         "node.id": str(NODE_ID),
@@ -155,14 +155,3 @@ def _properties(folder: Path, quorum: str, before: str) -> dict[str, str]:
         "log.cleaner.dedupe.buffer.size": str(4 << 20),
         "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted meanwhile.
     }
-
-
-def _free_ports(count: int) -> list[int]:
-    found = [socket.socket() for _ in range(count)]
-    try:
-        for one in found:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in found]
-    finally:
-        for one in found:
-            one.close()

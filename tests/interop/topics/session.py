@@ -6,8 +6,6 @@ and rows whose order Kafka leaves to chance are sorted. All else is compared as 
 
 from __future__ import annotations
 
-import socket
-import struct
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, Self
@@ -15,10 +13,10 @@ from typing import Any, Protocol, Self
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message
 from kmirror.sim.cluster import Cluster
+from tests.net.wire import Wire
 from tests.sim.random_requests import RawClient
 
 PATIENCE_SECONDS = 30
@@ -45,9 +43,8 @@ class RealPeer:
     """A cluster behind a TCP port."""
 
     def __init__(self, bootstrap_servers: str) -> None:
-        host, _, port = bootstrap_servers.split(",")[0].rpartition(":")
-        self._address = host, int(port)
-        self._socket: socket.socket | None = None
+        self._server = bootstrap_servers.split(",")[0]
+        self._wire: Wire | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,32 +54,18 @@ class RealPeer:
 
     def close(self) -> None:
         """Close the link; the next question opens another one."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
 
     def ask(self, body: Message, version: int) -> Message | None:
-        if self._socket is None:
-            self._socket = socket.create_connection(self._address, timeout=PATIENCE_SECONDS)
-        frame = encode_request(body, version, correlation_id=7, client_id="talk")
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        size = self._read(4)
-        answer = None if size is None else self._read(struct.unpack(">i", size)[0])
-        if answer is None:
+        if self._wire is None:
+            self._wire = Wire(self._server)
+        try:
+            return self._wire.ask(body, version)
+        except ConnectionResetError:
             self.close()
             return None
-        assert body.API_KEY is not None
-        return decode_response(answer, body.API_KEY, version)[1]
-
-    def _read(self, size: int) -> bytes | None:
-        assert self._socket is not None
-        data = b""
-        while len(data) < size:
-            more = self._socket.recv(size - len(data))
-            if not more:
-                return None
-            data += more
-        return data
 
     def pause(self) -> None:
         time.sleep(0.1)

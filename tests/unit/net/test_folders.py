@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -24,10 +22,10 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
-from kmirror.protocol.headers import encode_request
 from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from tests.net.wire import Wire
 from tests.sound import assert_sound
 
 ORDERS = TopicPartition("orders", 0)
@@ -82,24 +80,12 @@ class Writer(threading.Thread):
         batch = build_batch([RecordData(value=value, timestamp=1)])
         rows = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=batch)])]
         request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=rows)
-        frame = encode_request(request, VERSION, correlation_id=1, client_id="writer")
-        with socket.create_connection(server) as link:
-            link.sendall(struct.pack(">i", len(frame)) + frame)
-            (size,) = struct.unpack(">i", received(link, 4))
-            answer = ProduceResponse.decode(received(link, size)[5:], VERSION)
+        with Wire(str(server)) as wire:
+            answer = wire.ask(request, VERSION)
+        assert isinstance(answer, ProduceResponse)
         error: int = answer.responses[0].partition_responses[0].error_code
         assert error in (0, NOT_LEADER, *(TOO_FEW if self._insists else ())), error
         return error
-
-
-def received(link: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = link.recv(size - len(data))
-        if not more:
-            raise ConnectionResetError
-        data += more
-    return data
 
 
 @contextmanager

@@ -96,7 +96,8 @@ def test_to_look_changes_nothing(cluster: Cluster) -> None:
 def test_metadata_say_what_a_real_controller_knows(cluster: Cluster) -> None:
     files = cluster.files()
     records = metadata(files)
-    assert [record.name for record in records if isinstance(record, FeatureLevelRecord)] == ["metadata.version"]
+    features = [record.name for record in records if isinstance(record, FeatureLevelRecord)]
+    assert features == ["metadata.version", "transaction.version"]
     configs = {(r.resource_name, r.name): r.value for r in records if isinstance(r, ConfigRecord)}
     assert configs["orders", "segment.bytes"] == "1048576"
     assert configs["orders", "retention.ms"] == "-1", "a broker's clock is not the simulation's"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,14 +24,30 @@ quick = settings(derandomize=True, database=None, phases=[Phase.generate])
 found = find(st.from_type(FetchRequest), lambda one: one.unknown_tags, settings=quick)
 assert FetchRequest.decode(found.encode(FetchRequest.MAX_VERSION), FetchRequest.MAX_VERSION) == found
 """
+# Hypothesis keeps in the working directory what it found out about Unicode: each program begins without it.
+TRIES_A_CODEC = """
+from hypothesis import Phase, find, settings, strategies as st
+from hypothesis.internal import charmap
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.testing import strategies as ours
+tried = []
+plain = charmap.intervals_from_codec
+charmap.intervals_from_codec = lambda codec: tried.append(codec) or plain(codec)
+strategies = {strategies}
+quick = settings(derandomize=True, database=None, phases=[Phase.generate])
+for strategy in strategies:
+    strategy.validate()
+    find(strategy, lambda one: True, settings=quick)
+print(tried)
+"""
 # As if it were not installed: None in the table of modules makes an import fail as for one that is not there.
 WITHOUT = "import sys\nsys.modules['hypothesis'] = None\nimport kmirror.testing.strategies"
 
 
-def python(program: str) -> subprocess.CompletedProcess[str]:
+def python(program: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a program in a Python of its own: in this one Hypothesis has long been imported."""
     command = [sys.executable, "-W", "error", "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)
 
 
 @pytest.mark.parametrize("first", IMPORTS)
@@ -55,6 +72,19 @@ def test_what_hypothesis_itself_lacks_is_not_taken_for_it() -> None:
 def test_hypothesis_alone_loads_no_logs() -> None:
     done = python("import hypothesis, sys\nprint([name for name in sys.modules if name.startswith('kmirror.log')])")
     assert (done.returncode, done.stdout) == (0, "[]\n")
+
+
+OURS = (
+    "ours.messages(FetchRequest, 17), ours.versioned(FetchRequest), ours.any_message(), ours.settings_of_messages(),"
+    "ours.plausible_messages(FetchRequest, 17), ours.records(), ours.record_batches(), ours.message_sets(),"
+    "ours.log_batches(), ours.segments(), ours.partition_logs()"
+)
+
+
+@pytest.mark.parametrize(("strategies", "tried"), [(OURS, "[]\n"), ("st.text(), ", "['utf-8']\n")])
+def test_the_first_example_waits_for_no_table_of_unicode(strategies: str, tried: str, tmp_path: Path) -> None:
+    done = python(TRIES_A_CODEC.format(strategies=strategies), tmp_path)
+    assert (done.stderr, done.stdout) == ("", tried)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -46,12 +46,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
     for partition, end, row in led:
         parts.replicas.raise_log_start(partition, end)
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_deleted(error: ErrorCode, low_watermark: int, row: DeleteRecordsPartitionResult = row) -> None:
             row.error_code, row.low_watermark = error, low_watermark
-            gathering.end()
 
         parts.deletions.wait(now, partition, end, request.timeout_ms, on_deleted)
     gathering.end()

@@ -2,8 +2,8 @@
 
 acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
 read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
-coordinators write to internal topics. The first batch of a transaction is verified with its coordinator (KIP-890). Left
-out: quotas, conversion from older formats.
+coordinators write to internal topics. The first batch of a transaction is verified with its coordinator; from v12 on
+it adds the partition to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.errors import LogAppendError, RecordsRefused
@@ -63,10 +63,22 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if not rights.are_unlimited:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
-    if not request.transactional_id or not parts.context.configs.flag("transaction.partition.verification.enable"):
-        _append_all(parts, now, inbound, denied, ALL_GOOD)
-        return
-    version = inbound.version
+    configs, adds = parts.context.configs, inbound.version >= ADDS_FROM
+    if request.transactional_id and (adds or configs.flag("transaction.partition.verification.enable")):
+        retry_ms = configs.integer("add.partitions.to.txn.retry.backoff.max.ms") if adds else 0
+        retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
+        _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
+    else:
+        _append_all(parts, now, inbound, denied, ALL_GOOD, None)
+
+
+def _verify(
+    parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], retry_until: Instant
+) -> None:
+    """Ask the coordinator, until `retry_until` again if a transaction is ending there, then append."""
+    request = inbound.body
+    assert isinstance(request, ProduceRequest) and request.transactional_id
+    version, by_id = inbound.version, inbound.version >= IDS_FROM
     verification = Verification(
         parts.context,
         parts.components,
@@ -83,9 +95,18 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
                 verification.look_at(partition, data.records or b"")
 
     @inbound.guard
+    def again(later: Instant) -> None:
+        _verify(parts, later, inbound, denied, retry_until)
+
+    @inbound.guard
     def on_verified(later: Instant, verdicts: Verdicts) -> None:
+        if later < retry_until and ErrorCode.CONCURRENT_TRANSACTIONS in verdicts.values():
+            # The markers of the transaction before are on their way. To send the batch again takes more than to wait.
+            pause_ms = parts.context.configs.integer("add.partitions.to.txn.retry.backoff.ms")
+            parts.pauses.after(later, pause_ms, again)
+            return
         told = {tp: _for_producer(error, version) for tp, error in verdicts.items()}
-        _append_all(parts, later, inbound, denied, told)
+        _append_all(parts, later, inbound, denied, told, verification)
 
     verification.ask(now, on_verified)
 
@@ -135,7 +156,12 @@ def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> 
 
 
 def _append_all(
-    parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], verdicts: Verdicts
+    parts: BrokerParts,
+    now: Instant,
+    inbound: Inbound,
+    denied: Mapping[str, ErrorCode],
+    verdicts: Verdicts,
+    verification: Verification | None,
 ) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
@@ -157,6 +183,8 @@ def _append_all(
                 _refuse_elsewhere(parts, inbound, tp, answer)
                 continue
             info = _append(parts, now, partition, data.records or b"", request.acks, verdicts.get(tp), answer)
+            if info is not None and verification is not None:
+                verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
                 acked = parts.replicas.acked(partition, required)
@@ -266,12 +294,10 @@ def _wait(
 ) -> None:
     gathering = Gathering(inbound, response)
     for partition, required, answer in waits:
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             _take_ack(answer, error)
-            gathering.end()
 
         parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)
     gathering.end()

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in its partitions.
+"""WriteTxnMarkers, versions 1-2: a transaction coordinator ends a transaction in its partitions.
 
 One control batch is appended to each partition, and acknowledged by the whole ISR. In a partition of
 `__consumer_offsets` it makes the producer's offsets those of their groups, or drops them. A marker into a mirrored
@@ -41,12 +41,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             for index in topic.partition_indexes:
                 answer = WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.partitions.append(answer)
-                gathering.begin()
 
-                @inbound.guard
+                @gathering.row
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    gathering.end()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
     gathering.end()
@@ -58,7 +56,6 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         missing = parts.context.image.partition(tp) is None
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
-    partition.end_verifying(marker.producer_id)  # A verification under way does not count any more (KIP-890).
     refused = parts.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)
@@ -73,10 +70,17 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         coordinator_epoch=marker.coordinator_epoch,
     )
     try:
-        info = parts.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+        info = parts.replicas.append(
+            now,
+            partition,
+            batch,
+            origin=AppendOrigin.COORDINATOR,
+            transaction_version=marker.transaction_version,
+        )
     except LogAppendError as error:
         on_acked(now, error.code)
         return
+    partition.end_verifying(marker.producer_id, marker.producer_epoch)
     end = info.last_offset + 1
     parts.groups.end_transaction(now, tp, marker.producer_id, end, commit=marker.transaction_result)
     timeout_ms = parts.context.configs.integer("request.timeout.ms")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.elections import fence_records
+from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -28,6 +29,8 @@ def handle(
     request = inbound.body
     assert isinstance(request, BrokerRegistrationRequest)
     if request.cluster_id != context.cluster_id:
+        refused = BrokerRefused(request.broker_id, request.cluster_id, context.cluster_id)
+        context.outbox.note(str(refused), refused)
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
         return
     if request.broker_id < 0 or not request.listeners:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.metadata_log import MetadataLog
+from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
 from kmirror.cluster.server import Inbound
@@ -30,7 +31,7 @@ from kmirror.spec.wire_values import AclOperation
 TIMER = "metadata-fetch"
 
 
-def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound) -> None:
     """Answer with metadata records, or wait for some up to `max_wait_ms`.
 
     INVALID_REQUEST for other partitions; a version without a top-level error costs the link.
@@ -49,6 +50,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
         return
     # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
     wanted = request.topics[0].partitions[0]
+    sessions.fetched(request.replica_state.replica_id, wanted.fetch_offset)
     fetch = _Fetch(context, inbound, wanted)
     if not fetch.attempt(now, wanted.fetch_offset == 0):
         fetch.timer = context.log.park(fetch.attempt)
@@ -126,10 +128,10 @@ def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
 
 
 def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
-    log, snapshot = metadata.log, metadata.snapshot
-    if snapshot is not None and wanted.fetch_offset < snapshot.end_offset:
+    log, snapshot = metadata.log, metadata.latest_snapshot
+    if snapshot is not None and wanted.fetch_offset < log.log_start_offset:
         data = failed(0, ErrorCode.NONE)
-        data.snapshot_id = SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch)
+        data.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         return data
     if wanted.last_fetched_epoch >= 0:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)

@@ -19,6 +19,7 @@ from kmirror.cluster.controller.apis import (
     fetch,
     fetch_snapshot,
     incremental_alter_configs,
+    update_features,
 )
 from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.decisions import Decide, DecideAndCommit
@@ -37,13 +38,14 @@ from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 
 
 def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit, decide: DecideAndCommit) -> Routes:
     """Return the handlers of requests that are not decisions; those stand in DECISIONS."""
     return {
-        FetchRequest: partial(fetch.handle, context),
+        FetchRequest: partial(fetch.handle, context, sessions),
         FetchSnapshotRequest: partial(fetch_snapshot.handle, context),
         ApiVersionsRequest: partial(api_versions.handle, context),
         EnvelopeRequest: partial(envelope.handle, context, decide),
@@ -60,4 +62,5 @@ DECISIONS: Mapping[type[Message], Decide] = {
     AlterConfigsRequest: alter_configs.decide,
     AlterPartitionRequest: alter_partition.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
+    UpdateFeaturesRequest: update_features.decide,
 }

@@ -3,25 +3,26 @@
 A transactional id hashes to a partition of `__transaction_state`; the leader of that partition coordinates it. Phase
 one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker into every partition of
 the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log goes on with phase two.
-At most one marker is on its way to a partition: a second one could arrive in the producer's next transaction, which
-has the same epoch, and end it.
+At most one marker is on its way to a partition: below transaction.version 2 a second one could arrive in the
+producer's next transaction, which has the same epoch, and end it.
 Markers are sent for a committed PREPARE_* only: what may still be lost, the next coordinator may decide otherwise. As
 long as a change of an id is not committed, others are refused with CONCURRENT_TRANSACTIONS (Kafka's pendingState).
-The rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
+A client ends its transaction by the rules of the transaction.version that it knows (`transitions.py`), a broker one
+that has timed out by those of the cluster's. Left out: two-phase commit (KIP-939), expiry of unused ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.coordinators.transactions import transitions
 from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.transactions.state import (
-    EPOCH_MAX,
+    NO_PRODUCER_ID,
     PREPARING,
     Status,
     Transaction,
@@ -40,8 +41,12 @@ from kmirror.protocol.gen.write_txn_markers_request import (
 from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
+
+OnEnded = Callable[[Instant, ErrorCode, Transaction], None]
+"""Gets the error of a write, and the state in which its client goes on if there is none."""
 
 MARKER_RETRY_MS = 100
 MARKERS_TIMER = "markers"
@@ -62,6 +67,11 @@ class TransactionCoordinator(BrokerComponent):
         self.producer_ids = ProducerIds(context, lifecycle)
         self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
         """Transactional id to its partitions that have no marker yet; True while an answer is awaited."""
+        self.answered_epochs: dict[str, tuple[Transaction, int]] = {}
+        """Transactional id to the state that InitProducerId came to for a client that named its epoch, and that epoch.
+
+        It is in no record: a client whose answer was lost is fenced by the next coordinator, as by Kafka's.
+        """
         self._sweeping = False
 
     # -- where ids live -----------------------------------------------------------------------
@@ -82,6 +92,15 @@ class TransactionCoordinator(BrokerComponent):
         shard = self.runtime.state(self.shard_of(transactional_id))
         return None if shard is None else shard.committed(transactional_id)
 
+    def epoch_before(self, known: Transaction) -> int:
+        """Return the epoch that a client still has which has not got the answer with the present one; -1 for none."""
+        answered = self.answered_epochs.get(known.transactional_id)
+        if answered is not None:
+            after, epoch = answered
+            if (after.producer_id, after.producer_epoch) == (known.producer_id, known.producer_epoch):
+                return epoch
+        return transitions.epoch_before_end(known)
+
     def error(self, transactional_id: str) -> ErrorCode:
         """Return why no request about this id can be answered now, or NONE; every error means: try again.
 
@@ -99,7 +118,7 @@ class TransactionCoordinator(BrokerComponent):
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             if shard.get(after.transactional_id) != before:
                 return (), ErrorCode.CONCURRENT_TRANSACTIONS
-            return (after.record(),), ErrorCode.NONE
+            return (after.record(self.context.transaction_version),), ErrorCode.NONE
 
         self.runtime.submit(self.shard_of(after.transactional_id), decide, on_done)
 
@@ -110,6 +129,8 @@ class TransactionCoordinator(BrokerComponent):
         if tp.topic == TRANSACTION_TOPIC:
             for name in [name for name in self._markers_left if self.shard_of(name) == tp.partition]:
                 del self._markers_left[name]  # In a new leader epoch only the persisted state counts.
+            for name in [name for name in self.answered_epochs if self.shard_of(name) == tp.partition]:
+                del self.answered_epochs[name]
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
         if self.runtime.error(tp.partition) is ErrorCode.NONE:
@@ -171,6 +192,7 @@ class TransactionCoordinator(BrokerComponent):
                     transaction_result=transaction.status is Status.PREPARE_COMMIT,
                     topics=list(topics.values()),
                     coordinator_epoch=-1 if shard is None else shard.leader_epoch,
+                    transaction_version=transaction.client_version,
                 )
             ]
         )
@@ -213,13 +235,7 @@ class TransactionCoordinator(BrokerComponent):
     def _complete(self, now: Instant, transaction: Transaction) -> None:
         """Persist COMPLETE_*; until then the id counts as under way."""
         left = self._markers_left.get(transaction.transactional_id)
-        commit = transaction.status is Status.PREPARE_COMMIT
-        after = replace(
-            transaction,
-            status=Status.COMPLETE_COMMIT if commit else Status.COMPLETE_ABORT,
-            partitions=(),
-            updated_ms=to_ms(now),
-        )
+        after = transitions.completed(transaction, now_ms=to_ms(now))
 
         def on_done(later: Instant, error: ErrorCode) -> None:
             if self._markers_left.get(transaction.transactional_id) is not left:
@@ -258,23 +274,45 @@ class TransactionCoordinator(BrokerComponent):
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
         """Abort an ongoing transaction and raise the producer epoch, so that its producer is fenced."""
-        epoch = min(transaction.producer_epoch + 1, EPOCH_MAX)
-        self.end(now, transaction, producer_epoch=epoch, commit=False, on_done=lambda _now, _error: None)
+        version = self.context.transaction_version
+        client_version = version if version >= EPOCH_BUMPS_FROM else 0
+        self.end(now, transaction, commit=False, client_version=client_version, fences=True)
 
     def end(
-        self, now: Instant, transaction: Transaction, *, producer_epoch: int, commit: bool, on_done: OnDone
+        self,
+        now: Instant,
+        transaction: Transaction,
+        *,
+        commit: bool,
+        client_version: int,
+        fences: bool = False,
+        on_done: OnEnded | None = None,
     ) -> None:
-        """Persist PREPARE_*, call `on_done` with the error, and go on with phase two."""
-        prepared = replace(
-            transaction,
-            producer_epoch=producer_epoch,
-            status=Status.PREPARE_COMMIT if commit else Status.PREPARE_ABORT,
-            updated_ms=to_ms(now),
-        )
+        """Persist PREPARE_*, call `on_done` with the error and what the client is to know, and go on with phase two."""
 
-        def on_prepared(later: Instant, error: ErrorCode) -> None:
-            on_done(later, error)
-            # Also after an error: the record may be committed although it was not acknowledged.
-            self._resume(later, prepared.transactional_id)
+        def prepare(later: Instant, next_producer_id: int | None) -> None:
+            if next_producer_id is None:
+                if on_done is not None:
+                    on_done(later, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, transaction)
+                return
+            prepared = transitions.prepared(
+                transaction,
+                commit=commit,
+                now_ms=to_ms(later),
+                client_version=client_version,
+                fences=fences,
+                next_producer_id=next_producer_id,
+            )
 
-        self.write(transaction, prepared, on_prepared)
+            def on_prepared(still_later: Instant, error: ErrorCode) -> None:
+                if on_done is not None:
+                    on_done(still_later, error, transitions.completed(prepared, now_ms=to_ms(still_later)))
+                # Also after an error: the record may be committed although it was not acknowledged.
+                self._resume(still_later, prepared.transactional_id)
+
+            self.write(transaction, prepared, on_prepared)
+
+        if client_version >= EPOCH_BUMPS_FROM and transaction.is_epoch_exhausted:
+            self.producer_ids.take(now, prepare)
+        else:
+            prepare(now, NO_PRODUCER_ID)

@@ -11,11 +11,11 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
 from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
 from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
 EPOCH_MAX = 0x7FFF
-VALUE_VERSION = 0
-"""Version of TransactionLogValue before transaction.version 2."""
+NO_PRODUCER_ID = -1
 
 
 class Status(IntEnum):
@@ -37,6 +37,12 @@ class Status(IntEnum):
 
 
 PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
+COMPLETED = (Status.COMPLETE_COMMIT, Status.COMPLETE_ABORT)
+
+
+def is_exhausted(producer_epoch: int) -> bool:
+    """Return whether a producer with this epoch cannot get a higher one."""
+    return producer_epoch >= EPOCH_MAX - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,29 @@ class Transaction:
     partitions: tuple[TopicPartition, ...] = ()
     started_ms: int = -1
     updated_ms: int = -1
+    previous_producer_id: int = NO_PRODUCER_ID
+    """The producer id before the change that made this state; mostly the same one."""
+    next_producer_id: int = NO_PRODUCER_ID
+    """In PREPARE_*: the producer id with which the producer goes on, as the epochs of its present one are used up."""
+    client_version: int = 0
+    """The `transaction.version` by whose rules the client, or the broker that timed it out, made the last change."""
 
-    def record(self) -> KeyValue:
-        """Return this state as a record of `__transaction_state`."""
+    @property
+    def bumps_epochs(self) -> bool:
+        """Return whether the end of the transaction raises the producer epoch (KIP-890 part 2)."""
+        return self.client_version >= EPOCH_BUMPS_FROM
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Return whether no producer may get a higher epoch: the last one is kept for fencing."""
+        return is_exhausted(self.producer_epoch)
+
+    def record(self, transaction_version: int) -> KeyValue:
+        """Return this state as a record of `__transaction_state`, for a cluster at that level of transaction.version.
+
+        Below level 1 it has only what is old. A client that has its epoch bumped there all the same, which Kafka's
+        brokers do as well, needs the new version: what it was answered must outlive this coordinator.
+        """
         topics: dict[str, list[int]] = {}
         for tp in self.partitions:
             topics.setdefault(tp.topic, []).append(tp.partition)
@@ -68,7 +94,12 @@ class Transaction:
             transaction_last_update_timestamp_ms=self.updated_ms,
             transaction_start_timestamp_ms=self.started_ms,
         )
-        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, VALUE_VERSION)
+        version = int(transaction_version >= 1 or self.bumps_epochs)
+        if version >= 1:
+            value.previous_producer_id = self.previous_producer_id
+            value.next_producer_id = self.next_producer_id
+            value.client_transaction_version = self.client_version
+        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, version)
 
 
 class TransactionShard(ShardState[str, Transaction]):
@@ -93,5 +124,8 @@ class TransactionShard(ShardState[str, Transaction]):
             tuple(TopicPartition(t.topic, p) for t in data.transaction_partitions or () for p in t.partition_ids),
             data.transaction_start_timestamp_ms,
             data.transaction_last_update_timestamp_ms,
+            data.previous_producer_id,
+            data.next_producer_id,
+            data.client_transaction_version,
         )
         self.put(name.transactional_id, transaction)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
@@ -56,15 +58,47 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
     wish = BrokerHeartbeatRequest(
         broker_id=1, broker_epoch=epoch, current_metadata_offset=cluster.image.offset, want_shut_down=True
     )
+    line = cluster.simulation.line(cluster.process(3), cluster.process(CONTROLLER_ID))
+    line.take_down()
     first = reply(cluster, wish)
     needed = cluster.image.offset
     assert not first.should_shut_down and not first.is_fenced
     assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
-    cluster.simulation.run_until(lambda: all(broker.context.image.offset >= needed for broker in others))
-    assert not reply(cluster, wish).should_shut_down, "they have not reported it yet"
-    cluster.simulation.run_for(span_s=5)
+    cluster.simulation.run_until(lambda: others[0].context.image.offset >= needed)
+    cluster.simulation.run_for(span_s=1)
+    assert not reply(cluster, wish).should_shut_down, "broker 3 does not know it yet"
+    line.bring_up()
+    cluster.simulation.run_until(lambda: others[1].context.image.offset >= needed)
+    cluster.simulation.run_for(span_s=0.1)
     last = reply(cluster, wish)
     assert last.should_shut_down and last.is_fenced
+
+
+def test_a_controlled_shutdown_waits_for_nobodys_next_heartbeat(cluster: Cluster) -> None:
+    """That others have replayed its end their fetches say; a heartbeat may be two seconds away."""
+    before = cluster.simulation.now_ms
+    cluster.stop(1)
+    assert cluster.simulation.now_ms - before < 200
+
+
+def test_a_shutdown_that_has_to_wait_asks_more_and_more_seldom(cluster: Cluster) -> None:
+    line = cluster.simulation.line(cluster.process(3), cluster.process(CONTROLLER_ID))
+    line.take_down()
+    asked: list[int] = []
+    lifecycle = cluster.broker(1).parts.lifecycle
+    send = lifecycle.on_timer
+
+    def counted(now: int) -> None:
+        asked.append(cluster.simulation.now_ms)
+        send(now)
+
+    lifecycle.on_timer = counted  # type: ignore[method-assign]
+    cluster.simulation.world.stop(cluster.process(1))
+    cluster.simulation.run_for(span_s=7)
+    pauses = [after - before for before, after in itertools.pairwise(asked)]
+    expected = (50, 100, 200, 400, 800, 1600, 2000)
+    assert all(least <= pause < least + 50 for least, pause in zip(expected, pauses, strict=False)), pauses
+    assert len(pauses) >= 6 and cluster.runs(1)
 
 
 def test_a_broker_in_controlled_shutdown_gets_no_leadership_and_joins_no_isr(cluster: Cluster) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.lifecycle import RETRY_MS
 from kmirror.kernel.events import Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -79,3 +81,16 @@ def test_a_broker_without_a_rack_has_none(cluster: Cluster) -> None:
     answer = cluster.client.call(cluster.endpoint(1), MetadataRequest(topics=[]), 12)
     assert isinstance(answer, MetadataResponse)
     assert [broker.rack for broker in answer.brokers] == [None] * 3
+
+
+def test_a_broker_whose_logs_are_open_is_let_in_without_a_pause() -> None:
+    """Not at the next heartbeat of a fenced broker, which would be a tenth of a second away."""
+    made = Cluster(Simulation(1), "a", brokers=1)
+    world = made.simulation.world
+    for node_id in (CONTROLLER_ID, 1):
+        world.start(made.process(node_id))
+    lifecycle = made.broker(1).parts.lifecycle
+    made.simulation.run_until(lambda: lifecycle.epoch >= 0)
+    registered = made.simulation.now_ms
+    made.simulation.run_until(lambda: not lifecycle.fenced)
+    assert made.simulation.now_ms - registered < RETRY_MS

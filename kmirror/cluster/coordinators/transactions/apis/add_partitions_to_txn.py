@@ -7,11 +7,11 @@ at once, also to verify only that partitions have been added (KIP-890).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
+from kmirror.cluster.coordinators.transactions.transitions import with_partitions
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
@@ -23,6 +23,7 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import AclOperation
 
@@ -59,11 +60,11 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
 
-    denied = _denied(coordinator, inbound.rights, asked)
-    if denied:
-        on_done(denied)
-        return
-    _add(coordinator, now, asked, inbound.version, on_done)
+    refused = _denied(coordinator, inbound.rights, asked) or _unknown(coordinator, asked)
+    if refused:
+        on_done(refused)
+    else:
+        add(coordinator, now, asked, inbound.version, on_done)
 
 
 def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
@@ -85,6 +86,17 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
     return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
 
+def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction) -> Errors:
+    """Return an error for each partition if there is one that does not exist, else nothing."""
+    wanted = _partitions(asked)
+    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
+    if not unknown:
+        return {}
+    errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    return errors
+
+
 def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
 ) -> None:
@@ -94,17 +106,17 @@ def _handle_batch(
     for asked in request.transactions:
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
-            gathering.end()
 
         if asked.verify_only:
             on_done(_verified(coordinator, asked, inbound.version))
-        else:
-            _add(coordinator, now, asked, inbound.version, on_done)
+        elif unknown := _unknown(coordinator, asked):
+            on_done(unknown)
+        else:  # A leader adds partitions only for a client that knows transaction.version 2.
+            add(coordinator, now, asked, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
     gathering.end()
 
 
@@ -137,49 +149,28 @@ def _find(
     return known, error
 
 
-def _add(
-    coordinator: TransactionCoordinator,
-    now: Instant,
-    asked: AddPartitionsToTxnTransaction,
-    version: int,
-    on_done: Callable[[Errors], None],
-) -> None:
-    """Add partitions that exist, as `add` does; one that does not has all of them refused."""
-    wanted = _partitions(asked)
-    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
-    if unknown:
-        errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
-        errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        on_done(errors)
-        return
-    add(coordinator, now, asked, version, on_done)
-
-
 def add(
     coordinator: TransactionCoordinator,
     now: Instant,
     asked: AddPartitionsToTxnTransaction,
     version: int,
     on_done: Callable[[Errors], None],
+    *,
+    client_version: int = 0,
 ) -> None:
-    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each."""
+    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each.
+
+    `client_version` is the transaction.version by whose rules the client writes.
+    """
     wanted = _partitions(asked)
     known, error = _find(coordinator, asked, version)
     if error or known is None:
         on_done(dict.fromkeys(wanted, error))
         return
-    ongoing = known.status is Status.ONGOING
-    partitions = tuple(dict.fromkeys((*(known.partitions if ongoing else ()), *wanted)))
-    if ongoing and partitions == known.partitions:
+    if known.status is Status.ONGOING and set(known.partitions).issuperset(wanted):
         on_done(dict.fromkeys(wanted, ErrorCode.NONE))
         return
-    after = replace(
-        known,
-        status=Status.ONGOING,
-        partitions=partitions,
-        updated_ms=to_ms(now),
-        started_ms=known.started_ms if ongoing else to_ms(now),
-    )
+    after = with_partitions(known, tuple(wanted), client_version=client_version, now_ms=to_ms(now))
     coordinator.write(known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
 
 

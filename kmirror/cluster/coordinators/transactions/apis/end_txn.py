@@ -1,7 +1,12 @@
-"""EndTxn, versions 0-4: commit or abort.
+"""EndTxn, versions 0-5: commit or abort.
 
-The answer is sent when PREPARE_* is persisted; the markers follow. A repeated request with the same
-outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
+The answer is sent when PREPARE_* is persisted; the markers follow. From version 5 on the end raises the producer epoch
+(KIP-890 part 2), and the answer has the producer id and epoch with which the client goes on. That is for the client to
+know by the cluster's transaction.version; a broker obeys the version.
+
+A repeated request with the same outcome succeeds. Up to version 4 it has the transaction's epoch, which is that of the
+next transaction too. From version 5 on it has the epoch before, and the present epoch means the next transaction: that
+one may be aborted though nothing is known of it, as a batch that the client has given up may still be on its way.
 """
 
 from __future__ import annotations
@@ -9,44 +14,97 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import producer_error
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.cluster.coordinators.transactions.state import Status
+from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, Status, Transaction
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.wire_values import AclOperation
+
+BUMPS_FROM = 5
+"""First version that raises the producer epoch."""
+ENDS = None
+"""The request ends the transaction; every other outcome of a check is the error that answers it, or NONE."""
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
     """End the transaction; CONCURRENT_TRANSACTIONS while it is ending, INVALID_TXN_STATE if none is open."""
     request = inbound.body
     assert isinstance(request, EndTxnRequest)
+    bumps = inbound.version >= BUMPS_FROM
 
     @inbound.guard
-    def answer(_: Instant, error: ErrorCode) -> None:
-        inbound.reply(EndTxnResponse(error_code=error))
+    def answer(_: Instant, error: ErrorCode, after: Transaction | None = None) -> None:
+        response = EndTxnResponse(error_code=error)
+        if bumps and after is not None and not error:
+            response.producer_id, response.producer_epoch = after.producer_id, after.producer_epoch
+        inbound.reply(response)
 
     denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
     if denied:
         answer(now, denied)
+        return
+    if not request.transactional_id:
+        answer(now, ErrorCode.INVALID_REQUEST)
         return
     not_now = coordinator.error(request.transactional_id)
     if not_now:
         answer(now, not_now)
         return
     known = coordinator.find(request.transactional_id)
-    error = producer_error(known, request.producer_id, request.producer_epoch, inbound.version)
-    if error or known is None:
-        answer(now, error)
+    if known is None:
+        answer(now, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         return
-    done = Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT
-    doing = Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
-    if known.status is Status.ONGOING:
-        coordinator.end(now, known, producer_epoch=known.producer_epoch, commit=request.committed, on_done=answer)
-    elif known.status is done:
-        answer(now, ErrorCode.NONE)
-    elif known.status is doing:
-        answer(now, ErrorCode.CONCURRENT_TRANSACTIONS)
+    found = _judged_with_bumps(known, request) if bumps else _judged(known, request, inbound.version)
+    if found is ENDS:
+        client_version = EPOCH_BUMPS_FROM if bumps else 0
+        coordinator.end(now, known, commit=request.committed, client_version=client_version, on_done=answer)
     else:
-        answer(now, ErrorCode.INVALID_TXN_STATE)
+        answer(now, found, known)
+
+
+def _judged(known: Transaction, request: EndTxnRequest, version: int) -> ErrorCode | None:
+    """Return what answers a client whose epoch stays, or ENDS."""
+    error = producer_error(known, request.producer_id, request.producer_epoch, version)
+    if error or known.status is Status.ONGOING:
+        return error or ENDS
+    if known.status is _done(request):
+        return ErrorCode.NONE
+    return ErrorCode.CONCURRENT_TRANSACTIONS if known.status is _doing(request) else ErrorCode.INVALID_TXN_STATE
+
+
+def _judged_with_bumps(known: Transaction, request: EndTxnRequest) -> ErrorCode | None:
+    """Return what answers a client whose epoch is raised, or ENDS."""
+    has_overflown = (
+        known.previous_producer_id == request.producer_id
+        and request.producer_epoch == EPOCH_MAX - 1
+        and known.producer_epoch == 0
+    )
+    is_repeated = has_overflown or known.producer_epoch == request.producer_epoch + 1
+    is_current = known.producer_epoch == request.producer_epoch
+    if known.producer_id != request.producer_id and not has_overflown:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    match known.status:
+        case Status.PREPARE_COMMIT | Status.PREPARE_ABORT:
+            if not is_repeated or has_overflown:
+                return ErrorCode.PRODUCER_FENCED
+            is_same = known.status is _doing(request)
+            return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
+        case Status.COMPLETE_COMMIT | Status.COMPLETE_ABORT if is_repeated:
+            return ErrorCode.NONE if known.status is _done(request) else ErrorCode.INVALID_TXN_STATE
+        case _ if not is_current:
+            return ErrorCode.PRODUCER_FENCED
+        case Status.ONGOING:
+            return ENDS
+        case _:  # Empty, or complete: no partition has been added.
+            return ErrorCode.INVALID_TXN_STATE if request.committed else ENDS
+
+
+def _doing(request: EndTxnRequest) -> Status:
+    return Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
+
+
+def _done(request: EndTxnRequest) -> Status:
+    return Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT

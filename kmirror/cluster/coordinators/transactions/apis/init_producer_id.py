@@ -1,17 +1,18 @@
 """InitProducerId, versions 0-5: a producer id for an idempotent or transactional producer.
 
 With a transactional id the epoch rises each time, which fences older producers; an ongoing
-transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS).
+transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS). A client that names its producer id
+and epoch (KIP-360) gets the next epoch, or once more what it has not heard the first time. Instead of the last epochs
+there is another producer id.
 Left out: two-phase commit (v6, KIP-939).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
+from kmirror.cluster.coordinators.transactions import transitions
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, PREPARING, Status, Transaction
+from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction, is_exhausted
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
@@ -41,26 +42,35 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _refuse(inbound, not_now)
     elif (known := coordinator.find(name)) is None:
         _fresh(coordinator, now, inbound, name, None)
-    elif request.producer_id != -1 and not _is_current(known, request):
-        _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
+    elif request.producer_id != -1 and not _has_producer_id(known, request):
+        _refuse_fenced(inbound)
     elif known.status in PREPARING:
         _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
     elif known.status is Status.ONGOING:
         coordinator.abort_and_fence(now, known)
         _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
-    elif known.producer_epoch >= EPOCH_MAX - 1:
-        _fresh(coordinator, now, inbound, name, known)
     else:
-        after = replace(
+        _next_epoch(coordinator, now, inbound, known)
+
+
+def _next_epoch(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, known: Transaction) -> None:
+    """Answer with the epoch after the present one, or with the present one if the client has not heard of it."""
+    request = inbound.body
+    assert isinstance(request, InitProducerIdRequest)
+    is_current = request.producer_id == -1 or request.producer_epoch == known.producer_epoch
+    if is_current and known.is_epoch_exhausted:
+        _fresh(coordinator, now, inbound, known.transactional_id, known)
+    elif is_current or request.producer_epoch == coordinator.epoch_before(known):
+        after = transitions.initialised(
             known,
-            status=Status.EMPTY,
-            producer_epoch=known.producer_epoch + 1,
-            partitions=(),
-            started_ms=-1,
+            producer_id=known.producer_id,
+            producer_epoch=known.producer_epoch + 1 if is_current else known.producer_epoch,
             timeout_ms=request.transaction_timeout_ms,
-            updated_ms=to_ms(now),
+            now_ms=to_ms(now),
         )
         _persist(coordinator, inbound, known, after)
+    else:
+        _refuse_fenced(inbound)
 
 
 def _denied(rights: Rights, name: str | None) -> ErrorCode:
@@ -74,8 +84,14 @@ def _denied(rights: Rights, name: str | None) -> ErrorCode:
     return ErrorCode.NONE if error and rights.allow_any(AclOperation.WRITE, AclResourceType.TOPIC) else error
 
 
-def _is_current(known: Transaction, request: InitProducerIdRequest) -> bool:
-    return known.producer_id == request.producer_id and known.producer_epoch == request.producer_epoch
+def _has_producer_id(known: Transaction, request: InitProducerIdRequest) -> bool:
+    """Return whether the client names the producer id, or the one before it, whose epochs it has used up."""
+    had_it = request.producer_id == known.previous_producer_id and is_exhausted(request.producer_epoch)
+    return request.producer_id == known.producer_id or had_it
+
+
+def _refuse_fenced(inbound: Inbound) -> None:
+    _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
 def _refuse(inbound: Inbound, error: ErrorCode) -> None:
@@ -96,8 +112,14 @@ def _fresh(
         elif name is None:
             inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
         else:
-            transaction = Transaction(name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later))
-            _persist(coordinator, inbound, known, transaction)
+            timeout_ms, now_ms = request.transaction_timeout_ms, to_ms(later)
+            if known is None:
+                after = transitions.created(name, producer_id, timeout_ms=timeout_ms, now_ms=now_ms)
+            else:
+                after = transitions.initialised(
+                    known, producer_id=producer_id, producer_epoch=0, timeout_ms=timeout_ms, now_ms=now_ms
+                )
+            _persist(coordinator, inbound, known, after)
 
     coordinator.producer_ids.take(now, on_producer_id)
 
@@ -110,6 +132,10 @@ def _persist(
         if error:
             _refuse(inbound, error)
         else:
+            request = inbound.body
+            assert isinstance(request, InitProducerIdRequest)
+            if request.producer_id != -1:
+                coordinator.answered_epochs[transaction.transactional_id] = transaction, request.producer_epoch
             inbound.reply(
                 InitProducerIdResponse(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
             )

@@ -1,0 +1,99 @@
+"""DeleteMirror, version 0, on a broker: checks that every partition is STOPPED and passes the request on (D51).
+
+A replica that has not confirmed a cut yet would rejoin with another cluster's records once nobody remembers it (D30),
+so such a partition counts as not stopped. The controller is told of each partition that is, and of its lineage.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.broker.forwarding import forward_in_place
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.cut_rules import SESSION, without
+from kmirror.mirror.state_records import PartitionState, StateKey
+from kmirror.mirror.states import MirrorState, Wish
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest, StoppedPartition, StoppedTopic, Stretch
+from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
+
+
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Read the states of the mirror's topics; then forward the request, or answer MIRROR_NOT_EMPTY.
+
+    COORDINATOR_NOT_AVAILABLE if a state cannot be read now: the client tries again.
+    """
+    request = inbound.body
+    assert isinstance(request, DeleteMirrorRequest)
+    denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
+    if denied:  # The controller checks it too; but the answer below would disclose states.
+        inbound.reply(DeleteMirrorResponse(error_code=denied, error_message=denied.text))
+        return
+    keys = _keys_of(context, request.mirror_name)
+    found: dict[TopicPartition, PartitionState | None] = {}
+
+    def ask_controller(later: Instant) -> None:
+        told = DeleteMirrorRequest(mirror_name=request.mirror_name, stopped_topics=_stopped(found))
+        forward_in_place(context.broker, later, inbound, told, inbound.reply)
+
+    @inbound.guard
+    def on_read(later: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
+        found[tp] = state
+        if len(found) < len(keys):
+            return
+        refused = _refusal(found)
+        if refused is not None:
+            inbound.reply(refused)
+        else:
+            ask_controller(later)
+
+    for tp, key in keys.items():
+        context.states.read(key, tp.topic, lambda later, state, tp=tp: on_read(later, state, tp))  # type: ignore[misc]
+    if not keys:  # The mirror has no topics, or one that is not removed, or there is no such mirror.
+        ask_controller(now)
+
+
+def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateKey]:
+    """Return where the states of the mirror's topics are kept; nothing if one of them is not removed."""
+    keys: dict[TopicPartition, StateKey] = {}
+    for topic in context.topics_of(mirror):
+        known = context.broker.image.topics.get(topic)
+        if context.assignments[topic].wish is not Wish.REMOVE:
+            return {}
+        for index in () if known is None else known.partitions:
+            keys[TopicPartition(topic, index)] = StateKey(mirror, known.topic_id, index)
+    return keys
+
+
+def _refusal(found: dict[TopicPartition, PartitionState | None]) -> DeleteMirrorResponse | None:
+    unread = [str(tp) for tp, state in found.items() if state is None]
+    if unread:
+        text = f"The states of {few(unread, 'partitions')} cannot be read now."
+        return DeleteMirrorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, error_message=text)
+    waits = [f"{tp} {why}" for tp, state in sorted(found.items()) if state is not None and (why := _why_not(state))]
+    if waits:
+        text = f"Every partition must be STOPPED: {few(waits, 'partitions')}."
+        return DeleteMirrorResponse(error_code=ErrorCode.MIRROR_NOT_EMPTY, error_message=text)
+    return None
+
+
+def _why_not(state: PartitionState) -> str:
+    """Return why a partition counts as not stopped; empty if it does."""
+    uncut = sorted(without(state.uncut, [SESSION]))
+    if state.state is not MirrorState.STOPPED:
+        return f"is {state.state.name}"
+    return f"has replicas that have not cut their logs yet ({', '.join(map(str, uncut))})" if uncut else ""
+
+
+def _stopped(found: dict[TopicPartition, PartitionState | None]) -> list[StoppedTopic]:
+    topics: dict[str, StoppedTopic] = {}
+    for tp, state in found.items():
+        assert state is not None, "checked"
+        row = StoppedPartition(partition_index=tp.partition)
+        row.lineage = [Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in state.lineage.stretches]
+        topics.setdefault(tp.topic, StoppedTopic(topic_name=tp.topic)).partitions.append(row)
+    return list(topics.values())

@@ -1,0 +1,89 @@
+"""DeleteMirror, decided by the controller: the mirror's configs go, and its topics belong to no mirror any more (D51).
+
+Only brokers know states. The one that passes the request on adds which partitions it found STOPPED, and the lineages of
+their logs, which go into a config of the topic: the persisted states that hold them go with the mirror.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import ApiError, Decision
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
+from kmirror.mirror.controller_apis.membership import check_mirror, mirror_configs
+from kmirror.mirror.lineage import Stretches, lineages_in, stretches_from, text_of
+from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME, parse
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+
+Stopped = Mapping[str, Mapping[int, Stretches]]
+"""By topic and partition."""
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the tombstones of all configs of the mirror and of its topics' `mirror.name`, or why it has to stay.
+
+    MIRROR_NOT_EMPTY as long as a topic is not removed, or a partition of a removed one is not known to be STOPPED.
+    """
+    assert isinstance(request, DeleteMirrorRequest)
+    mirror = request.mirror_name
+    stopped = {
+        topic.topic_name: {row.partition_index: stretches_from(row.lineage) for row in topic.partitions}
+        for topic in request.stopped_topics
+    }
+    try:
+        check_mirror(context, rights, mirror)
+        records = _topic_records(context, mirror, stopped)
+    except ApiError as refused:
+        return Decision((), DeleteMirrorResponse(error_code=refused.error, error_message=str(refused)))
+    records += [_record(ResourceType.MIRROR, mirror, key, None) for key in mirror_configs(context, mirror)]
+    # The mirror's own configs come last: a crash in between leaves a mirror with fewer topics, to be deleted again.
+    return Decision(records, DeleteMirrorResponse(error_message=None), atomic=False)
+
+
+def _topic_records(context: ControllerContext, mirror: str, stopped: Stopped) -> list[Message]:
+    """Return the configs of the mirror's topics; raises ApiError MIRROR_NOT_EMPTY."""
+    records: list[Message] = []
+    active: list[str] = []
+    unknown: list[str] = []
+    for topic in context.image.configured(ResourceType.TOPIC):
+        configs = context.image.topic_config(topic)
+        assignment = parse(configs.get(MIRROR_NAME, ""))
+        if assignment is None or assignment.mirror != mirror:
+            continue
+        if assignment.wish is not Wish.REMOVE:
+            active.append(topic)
+            continue
+        image, found = context.image.topics.get(topic), stopped.get(topic, {})
+        unknown += [
+            str(TopicPartition(topic, index)) for index in (image.partitions if image else ()) if index not in found
+        ]
+        told = {index: stretches for index, stretches in found.items() if stretches}
+        if told:
+            kept = {**lineages_in(configs.get(MIRROR_LINEAGE, "")), **told}
+            records.append(_record(ResourceType.TOPIC, topic, MIRROR_LINEAGE, text_of(kept)))
+        records.append(_record(ResourceType.TOPIC, topic, MIRROR_NAME, None))
+    if active:
+        raise ApiError(
+            ErrorCode.MIRROR_NOT_EMPTY,
+            f"Remove these topics from mirror '{mirror}' first: {few(sorted(active), 'topics')}.",
+        )
+    if unknown:
+        raise ApiError(
+            ErrorCode.MIRROR_NOT_EMPTY,
+            f"These partitions are not known to be STOPPED: {few(sorted(unknown), 'partitions')}.",
+        )
+    return records
+
+
+def _record(kind: ResourceType, name: str, key: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)

@@ -1,0 +1,85 @@
+"""What becomes of mirrored topics when a user pauses, resumes or removes them?
+
+The three requests have one form: a mirror, and topics by name and, if the client knows them, by id. What differs is a
+table: what is wanted now, by what was wanted before, or the error that says why it cannot be wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import ApiError
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.controller_apis.membership import check_mirror, membership
+from kmirror.mirror.naming import MIRROR_NAME, Assignment
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation, ResourceType
+
+Wishes = Mapping[Wish, Wish | ErrorCode]
+
+
+class NamedTopic(Protocol):
+    """A topic in one of the requests."""
+
+    topic_id: Uuid
+    topic_name: str
+
+
+class Answer(Protocol):
+    """The head of one of the answers."""
+
+    error_code: int
+    error_message: str | None
+
+
+def change(
+    context: ControllerContext,
+    rights: Rights,
+    mirror: str,
+    topics: Sequence[NamedTopic],
+    wishes: Wishes,
+    answer: Answer,
+) -> tuple[list[Message], list[tuple[str, ErrorCode]]]:
+    """Return the configs to set, and each topic's error; if all is refused, `answer` says why and both are empty.
+
+    Errors of a topic, beside those in `wishes`: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_MIRROR
+    for a topic in no mirror, TOPIC_NOT_IN_MIRROR, and INCONSISTENT_TOPIC_ID if its id is not the one that is named.
+    """
+    try:
+        check_mirror(context, rights, mirror)
+    except ApiError as refused:
+        answer.error_code, answer.error_message = refused.error, str(refused)
+        return [], []
+    unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in topics])
+    records: list[Message] = []
+    rows: list[tuple[str, ErrorCode]] = []
+    for topic in topics:
+        name = topic.topic_name
+        error, assignment = membership(context, mirror, name, topic.topic_id)
+        error = unreadable.get(name, error)
+        if not error:
+            assert assignment is not None, "a topic of this mirror"
+            wish = wishes[assignment.wish]
+            if isinstance(wish, ErrorCode):
+                error = wish
+            elif wish is not assignment.wish:
+                records.append(_record(context, name, Assignment(mirror, wish)))
+        rows.append((name, error))
+    return records, rows
+
+
+def _record(context: ControllerContext, topic: str, wanted: Assignment) -> ConfigRecord:
+    # The config of a topic that was never created is deleted: the next topic of its name starts without (D34).
+    is_over = wanted.wish is Wish.REMOVE and topic not in context.image.topics
+    return ConfigRecord(
+        resource_type=ResourceType.TOPIC,
+        resource_name=topic,
+        name=MIRROR_NAME,
+        value=None if is_over else wanted.text(),
+    )

@@ -1,0 +1,176 @@
+"""MIRRORING from a source whose fetches tell no divergence (before Kafka 2.7): where do the two logs part (D12)?
+
+Before a fetch in a new leader epoch of the source, its leader is asked with OffsetsForLeaderEpoch where our last epoch
+ends there. If our log goes further it is cut, and the question is asked again, until the source has all that we have.
+Within one leader epoch the source's log only grows, so that one agreement holds as long as it lasts.
+
+The epoch asked about is not above the source's own, which its leader always knows. So an answer without an epoch comes
+from a log without epochs: its messages are all of formats 0 and 1, and what is compared is the range (D28).
+
+Such a source has no topic ids either. What tells a topic that was deleted and created again is its leader epoch: no log
+has records of a later one than its leader's, and a leader's own epoch never loses any (D53).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kmirror.client.fetch_loop import OFFSETS, Fetcher, FetchLoop
+from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.log_cuts import cut
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_writer import StateWriter
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kmirror.protocol.gen.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+CONSUMER = -1
+
+
+class _Asked(NamedTuple):
+    """What was asked about one partition."""
+
+    mp: MirrorPartition
+    source_epoch: int
+    epoch: int
+    """The last leader epoch of our log, whose end is wanted."""
+
+
+class EpochCheck:
+    """Asks where epochs end, for all partitions of a fetcher in one request."""
+
+    def __init__(self, context: MirrorContext, writer: StateWriter, loop: FetchLoop[MirrorPartition]) -> None:
+        self._context = context
+        self._writer = writer
+        self._loop = loop
+        self._due: dict[TopicPartition, None] = {}
+        """Partitions to ask about when the present event ends."""
+
+    def has_agreed(self, mp: MirrorPartition) -> bool:
+        """Return whether the source's leader, in its present epoch, is known to have all that our log has."""
+        partition = self._context.replicas.led(mp.tp)
+        return mp.agreed_epoch == mp.source_epoch or partition is None or last_epoch(partition.log) < 0
+
+    def ask(self, mp: MirrorPartition) -> None:
+        """Ask about a partition, which is not fetched until there is an answer."""
+        mp.resolving = True
+        self._due[mp.tp] = None
+        self._context.broker.at_end(self._send_due)
+
+    def _send_due(self, now: Instant) -> None:
+        due, self._due = self._due, {}
+        asked: dict[int, tuple[Fetcher[MirrorPartition], list[_Asked]]] = {}
+        for tp in due:
+            found, partition = self._loop.find(tp), self._context.replicas.led(tp)
+            if found is None:
+                continue
+            fetcher, mp = found
+            if partition is None:
+                mp.resolving = False
+                continue
+            row = _Asked(mp, mp.source_epoch, last_epoch(partition.log))
+            asked.setdefault(id(fetcher), (fetcher, []))[1].append(row)
+        for fetcher, rows in asked.values():
+            self._send(now, fetcher, rows)
+
+    def _send(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_Asked]) -> None:
+        source: RemoteCluster | None = self._context.sources.get(str(fetcher.key[0]))
+        topics: dict[str, OffsetForLeaderTopic] = {}
+        for mp, source_epoch, epoch in asked:
+            row = OffsetForLeaderPartition(
+                partition=mp.tp.partition, current_leader_epoch=source_epoch, leader_epoch=epoch
+            )
+            topics.setdefault(mp.tp.topic, OffsetForLeaderTopic(topic=mp.tp.topic)).partitions.append(row)
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            self._on_reply(later, fetcher, asked, reply)
+
+        if source is None:  # The mirror is gone, and its partitions are forgotten.
+            on_reply(now, None)
+            return
+        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=list(topics.values()))
+        source.send(now, fetcher.endpoint, OFFSETS, request, on_reply)
+
+    def _on_reply(
+        self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: list[_Asked], reply: Message | None
+    ) -> None:
+        told = reply.topics if isinstance(reply, OffsetForLeaderEpochResponse) else []
+        rows = {(topic.topic, row.partition): row for topic in told for row in topic.partitions}
+        for each in asked:
+            mp = each.mp
+            found = self._loop.find(mp.tp)
+            if found is None or found[0] is not fetcher or found[1] is not mp:
+                continue  # It is fetched from another leader by now, or not at all.
+            mp.resolving = False
+            self._loop.changed(mp.tp)
+            if mp.source_epoch != each.source_epoch:
+                continue
+            row = rows.get((mp.tp.topic, mp.tp.partition))
+            if row is None:
+                mp.reason = f"the source's broker {fetcher.key[1]} does not tell where leader epochs end"
+                self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+                self._loop.pause(now, fetcher, mp)
+            elif row.error_code:
+                self._loop.refused(now, fetcher, mp, code_of(row.error_code))
+            else:
+                self._compare(now, fetcher, each, row)
+        self._loop.on_timer(now, fetcher.key)
+
+    def _compare(self, now: Instant, fetcher: Fetcher[MirrorPartition], asked: _Asked, row: EpochEndOffset) -> None:
+        """Agree, or cut our log where the source's answer shows that the two part."""
+        mp = asked.mp
+        partition = self._context.replicas.led(mp.tp)
+        if partition is None:
+            return
+        log = partition.log
+        ours, end = asked.epoch, log.log_end_offset
+        if ours != last_epoch(log):
+            return  # The log was cut since; the next fetch asks again.
+        if row.leader_epoch < 0 or row.end_offset < 0:
+            mp.agreed_epoch = asked.source_epoch
+        elif row.leader_epoch > ours:
+            self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+        elif ours == row.leader_epoch and row.end_offset >= end:
+            mp.agreed_epoch = asked.source_epoch
+        elif is_another_topic(mp, ours, row.end_offset, end):
+            self._writer.fail(now, mp, another_topic(mp, row.end_offset, end))
+        else:
+            to = cut_for_divergence(log, row.leader_epoch, row.end_offset)
+            cut(self._context, now, mp, partition, to.offset, f"the end of epoch {row.leader_epoch} at the source")
+            if (log.log_end_offset, last_epoch(log)) == (end, ours):  # To ask again would change nothing.
+                self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def is_another_topic(mp: MirrorPartition, our_last_epoch: int, source_end: int, our_end: int) -> bool:
+    """Return whether a source without topic ids has another topic of this name than the one that we mirrored (D53).
+
+    The leader that wrote our last record leads in the same leader epoch, and its log ends below that record. The log
+    of a leader does not shrink, so this is another one.
+    """
+    return not any(mp.source_topic_id) and our_last_epoch == mp.source_epoch and source_end < our_end
+
+
+def another_topic(mp: MirrorPartition, source_end: int, our_end: int) -> str:
+    """Return the reason for which `is_another_topic` fails a partition."""
+    return (
+        f"the source's log ends at offset {source_end} in leader epoch {mp.source_epoch}, from which we have up to "
+        f"{our_end}: its topic was deleted and created again"
+    )
+
+
+def is_behind(mp: MirrorPartition, our_last_epoch: int, source_epoch: int) -> bool:
+    """Return whether a source without topic ids names an earlier leader epoch than that of records which we have.
+
+    Either the broker does not know the present leader yet, or its topic is another one (D53): neither is a reason to
+    cut anything.
+    """
+    return not any(mp.source_topic_id) and 0 <= source_epoch < our_last_epoch

@@ -1,0 +1,33 @@
+"""Which id has a topic whose source has no topic ids (before Kafka 2.8)? A pure function (D53).
+
+It follows from the source's cluster and the topic's name, so that there is nothing to remember but the topic itself:
+every broker sees that the id was made here, also after the source was upgraded and has an id of its own. All mirrors of
+one source make the same, so that one of them can become the source of another.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import count
+
+from kmirror.kernel.uuid import Uuid
+
+
+def made_topic_id(source_cluster_id: str, topic: str) -> Uuid:
+    """Return the id of `topic` as it is mirrored from a cluster without topic ids: a UUID of version 8 (RFC 9562)."""
+    for attempt in count():
+        raw = bytearray(sha256(f"{source_cluster_id}\n{topic}\n{attempt}".encode()).digest()[:16])
+        raw[6] = raw[6] & 0x0F | 0x80
+        raw[8] = raw[8] & 0x3F | 0x80
+        made = Uuid(raw)
+        if not str(made).startswith("-"):  # As in Kafka: a command would take the text for an option.
+            return made
+    raise AssertionError("one in 64 begins with a dash")
+
+
+def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, topic: str) -> bool:
+    """Return whether, by its ids, the source's topic is the one that is mirrored here (D16).
+
+    A source without ids counts as having those that are made here. The id that it has since its upgrade tells nothing.
+    """
+    return theirs == ours or ours == made_topic_id(source_cluster_id, topic)

@@ -1,0 +1,180 @@
+"""How does a script that is not asynchronous hold nodes that run? On a thread of their own, and it waits for them.
+
+What a whole cluster in one process (`cluster.py`) and one node of a cluster of several (`node.py`) have in common.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.events import Note
+from kmirror.kernel.failures import GaveUp, HandlingFailed
+from kmirror.kernel.rng import Rng
+from kmirror.net.host import Host
+from kmirror.net.loop_thread import LoopThread
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+T = TypeVar("T")
+STOP_WITHIN_S = 310.0
+"""A broker waits five minutes for a controller that does not answer."""
+WITHIN_S = 60.0
+FAILURES_KEPT = 100
+ANY_ADDRESS = ("", "0.0.0.0", "::")
+
+
+class RunningNodes:
+    """Nodes on one host, with a loop on a thread of its own, from `start` to `close`. `what` names them in errors."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        """Which nodes, for a message."""
+        self.failures: list[HandlingFailed] = []
+        """Exceptions in the nodes that they went on after, the first hundred: each is a bug of kmirror's."""
+        self.given_up: dict[str, str] = {}
+        """Processes whose node ended by itself, and why; one that is started anew is no longer among them."""
+        self.on_note: list[Callable[[str, Note], None]] = [self._on_failure_told]
+        """Called on the nodes' thread with the name of a process and each `Note` of its node."""
+        self._thread = LoopThread(f"kmirror {what}")
+        self._host: Host | None = None
+
+    def start(self) -> None:
+        """Start every node."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Kill every node that runs, and give back what they held."""
+        raise NotImplementedError
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether so many nodes have given up that nothing is served any more."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- processes ----------------------------------------------------------------------------
+
+    def _running_host(self) -> Host:
+        if self._host is None:
+            raise UsageError(f"{self.what} was not started: use it in a `with` block, or call start()")
+        return self._host
+
+    def _runs(self, process: str) -> bool:
+        return self._host is not None and self._host.runs(process)
+
+    async def _stop_process(self, process: str) -> None:
+        host = self._running_host()
+        if host.runs(process):
+            host.stop(process)
+            await self._until(lambda: not host.runs(process), STOP_WITHIN_S, f"to let {process} end")
+
+    async def _restart_process(self, process: str) -> None:
+        host = self._running_host()
+        await host.disk_idle(process)
+        self.given_up.pop(process, None)
+        host.start(process)
+
+    def _close_host(self, processes: Iterable[str]) -> None:
+        """Kill what runs, wait until nothing of it is at work at a disk any more, and end the thread."""
+        if self._host is None:
+            return
+        self._thread.call(self._host.close)
+        for process in processes:
+            self._thread.wait(self._host.disk_idle(process))
+        self._thread.stop()
+        self._host = None
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def until(self, condition: Callable[[], bool], *, within_s: float = WITHIN_S, what: str = "a condition") -> None:
+        """Wait until `condition` holds, which is called on the nodes' thread whenever something has happened.
+
+        KafkaError with REQUEST_TIMED_OUT after `within_s` seconds.
+        """
+        arguments.callback("condition", condition)
+        self._check_may_wait()
+        self._thread.wait(self._until(condition, arguments.seconds("within_s", within_s), f"for {what}"))
+
+    def look(self, call: Callable[[], T]) -> T:
+        """Return what `call` returns on the nodes' thread, between two events: nothing moves while it looks."""
+        return self._on_loop(call)
+
+    async def _until(self, condition: Callable[[], bool], within_s: float | None, what: str) -> None:
+        host = self._running_host()
+        try:
+            await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
+        except TimeoutError:
+            code = ErrorCode.REQUEST_TIMED_OUT
+            raise KafkaError(code, f"{self.what} was given {within_s:g} s {what}: {self!r}") from None
+        if host.crashes or self.is_lost:
+            raise self.loss()
+
+    async def _within(self, work: Coroutine[Any, Any, T], what: str) -> T:
+        """Return what `work` comes to; raise what the nodes were lost by, or KafkaError if it takes too long."""
+        host = self._running_host()
+        task = asyncio.ensure_future(work)
+        lost = host.until(lambda: bool(host.crashes) or self.is_lost)
+        try:
+            done, _ = await asyncio.wait((task, lost), timeout=WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+            if task in done:
+                return task.result()
+            if lost in done:
+                raise self.loss()
+        finally:
+            task.cancel()
+            lost.cancel()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what} took longer than {WITHIN_S:g} s: {self!r}")
+
+    def _on_loop(self, call: Callable[[], T]) -> T:
+        """Return what `call` returns on the loop's thread; before the start, and there, simply so."""
+        if self._thread.loop is None or self._thread.is_current:
+            return call()
+        return self._thread.call(call)
+
+    def _check_may_wait(self) -> None:
+        self._running_host()
+        if self._thread.is_current:
+            raise UsageError("what the cluster's thread calls cannot wait for the cluster")
+
+    # -- failures -----------------------------------------------------------------------------
+
+    def loss(self) -> Exception:
+        """Return what a node raised, which is a bug, or the error about the nodes that gave up."""
+        if self._host is not None and self._host.crashes:
+            return self._host.crashes[0][1]
+        told = "; ".join(f"{process} ended: {why}" for process, why in self.given_up.items())
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, told)
+
+    def _on_failure_told(self, process: str, note: Note) -> None:
+        if isinstance(note.fact, HandlingFailed) and len(self.failures) < FAILURES_KEPT:
+            self.failures.append(note.fact)
+        elif isinstance(note.fact, GaveUp):
+            self.given_up[process] = note.fact.why
+
+
+def checked_advertised(host: str) -> str:
+    """Return the name by which clients reach this machine; UsageError for an address that only a listener has."""
+    if host in ANY_ADDRESS:
+        name = "by which name they reach this machine: advertised_host, or --advertised-host"
+        raise UsageError(f"no client can connect to {host or 'an empty host'}: say {name}")
+    return host
+
+
+def new_rng() -> Rng:
+    """Return randomness for the life of a node that is no simulation's."""
+    return Rng(int.from_bytes(os.urandom(8), "big"))

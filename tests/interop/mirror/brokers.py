@@ -1,0 +1,135 @@
+"""Clusters of a release of Apache Kafka, as the sources of mirrors: brokers that can be killed and started again.
+
+Broker 2 of three has a JVM of its own, so that it can be killed; the others share one with the controller, or with the
+ZooKeeper that brokers of 2.1 need.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from tests.interop.clients.real import free_ports
+
+HERE = Path(__file__).parent
+START_SECONDS = 120
+SHARED = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.retention.ms": "-1",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.cleaner.backoff.ms": "200",
+    "log.segment.delete.delay.ms": "100",
+    "num.io.threads": "2",
+    "num.network.threads": "2",
+    "leader.imbalance.check.interval.seconds": "1",
+    "leader.imbalance.per.broker.percentage": "0",
+}
+KILLABLE = 2
+
+
+class RealCluster:
+    """One or three brokers of a release; they end with the block, or when this process dies."""
+
+    def __init__(self, release: str, class_path: str, folder: Path, *, brokers: int) -> None:
+        self.release = release
+        self._class_path = class_path
+        self._folder = folder
+        self._is_raft = not release.startswith("2.")
+        self._inner, *ports = free_ports(brokers + 1)
+        self._ports = dict(enumerate(ports, start=1))
+        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        """The JVMs, by the first broker in them."""
+
+    def __enter__(self) -> Self:
+        (self._folder / "zookeeper").mkdir(parents=True)
+        (self._folder / "zookeeper" / "port").write_text(str(self._inner))
+        for broker_id in self._ports:
+            text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
+            self._file(broker_id).write_text(text)
+        try:
+            self._start(1)
+            if KILLABLE in self._ports:
+                self._start(KILLABLE)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for broker_id in list(self._running):
+            self._end(broker_id)
+
+    def logs(self, broker_id: int) -> Path:
+        """Return the folder that a broker's log.dirs names."""
+        return self._folder / f"data-{broker_id}"
+
+    def kill(self) -> None:
+        """End broker 2 at once."""
+        self._end(KILLABLE)
+
+    def restart(self) -> None:
+        """Start broker 2 again, and wait until it serves."""
+        self._start(KILLABLE)
+
+    def _file(self, broker_id: int) -> Path:
+        return self._folder / f"server-{broker_id}.properties"
+
+    def _properties(self, broker_id: int) -> Mapping[str, str]:
+        factor = str(len(self._ports))
+        listener = f"PLAINTEXT://127.0.0.1:{self._ports[broker_id]}"
+        keys = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+        common = {**SHARED, **dict.fromkeys((*keys, "default.replication.factor"), factor)}
+        common |= {"transaction.state.log.min.isr": "1", "log.dirs": str(self.logs(broker_id))}
+        if not self._is_raft:
+            zookeeper = {"zookeeper.connect": f"127.0.0.1:{self._inner}", "zookeeper.session.timeout.ms": "3000"}
+            return {"broker.id": str(broker_id), "listeners": listener, **zookeeper, **common}
+        leads = broker_id == 1
+        controller = f"127.0.0.1:{self._inner}"
+        return {
+            "node.id": str(broker_id),
+            "process.roles": "broker,controller" if leads else "broker",
+            "controller.quorum.bootstrap.servers": controller,
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listeners": f"{listener},CONTROLLER://{controller}" if leads else listener,
+            "broker.session.timeout.ms": "3000",
+            "broker.heartbeat.interval.ms": "500",
+            **common,
+        }
+
+    def _start(self, first: int) -> None:
+        """Start the JVM whose first broker this is."""
+        others = [broker_id for broker_id in self._ports if broker_id not in (1, KILLABLE)] if first == 1 else []
+        files = [str(self._file(broker_id)) for broker_id in (first, *others)]
+        if not self._is_raft and first == 1:
+            files = [str(self._folder / "zookeeper"), *files]
+        program = HERE / "java" / ("RaftBrokers.java" if self._is_raft else "ZooKeeperBrokers.java")
+        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, str(program), *files]
+        with (self._folder / f"{first}.log").open("ab") as log:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        self._running[first] = process
+        assert process.stdout is not None
+        deadline = time.monotonic() + START_SECONDS
+        line = b""
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))
+            data = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
+            log_text = (self._folder / f"{first}.log").read_text(errors="replace")
+            assert data, f"Kafka {self.release} did not start: {log_text[-3000:]}"
+            line += data
+
+    def _end(self, first: int) -> None:
+        process = self._running.pop(first)
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()

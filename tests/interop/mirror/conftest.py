@@ -1,0 +1,40 @@
+"""Class paths of the releases of Kafka that are mirrored from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.interop.conftest import IS_REQUIRED
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def class_path_of(
+    kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]
+) -> Callable[[str], str]:
+    """Return what returns the class path of a release; those that are not in Maven's repository are skipped."""
+
+    def resolved(release: str) -> str:
+        if not (HERE / f"pom-{release}.xml").exists():
+            return kafka_class_path
+        folder = tmp_path_factory.mktemp("release")
+        pom, out = HERE / f"pom-{release}.xml", folder / "classpath"
+        command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
+        done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            give_up(f"Kafka {release} is not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches it)")
+        jars = out.read_text(encoding="utf-8").strip()
+        if not release.startswith("2."):
+            return jars
+        source = HERE / "java" / "StaticHostProvider.java"
+        subprocess.run(["javac", "-d", str(folder), "-cp", jars, str(source)], check=True)
+        return f"{folder}{os.pathsep}{jars}"
+
+    return resolved

@@ -1,0 +1,94 @@
+"""A mirror from brokers of Apache Kafka into a cluster of ours, and when it has all that the source has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from kmirror.errors import KafkaError
+from kmirror.kernel.events import Note
+from kmirror.kernel.ids import TopicPartition as Partition
+from kmirror.mirror.facts import ReasonChanged, StateEntered
+from kmirror.mirror.states import MirrorState
+from kmirror.net.cluster import TcpCluster
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
+
+WITHIN_S = 90.0
+
+
+class Mirrored:
+    """A mirror named `from-kafka` at `destination`."""
+
+    def __init__(self, source_servers: str, destination: TcpCluster) -> None:
+        self.destination = destination
+        self.states: dict[Partition, MirrorState] = {}
+        self.reasons: dict[Partition, str] = {}
+        self._servers = source_servers
+        self._topics: list[str] = []
+        destination.on_note.append(self._see)
+        configs = [MirrorConfig(name="bootstrap.servers", value=source_servers)]
+        self._order(CreateMirrorRequest(mirror_name="from-kafka", config=configs))
+
+    def _see(self, process: str, note: Note) -> None:
+        fact = note.fact
+        if isinstance(fact, StateEntered):
+            self.states[fact.tp] = fact.state
+        if isinstance(fact, StateEntered | ReasonChanged):
+            self.reasons[fact.tp] = fact.reason if isinstance(fact, ReasonChanged) else ""
+
+    def add(self, topics: Sequence[str]) -> None:
+        """Begin to mirror topics."""
+        rows = [AddedTopic(topic_name=topic) for topic in topics]
+        self._order(AddTopicsToMirrorRequest(mirror_name="from-kafka", topics=rows))
+        self._topics += topics
+
+    def stable_ends(self) -> dict[Partition, int]:
+        """Return the last stable offset of each mirrored partition at the source."""
+        admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
+        found = admin.list_topics(timeout=30).topics
+        wanted = {TopicPartition(t, p): OffsetSpec.latest() for t in self._topics for p in found[t].partitions}
+        level = IsolationLevel.READ_COMMITTED
+        told = admin.list_offsets(wanted, isolation_level=level, request_timeout=30)
+        return {Partition(tp.topic, tp.partition): future.result().offset for tp, future in told.items()}
+
+    def catch_up(self) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided by now."""
+        ends = self.stable_ends()
+
+        def has_all() -> bool:
+            return all(self._has(tp, end) for tp, end in ends.items())
+
+        self._until(has_all, f"everything up to {ends}")
+
+    def _has(self, tp: Partition, end: int) -> bool:
+        leader = super(TcpCluster, self.destination).leader(tp)
+        return self.states.get(tp) is MirrorState.MIRRORING and leader is not None and leader.log.high_watermark >= end
+
+    def fail_over(self) -> None:
+        """End mirroring, and wait until every topic takes writes."""
+        tps = list(self.stable_ends())
+        rows = [RemovedTopic(topic_name=topic) for topic in self._topics]
+        self._order(RemoveTopicsFromMirrorRequest(mirror_name="from-kafka", topics=rows))
+        self._until(lambda: all(self.states[tp] is MirrorState.STOPPED for tp in tps), "every partition STOPPED")
+
+    def _until(self, condition: object, what: str) -> None:
+        try:
+            self.destination.until(condition, within_s=WITHIN_S, what=what)  # type: ignore[arg-type]
+        except KafkaError as error:
+            raise AssertionError(f"{error}\n{self.states}\n{self.reasons}") from None
+
+    def _order(self, request: Message) -> None:
+        reply = self.destination.order(request)
+        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
+        assert not reply.error_code, reply
+        assert isinstance(reply, CreateMirrorResponse) or not any(row.error_code for row in reply.topics), reply

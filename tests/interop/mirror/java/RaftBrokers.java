@@ -1,0 +1,41 @@
+import java.io.FileReader;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.Properties;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaRaftServer;
+import kafka.tools.StorageTool;
+import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.common.utils.Time;
+
+/**
+ * Runs brokers of Kafka 3.9 or later in one JVM: an argument is a `server.properties`, whose folder is formatted unless
+ * it is already. Prints `up` when all have started, and ends when its input ends.
+ */
+class RaftBrokers {
+    static final String CLUSTER_ID = "AAAAAAAAAAIAAAAAAAAAAg";
+
+    public static void main(String[] files) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err);
+        for (String file : files) {
+            Properties properties = new Properties();
+            try (var reader = new FileReader(Path.of(file).toFile())) {
+                properties.load(reader);
+            }
+            boolean leads = properties.getProperty("process.roles").contains("controller");
+            String voters = leads ? "--standalone" : "--no-initial-controllers";
+            String[] format = {"format", "--ignore-formatted", "-t", CLUSTER_ID, "-c", file, voters};
+            if (StorageTool.execute(format, System.err) != 0) {
+                throw new IllegalStateException("kafka-storage format has failed for " + file);
+            }
+            new KafkaRaftServer(KafkaConfig.fromProps(properties, false), Time.SYSTEM).startup();
+        }
+        out.println("up");
+        out.flush();
+        while (System.in.read() >= 0) {
+            // The end of the input is the order to stop.
+        }
+        Exit.halt(0);
+    }
+}
