@@ -65,7 +65,8 @@ def refusal_of(mirror: Mirror) -> str:
     return str(caught.value)
 
 
-@pytest.mark.decision("D2", "D51")
+@pytest.mark.decision("D2")
+@pytest.mark.decision("D51")
 def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
@@ -80,7 +81,8 @@ def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before(
     p.there.delete()
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_configs_and_states_go_and_the_state_goes_first() -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
@@ -147,7 +149,8 @@ def test_a_failback_after_the_deletion_copies_everything_anew() -> None:
     assert_equal(p.back)
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> None:
     p = failed_over()
     key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
@@ -164,7 +167,8 @@ def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> No
     await_no_states(p)
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
     p = failed_over()
     p.b.settle()
@@ -184,7 +188,8 @@ def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
     assert p.b.await_leader(shard).broker_id == leader, "nobody loaded the shard anew"
 
 
-@pytest.mark.decision("D8", "D49")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D49")
 def test_the_states_of_a_topic_go_with_it() -> None:
     p = failed_over()
     assert p.b.delete(TOPIC) == [E.NONE]
@@ -192,7 +197,8 @@ def test_the_states_of_a_topic_go_with_it() -> None:
     assert len(tombstones(p.b)) == 1
 
 
-@pytest.mark.decision("D30", "D51")
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D51")
 def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut() -> None:
     """Once the list is gone nobody would know that the replica must not rejoin with the records it has."""
     p = failed_over()
@@ -220,7 +226,8 @@ def assert_same_logs(cluster: StagedCluster) -> None:
     assert all(log == logs[0] for log in logs)
 
 
-@pytest.mark.decision("D45", "D51")
+@pytest.mark.decision("D45")
+@pytest.mark.decision("D51")
 def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
     """Cluster c holds records of a under the epochs that b's records have at a by now."""
     p = pair(logs=WrittenLogs(LOGS))
