@@ -1,4 +1,4 @@
-"""Two log directories, served in turns by a real broker and by kmirror: each finds every replica where the other left it.
+"""Two log directories, served in turns by a real broker and by kmirror: each finds replicas where the other left them.
 
 The metadata log is in the second one, as `metadata.log.dir` says.
 """
