@@ -175,14 +175,6 @@ class Mirror:
 
         return Pending(world, what, script, all_of_it)
 
-    @staticmethod
-    def list(cluster: Cluster) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name."""
-        arguments.instance("cluster", cluster, Cluster)
-        reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest(), 0)
-        assert isinstance(reply, ListMirrorsResponse)
-        return listings_in(reply)
-
     def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition."""
         return self._begin(f"mirror {self.name} to be described", self._describing()).result()
@@ -347,3 +339,11 @@ class Mirror:
     def _source_id(self, topic: str) -> Uuid:
         known = self.source.image.topics.get(topic)
         return Uuid.ZERO if known is None else known.topic_id
+
+    @staticmethod  # The last one: above it `list` is still the type.
+    def list(cluster: Cluster) -> list[MirrorListing]:
+        """Return the mirrors of which `cluster` is the destination, by name."""
+        arguments.instance("cluster", cluster, Cluster)
+        reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest(), 0)
+        assert isinstance(reply, ListMirrorsResponse)
+        return listings_in(reply)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import MirrorListing
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME
@@ -157,12 +158,14 @@ def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> No
     shard = p.b.component(1).context.coordinator.shard_of(key)
     assert shard is not None
     p.b.settle()
-    followers = [b for b in p.b.broker_ids if b != p.b.await_leader(shard).broker_id]
-    for follower in followers:  # They hear nothing of the shard, so no tombstone is committed.
-        p.simulation.line(p.b.process(follower), p.b.process(p.b.await_leader(shard).broker_id)).take_down()
-    p.there.begin_delete()
-    p.run_until(lambda: (ResourceType.MIRROR, "m") not in p.b.image.configs, "the deletion")
+    leader = p.b.await_leader(shard).broker_id
+    for follower in p.b.broker_ids:
+        if follower != leader:  # It hears nothing of the shard, so no tombstone is committed.
+            p.simulation.line(p.b.process(follower), p.b.process(leader)).take_down()
+    reply = p.b.client.call(p.b.endpoint(leader), DeleteMirrorRequest(mirror_name="m"), 0)
+    assert isinstance(reply, DeleteMirrorResponse) and not reply.error_code
     p.simulation.run_for(span_s=0.2)
+    assert p.b.await_leader(shard).broker_id == leader and persisted(p.b) == [key]
     p.b.elect(shard)
     await_no_states(p)
 
@@ -297,3 +300,13 @@ def test_a_mirror_without_topics_is_deleted_at_once() -> None:
     p.there.create()
     p.there.delete()
     p.there.create()
+
+
+def test_mirrors_are_listed_with_their_sources() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    Mirror("empty", source=p.a, destination=p.b).create()
+    p.simulation.run_for(span_s=1)
+    servers, cluster_id = p.a.bootstrap_servers, p.a.cluster_id
+    assert Mirror.list(p.b) == [MirrorListing("empty", servers, "", 0), MirrorListing("m", servers, cluster_id, 1)]
+    assert Mirror.list(p.a) == []
