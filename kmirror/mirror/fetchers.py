@@ -13,7 +13,7 @@ from collections.abc import Hashable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
@@ -29,6 +29,7 @@ from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
@@ -82,6 +83,8 @@ class MirrorFetchers:
             return
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
+        if mp.source_epoch != leader.epoch:
+            mp.paused_until = 0  # The former leader's error is none of this one's.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
         if is_behind(mp, ours, leader.epoch):
@@ -220,7 +223,7 @@ class MirrorFetchers:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
             except OSError as error:
-                self._broker.fail_disk(f"cannot write to {mp.tp}", error)
+                self._broker.fail_disk_of(mp.tp, "cannot write to", error)
                 self._loop.pause(now, fetcher, mp)
                 return
             if info.refused_epoch >= 0:
@@ -242,7 +245,8 @@ class MirrorFetchers:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
-            partition.log.advance_log_start(wanted)
+            with self._replicas.writing_to(mp.tp):
+                partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
             self._loop.changed(mp.tp)
 
@@ -263,6 +267,13 @@ class MirrorFetchers:
         self._context.note_reason(mp)
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+
+    def on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
+        """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
+        if source is not None and follows and source.learn_hint(mp.tp, hint):
+            self.assign(now, mp)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
         """Reset the session: only in a new one does the source repeat an answer that was dropped here."""

@@ -55,7 +55,7 @@ class Source:
         self._open: list[Producer] = []
 
     def create_topics(self) -> list[str]:
-        """Create the topics; those that are cleaned or cut have one replica, as replicas are cleaned each for itself."""
+        """Create the topics; those that are cleaned or cut have one replica, as each cleans for itself."""
         topics = [NewTopic(name, 3, 3) for name in ("codecs", "transactions")]
         topics += [
             NewTopic("compacted", 1, replica_assignment=[[1]], config=CLEANING),

@@ -8,6 +8,7 @@ import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
+from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -129,6 +130,9 @@ class Log:
 
     def on_error(self, now: Instant, fetcher: Fetcher[State], state: State, error: ErrorCode) -> None:
         self.heard.append(("error", error))
+
+    def on_moved(self, now: Instant, state: State, hint: LeaderHint) -> None:
+        self.heard.append(("moved", state.tp, hint))
 
     def on_unheard(self, fetcher: Fetcher[State]) -> None:
         self.heard.append(("unheard",))
