@@ -9,18 +9,19 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.node import TcpNode
 
 LOOKED_EVERY_S = 0.1
 
 
-def logs_opened(cluster: TcpCluster) -> tuple[int, int]:
+def logs_opened(cluster: TcpCluster | TcpNode) -> tuple[int, int]:
     """Return how many logs the brokers have opened, and how many they have found so far."""
     found = [cluster.broker(broker_id).parts.replicas.recovery for broker_id in cluster.living()]
     return sum(each.total - each.left for each in found), sum(each.total for each in found)
 
 
 @contextmanager
-def recovery_progress(cluster: TcpCluster) -> Iterator[None]:
+def recovery_progress(cluster: TcpCluster | TcpNode) -> Iterator[None]:
     """Show how far the brokers have come, for as long as the body starts the cluster."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield

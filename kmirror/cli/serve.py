@@ -1,7 +1,7 @@
-"""`kmirror serve`: a cluster on TCP ports, for any Kafka client, until it is told to end.
+"""`kmirror serve`: a cluster on TCP ports, or one node of it, for any Kafka client, until it is told to end.
 
 Rule 1: stdout has one line, written when clients can connect: the bootstrap servers, or a JSON object with `-o json`.
-All else goes to stderr.
+Of a controller alone the line says where brokers find it. All else goes to stderr.
 Rule 2: SIGTERM and SIGINT let every broker end in order, with exit code 0; a second one ends at once, with 128 and its
 number.
 """
@@ -9,33 +9,45 @@ number.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import TypedDict
 
 import click
 
 from kmirror.assembly.journal.recorder import JournalEnded, Journals
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.journal_files import JournalFiles
+from kmirror.cli.node_properties import node_plan
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.cluster.broker.context import LogDirFailed
+from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
 from kmirror.kernel.failures import GaveUp, HandlingFailed
+from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.names import counted, few
+from kmirror.kernel.wrapping import Interpose
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.node import NodePlan, TcpNode
 from kmirror.net.profile import SERVED
 from kmirror.spec.features import MIRROR_VERSION
 
 DEFAULT_PORT = 9092
 DEFAULT_HOST = "127.0.0.1"
-NOTHING = Properties({}, None, None, None, ())
+NOTHING = Properties({}, None, None, None, (), {})
+CLUSTER_ID = re.compile("[A-Za-z0-9_-]+")
+TOLD_AFTER = 10
+"""Half seconds after which is told for what a node waits."""
 
 
 class Signals:
@@ -60,33 +72,58 @@ class Signals:
                 signal.signal(number, handler)
 
 
-def serve(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
-    """Start a cluster, say where it is, and stop it when a signal comes."""
-    cluster.on_note.append(tell)
-    cluster.on_note.append(lambda process, note: signals.ending.set() if cluster.is_lost else None)
-    with recovery_progress(cluster):
-        cluster.start()
+def serve(served: TcpCluster | TcpNode, output: str | None, signals: Signals) -> None:
+    """Start a cluster, or one node of it, say where it is, and stop it when a signal comes."""
+    served.on_note.append(tell)
+    served.on_note.append(lambda process, note: signals.ending.set() if served.is_lost else None)
     try:
+        with recovery_progress(served):
+            served.start()
+            if isinstance(served, TcpNode):
+                served.wait(signals.ending.is_set, Waiting(served).asked)
         if not signals.ending.is_set():
-            click.echo(as_json(cluster) if output == "json" else f"bootstrap.servers={cluster.bootstrap_servers}")
+            said = described(served)
+            key, value = next(iter(said.items()))
+            click.echo(json.dumps(said) if output == "json" else f"{key.replace('_', '.')}={value}")
         signals.ending.wait()
-        if cluster.is_lost:
-            raise cluster.loss()
+        if served.is_lost:
+            raise served.loss()
         complain("kmirror: stopping; a second signal ends at once\n")
-        cluster.stop()
+        served.stop()
     finally:
-        cluster.close()
+        served.close()
 
 
-def as_json(cluster: TcpCluster) -> str:
-    """Return what a program wants to know of a cluster that serves."""
-    brokers = []
-    for broker_id in cluster.broker_ids:
-        host, port = cluster.endpoint(broker_id)
-        brokers.append({"node_id": broker_id, "host": host, "port": port})
-    return json.dumps(
-        {"bootstrap_servers": cluster.bootstrap_servers, "cluster_id": cluster.cluster_id, "brokers": brokers}
-    )
+class Waiting:
+    """Tells for what a node waits that is not ready for long, and again when it waits for something else."""
+
+    def __init__(self, node: TcpNode) -> None:
+        self._node = node
+        self._asked = 0
+        self._told = ""
+
+    def asked(self) -> None:
+        """To be called every half second."""
+        self._asked += 1
+        waits_for = self._node.look(lambda: self._node.waits_for)
+        if self._asked >= TOLD_AFTER and waits_for != self._told:
+            self._told = waits_for
+            complain(f"kmirror: {self._node.what} waits for {waits_for}\n")
+
+
+def described(served: TcpCluster | TcpNode) -> dict[str, object]:
+    """Return what a program wants to know of what is served; first what others need to connect."""
+    if isinstance(served, TcpCluster):
+        brokers = {broker_id: served.endpoint(broker_id) for broker_id in served.broker_ids}
+        first = {"bootstrap_servers": served.bootstrap_servers}
+    elif served.endpoint is not None:
+        brokers = {served.plan.node_id: served.endpoint}
+        first = {"bootstrap_servers": str(served.endpoint)}
+    else:
+        brokers = {}
+        first = {"controller_quorum_bootstrap_servers": str(served.controller_endpoint)}
+    rows = [{"node_id": broker_id, "host": at.host, "port": at.port} for broker_id, at in brokers.items()]
+    return {**first, "cluster_id": served.cluster_id, "brokers": rows}
 
 
 def tell(process: str, note: Note) -> None:
@@ -96,16 +133,12 @@ def tell(process: str, note: Note) -> None:
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
     elif isinstance(note.fact, JournalEnded):
         complain(f"kmirror: the journal of {process} ends here, and {process} goes on: {note.fact.error}\n")
+    elif isinstance(note.fact, LogDirFailed):
+        complain(f"kmirror: {process} lost log directory {note.fact.log_dir}, and goes on: {note.fact.why}\n")
+    elif isinstance(note.fact, BrokerRefused):
+        complain(f"kmirror: {process} refuses a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):
         complain(f"kmirror: {process} ends: {note.fact.why}\n")
-
-
-def one_folder(log_dirs: str) -> Path:
-    """Return the one folder in `log.dirs`; UsageError for several, for a broker here has one."""
-    found = [name.strip() for name in log_dirs.split(",")]
-    if len(found) > 1:
-        raise UsageError(f"log.dirs has {len(found)} folders, and a broker here has one: name it with --data")
-    return Path(found[0])
 
 
 def mirror_version(features: Sequence[str]) -> int | None:
@@ -120,15 +153,20 @@ def mirror_version(features: Sequence[str]) -> int | None:
 
 
 @click.command("serve", context_settings=CONTEXT)
-@click.option("--brokers", type=click.IntRange(1, 99), default=1, show_default=True, help="Number of brokers.")
+@click.option("--brokers", type=click.IntRange(1, 99), help="Number of brokers, all in this process.  [1]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port of the first broker; others follow. 0: free ones.  [9092]"
 )
 @click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
 @click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Where logs are kept; made if it is not there."
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    multiple=True,
+    help="Where logs are kept; made if it is not there. Given again, each broker has a log directory in each.",
 )
+@click.option("--cluster-id", metavar="ID", help="Which cluster a folder that is not formatted is for.")
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
 @click.option("--feature", "features", multiple=True, metavar="NAME=LEVEL", help="mirror.version=1 enables mirroring.")
 @click.option(
@@ -137,49 +175,91 @@ def mirror_version(features: Sequence[str]) -> int | None:
 @click.option("--journal", type=click.Path(path_type=Path), metavar="DIR", help="Record what each node is given.")
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object when clients can connect.")
 def command(
-    brokers: int,
+    brokers: int | None,
     port: int | None,
     host: str | None,
     advertised_host: str | None,
-    data: Path | None,
+    data: tuple[Path, ...],
+    cluster_id: str | None,
     memory: bool,
     features: tuple[str, ...],
     properties: Path | None,
     journal: Path | None,
     output: str | None,
 ) -> int:
-    """Serve a cluster to Kafka clients, until SIGTERM or Ctrl-C.
+    """Serve a cluster to Kafka clients, or one node of it, until SIGTERM or Ctrl-C.
 
     One broker is what a freshly formatted Kafka 4.3.1 is; --config changes that. The line on stdout comes
     when clients can connect. Without --data and log.dirs records are kept in memory.
 
     DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
     served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
-    each.
+    each. With several DIR, or log.dirs, those are the broker's disks: one that fails goes offline, alone.
+
+    If the properties say process.roles, this process is that node, and others are other processes; --brokers goes
+    first.
     """
-    if data is not None and memory:
+    if data and memory:
         raise UsageError("--memory keeps nothing, and --data says where: give one of them")
+    if cluster_id is not None and not CLUSTER_ID.fullmatch(cluster_id):
+        raise UsageError(f"--cluster-id {cluster_id}: an id has letters, digits, - and _, as kafka-storage draws it")
     said = NOTHING if properties is None else read_properties(properties)
     if said.passed_over:
         complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
         complain(f"know them: {few(said.passed_over, 'keys')}\n")
-    if data is None and not memory and said.log_dirs is not None:
-        data = one_folder(said.log_dirs)
-    listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
+    if not data and not memory:
+        data = tuple(Path(name.strip()) for name in (said.log_dirs or "").split(",") if name.strip())
+    plan = None if properties is None or brokers is not None else node_plan(properties, said.pairs)
     journals = None if journal is None else JournalFiles(journal)
-    cluster = TcpCluster(
-        brokers=brokers,
-        host=listener_host if host is None else host,
-        port=listener_port if port is None else port,
-        advertised_host=advertised_host or said.advertised_host,
-        configs={**SERVED, **said.configs},
-        data=data,
-        mirror_version=mirror_version(features),
-        interpose=None if journals is None else Journals(journals.open),
-    )
+    common: Common = {
+        "data": data or None,
+        "cluster_id": cluster_id,
+        "mirror_version": mirror_version(features),
+        "interpose": None if journals is None else Journals(journals.open),
+    }
+    served: TcpCluster | TcpNode
+    if plan is not None:
+        served = TcpNode(with_options(plan, host, port, advertised_host), configs=said.of_node, **common)
+    else:
+        listener_host, listener_port = said.listener or (DEFAULT_HOST, DEFAULT_PORT)
+        served = TcpCluster(
+            brokers=1 if brokers is None else brokers,
+            host=listener_host if host is None else host,
+            port=listener_port if port is None else port,
+            advertised_host=advertised_host or said.advertised_host,
+            configs={**SERVED, **said.configs},
+            **common,
+        )
     signals = Signals()
     with signals.caught():
-        serve(cluster, output, signals)
+        serve(served, output, signals)
     if journals is not None:
         journals.close()
     return 0
+
+
+class Common(TypedDict):
+    """What a cluster and a node of it are both made with."""
+
+    data: tuple[Path, ...] | None
+    cluster_id: str | None
+    mirror_version: int | None
+    interpose: Interpose | None
+
+
+def with_options(plan: NodePlan, host: str | None, port: int | None, advertised_host: str | None) -> NodePlan:
+    """Return `plan` with what the command line says of the broker's listener, or of a controller's that is alone."""
+
+    def replaced(listener: Endpoint, advertised: Endpoint | None) -> tuple[Endpoint, Endpoint | None]:
+        here = Endpoint(listener.host if host is None else host, listener.port if port is None else port)
+        known_as = advertised or here
+        if advertised_host is None and advertised is None:
+            return here, None
+        return here, Endpoint(advertised_host or known_as.host, known_as.port if port is None else 0)
+
+    if plan.listener is not None:
+        listener, advertised = replaced(plan.listener, plan.advertised)
+        return replace(plan, listener=listener, advertised=advertised)
+    assert plan.controller_listener is not None, "a node is one of both"
+    listener, advertised = replaced(plan.controller_listener, plan.controller_advertised)
+    return replace(plan, controller_listener=listener, controller_advertised=advertised)

@@ -7,16 +7,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kmirror.cli.node_properties import controller_names, listeners_of
 from kmirror.errors import UsageError
 from kmirror.spec.configs import Scope, known
 
-_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ROLES = ("process.roles", "node.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
-"""How a cluster of Kafka's is put together; `serve` has a controller of its own in the process."""
-_NAMES = ("inter.broker.listener.name", "controller.listener.names", "listener.security.protocol.map")
+_ROLES = ("process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers")
+"""How a cluster is put together: `node_plan` reads them, and a whole cluster in one process does without."""
+_NAMES = (
+    "inter.broker.listener.name",
+    "security.inter.broker.protocol",
+    "controller.listener.names",
+    "listener.security.protocol.map",
+)
 
 
 class Properties(NamedTuple):
@@ -30,6 +35,13 @@ class Properties(NamedTuple):
     log_dirs: str | None
     passed_over: tuple[str, ...]
     """Keys that kmirror does not know."""
+    pairs: Mapping[str, str]
+    """All that the file says."""
+
+    @property
+    def of_node(self) -> dict[str, str]:
+        """Return the static configs of a single node, which tells too how its cluster is put together."""
+        return {**self.configs, **{key: self.pairs[key] for key in (*_ROLES, *_NAMES) if self.pairs.get(key)}}
 
 
 def read_properties(path: Path) -> Properties:
@@ -40,8 +52,8 @@ def read_properties(path: Path) -> Properties:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     pairs = parse(text)
     rows = known(Scope.BROKER)
-    listener = _plaintext(path, "listeners", pairs)
-    advertised = _plaintext(path, "advertised.listeners", pairs)
+    listener = _of_clients(path, "listeners", pairs)
+    advertised = _of_clients(path, "advertised.listeners", pairs)
     own = {"listeners", "advertised.listeners", "log.dirs", "log.dir", *_ROLES, *_NAMES}
     return Properties(
         {key: value for key, value in pairs.items() if key in rows and key not in own},
@@ -49,6 +61,7 @@ def read_properties(path: Path) -> Properties:
         None if advertised is None else advertised[0],
         pairs.get("log.dirs", pairs.get("log.dir")),
         tuple(key for key in pairs if key not in rows and key not in own),
+        pairs,
     )
 
 
@@ -87,15 +100,7 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(letter, text)
 
 
-def _plaintext(path: Path, key: str, pairs: Mapping[str, str]) -> tuple[str, int] | None:
+def _of_clients(path: Path, key: str, pairs: Mapping[str, str]) -> tuple[str, int] | None:
     """Return the host and the port of the first listener that is not a controller's."""
-    controllers = [name.strip() for name in pairs.get("controller.listener.names", "").split(",")]
-    for entry in pairs.get(key, "").split(","):
-        if not entry.strip():
-            continue
-        found = _LISTENER.fullmatch(entry.strip())
-        if found is None:
-            raise UsageError(f"{path}: {key}: {entry.strip()!r} is no listener, such as PLAINTEXT://localhost:9092")
-        if found["name"] not in controllers:
-            return found["host"], int(found["port"])
-    return None
+    controllers = controller_names(pairs)
+    return next((each.endpoint for each in listeners_of(path, key, pairs) if each.name not in controllers), None)

@@ -37,6 +37,8 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
 from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
@@ -59,6 +61,7 @@ ORDERS = (
     PauseMirrorTopicsRequest,
     RemoveTopicsFromMirrorRequest,
     ResumeMirrorTopicsRequest,
+    UpdateFeaturesRequest,
 )
 """What every broker takes and forwards to the controller."""
 OnAnswer = Callable[[Instant, Message | ErrorCode], None]
@@ -150,7 +153,7 @@ class Admin:
 def error_of(reply: Message) -> ErrorCode:
     """Return the first error of an answer, that of the request before those of its rows; NONE if there is none."""
     match reply:
-        case CreateMirrorResponse() | DeleteMirrorResponse():
+        case CreateMirrorResponse() | DeleteMirrorResponse() | UpdateFeaturesResponse():
             codes = [reply.error_code]
         case (
             AddTopicsToMirrorResponse()

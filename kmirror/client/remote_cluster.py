@@ -185,6 +185,8 @@ class RemoteCluster:
 
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
+        if self._wants_features and changes is not None:
+            self._versions.clear()  # What made a refresh necessary may have been an upgrade.
         if self._on_refreshed is not None:
             self._on_refreshed(now, changes)
 

@@ -2,8 +2,9 @@
 
 In a cluster whose transaction.version is below 2 (KIP-98, KIP-360) the producer itself adds partitions, and its epoch
 stays the same from one transaction to the next. From 2 on (KIP-890) leaders add them when they get the first batch, and
-the end of a transaction raises the epoch. A producer takes that over between two transactions. One request is under way at a time; each is repeated until the coordinator has carried it
-out or refused it, or `max.block.ms` is over. The states and transitions are those of Kafka's TransactionManager.
+the end of a transaction raises the epoch. A producer takes that over between two transactions. One request is under way
+at a time; each is repeated until the coordinator has carried it out or refused it, or `max.block.ms` is over. The
+states and transitions are those of Kafka's TransactionManager.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class State(Enum):
 
 PREDECESSORS: Mapping[State, tuple[State, ...]] = {
     State.UNINITIALIZED: (State.INITIALIZING,),
-    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.ABORTING),
+    State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.COMMITTING, State.ABORTING),
     State.READY: (State.INITIALIZING, State.COMMITTING, State.ABORTING),
     State.IN_TRANSACTION: (State.READY,),
     State.COMMITTING: (State.IN_TRANSACTION,),
@@ -232,7 +233,9 @@ class TransactionManager:
 
     def _may_raise_epochs(self) -> bool:
         """Return whether the cluster's transaction.version is 2 or above, as far as its brokers have told."""
-        return self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
+        return (
+            self.transactional_id is not None and self._cluster.features.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM
+        )
 
     def _version_max(self, request: type[Message]) -> int | None:
         return None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)

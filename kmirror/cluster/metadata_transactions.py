@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.begin_transaction_record import BeginTransactionRecord
 from kmirror.protocol.gen.end_transaction_record import EndTransactionRecord
-from kmirror.protocol.message import Message
+from kmirror.protocol.keyed_records import VersionedMessage
 
 
 class MetadataTransactions:
@@ -20,16 +20,16 @@ class MetadataTransactions:
     __slots__ = ("_held",)
 
     def __init__(self) -> None:
-        self._held: list[Message] | None = None
+        self._held: list[VersionedMessage] | None = None
 
     @property
     def is_open(self) -> bool:
         """Return whether a transaction has begun that was neither ended nor aborted."""
         return self._held is not None
 
-    def take(self, record: Message) -> Sequence[Message]:
+    def take(self, record: VersionedMessage) -> Sequence[VersionedMessage]:
         """Return the records that count now that `record` was read, in their order."""
-        match record:
+        match record.message:
             case BeginTransactionRecord():
                 self._held = []
                 return ()

@@ -40,6 +40,7 @@ from kmirror.protocol.headers import (
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
+from kmirror.protocol.repeated_produce import LastProduce, last_produce
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -69,7 +70,8 @@ class _Link:
     busy: bool = False
     is_read: bool = True
     is_open: bool = True
-    last_fetch: LastFetch | None = None
+    last: LastFetch | LastProduce | None = None
+    """The newest request, if it is one that repeats."""
 
 
 @dataclass(slots=True)
@@ -165,21 +167,25 @@ class Inbound:
 
 @dataclass(slots=True)
 class Gathering:
-    """An answer whose rows come in one by one, by callbacks; it goes out when `end` was called once for each `begin`.
-
-    One call of `end` more says that all rows were asked for: until then a row that comes at once sends nothing.
-    """
+    """An answer whose rows come in one by one, by callbacks; it goes out with the last one, but not before `end`."""
 
     inbound: Inbound
     response: Message
     left: int = 1
+    """Rows that are still to come, and one until `end`."""
 
-    def begin(self) -> None:
-        """Wait for one more row."""
+    def row(self, fill: Callable[P, None]) -> Callable[P, None]:
+        """Return `fill`, to be called back with once: it fills in one row, and is guarded by the request."""
         self.left += 1
 
+        def on_row(*args: P.args, **kwargs: P.kwargs) -> None:
+            fill(*args, **kwargs)
+            self.end()
+
+        return self.inbound.guard(on_row)
+
     def end(self) -> None:
-        """Count a row as filled in."""
+        """Say that every row was asked for: until then one that comes at once sends nothing."""
         self.left -= 1
         if self.left == 0:
             self.inbound.reply(self.response)
@@ -194,6 +200,13 @@ def contains(versions: Versions, head: RequestHead) -> bool:
     """Return whether `versions` has the API and version of a request."""
     found = versions.get(head.api_key)
     return found is not None and found[0] <= head.api_version <= found[1]
+
+
+def _kept(frame: Chunk, head: RequestHead, body: Message) -> LastFetch | LastProduce | None:
+    """Return what is kept of a request, by which the next one is known if it is the same again."""
+    if isinstance(body, FetchRequest):
+        return last_fetch(frame, head, body)
+    return last_produce(frame, head, body) if isinstance(body, ProduceRequest) else None
 
 
 def refuse(now: Instant, inbound: Inbound) -> None:
@@ -309,7 +322,7 @@ class Server:
 
     def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
         link.busy = True
-        last = link.last_fetch
+        last = link.last
         again = None if last is None else last.again(frame)
         body: Message
         try:
@@ -326,7 +339,7 @@ class Server:
                 handler = self._unserved(head)
             if again is None:
                 body = decode_body(frame, head)
-                link.last_fetch = last_fetch(frame, head, body) if isinstance(body, FetchRequest) else None
+                link.last = _kept(frame, head, body)
         except ProtocolError as error:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.close(link)

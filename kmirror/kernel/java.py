@@ -103,6 +103,11 @@ def _text(value: str) -> str:
     return f'"{value.translate(_ESCAPES)}"'
 
 
+def length_of_text(text: str) -> int:
+    """Return what `String.length` does: the number of UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2
+
+
 def hash_of_text(text: str, *, before: int = 0) -> int:
     """Return what `String.hashCode` does, also of text with half a surrogate pair.
 

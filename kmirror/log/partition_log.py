@@ -144,8 +144,9 @@ class PartitionLog(LogState):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
     ) -> AppendInfo:
-        """Append the one batch in `data` at the log end; a marker is judged by the `transaction.version` of its transaction.
+        """Append the one batch in `data` at the log end.
 
+        A marker is judged by the `transaction_version` by which its transaction was ended.
         Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"

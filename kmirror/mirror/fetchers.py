@@ -223,7 +223,7 @@ class MirrorFetchers:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
             except OSError as error:
-                self._broker.fail_disk(f"cannot write to {mp.tp}", error)
+                self._broker.fail_disk_of(mp.tp, "cannot write to", error)
                 self._loop.pause(now, fetcher, mp)
                 return
             if info.refused_epoch >= 0:
@@ -245,7 +245,8 @@ class MirrorFetchers:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
-            partition.log.advance_log_start(wanted)
+            with self._replicas.writing_to(mp.tp):
+                partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
             self._loop.changed(mp.tp)
 

@@ -52,6 +52,7 @@ class TcpLink:
     __slots__ = (
         "_fd",
         "_held",
+        "_is_ours",
         "_is_reading",
         "_is_waiting_to_write",
         "_loop",
@@ -84,6 +85,8 @@ class TcpLink:
         self.process = process
         self.name = name
         self._socket = connected
+        self._is_ours = isinstance(name, OutboundLink)
+        """A link that this node opened is always read: there it is the client."""
         self._fd = connected.fileno()
         """For the loop, which would make a text of a socket each time that it begins to watch one."""
         self._reader = reader
@@ -107,8 +110,8 @@ class TcpLink:
 
     @property
     def _is_answered(self) -> bool:
-        """Does the client take its answers? A link that this node opened is always read: there it is the client."""
-        return not self._is_waiting_to_write or isinstance(self.name, OutboundLink)
+        """Does the client take its answers?"""
+        return not self._is_waiting_to_write or self._is_ours
 
     def want(self, wanted: bool) -> None:
         """Hand over frames, or none until they are wanted again."""
@@ -128,8 +131,9 @@ class TcpLink:
 
     def _on_readable(self) -> None:
         reader = self._reader
+        into = reader.into()
         try:
-            count = self._socket.recvmsg_into(reader.into())[0]
+            count = self._socket.recv_into(into[0]) if len(into) == 1 else self._socket.recvmsg_into(into)[0]
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -176,7 +180,11 @@ class TcpLink:
         out = self._out
         while out:
             try:
-                count = self._socket.sendmsg(list(islice(out, GATHERED_MAX)))
+                count = (
+                    self._socket.send(out[0])
+                    if len(out) == 1
+                    else self._socket.sendmsg(list(islice(out, GATHERED_MAX)))
+                )
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:

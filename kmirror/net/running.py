@@ -34,7 +34,8 @@ class RunningNodes:
     """Nodes on one host, with a loop on a thread of its own, from `start` to `close`. `what` names them in errors."""
 
     def __init__(self, what: str) -> None:
-        self._what = what
+        self.what = what
+        """Which nodes, for a message."""
         self.failures: list[HandlingFailed] = []
         """Exceptions in the nodes that they went on after, the first hundred: each is a bug of kmirror's."""
         self.given_up: dict[str, str] = {}
@@ -70,7 +71,7 @@ class RunningNodes:
 
     def _running_host(self) -> Host:
         if self._host is None:
-            raise UsageError(f"{self._what} was not started: use it in a `with` block, or call start()")
+            raise UsageError(f"{self.what} was not started: use it in a `with` block, or call start()")
         return self._host
 
     def _runs(self, process: str) -> bool:
@@ -119,7 +120,7 @@ class RunningNodes:
             await asyncio.wait_for(host.until(lambda: bool(host.crashes) or self.is_lost or condition()), within_s)
         except TimeoutError:
             code = ErrorCode.REQUEST_TIMED_OUT
-            raise KafkaError(code, f"{self._what} was given {within_s:g} s {what}: {self!r}") from None
+            raise KafkaError(code, f"{self.what} was given {within_s:g} s {what}: {self!r}") from None
         if host.crashes or self.is_lost:
             raise self.loss()
 

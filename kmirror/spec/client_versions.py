@@ -16,7 +16,8 @@ TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {
 }
 """For clients of a cluster whose transaction.version is below 2 (KIP-890).
 
-Newer ones have Produce and TxnOffsetCommit add their partitions to the transaction, EndTxn raise the producer epoch, and AddPartitionsToTxn
-sent by brokers only. Kafka's clients have the same limits: LAST_STABLE_VERSION_BEFORE_TRANSACTION_V2 in ProduceRequest,
-TxnOffsetCommitRequest and EndTxnRequest, LAST_CLIENT_VERSION in AddPartitionsToTxnRequest.
+Newer ones have Produce and TxnOffsetCommit add their partitions to the transaction, EndTxn raise the producer epoch,
+and AddPartitionsToTxn sent by brokers only. Kafka's clients have the same limits: in ProduceRequest,
+TxnOffsetCommitRequest and EndTxnRequest LAST_STABLE_VERSION_BEFORE_TRANSACTION_V2, in AddPartitionsToTxnRequest
+LAST_CLIENT_VERSION.
 """

@@ -84,6 +84,7 @@ _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.heartbeat.interval.ms", _B, Kind.INT, "2000", "How often a broker reports to the controller.", 1),
     ConfigKey("broker.session.timeout.ms", _B, Kind.INT, "9000", "Silence after which a broker is fenced.", 1),
+    ConfigKey("log.dir.failure.timeout.ms", _B, Kind.LONG, "30000", "How long a failed log dir may go untold.", 1),
     ConfigKey("replica.lag.time.max.ms", _B, Kind.LONG, "30000", "How long a follower may lag and stay in the ISR.", 1),
     ConfigKey("replica.fetch.wait.max.ms", _B, Kind.INT, "500", "Longest wait of a follower's fetch.", 0),
     ConfigKey("replica.fetch.min.bytes", _B, Kind.INT, "1", "Bytes a follower's fetch waits for.", 0),
@@ -94,19 +95,27 @@ ROWS: tuple[ConfigKey, ...] = (
         "replica.high.watermark.checkpoint.interval.ms", _B, Kind.LONG, "5000",
         "How often high watermarks and log starts are written down.", 1,
     ),
-    ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
     ConfigKey(
-        "socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1,
+        "metadata.log.max.record.bytes.between.snapshots", _B, Kind.LONG, "20971520", "Bytes until a snapshot.", 1,
     ),
+    ConfigKey("metadata.log.max.snapshot.interval.ms", _B, Kind.LONG, "3600000", "Time until one; 0: never.", 0),
+    ConfigKey(
+        "metadata.log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment of the metadata log rolls.",
+        8 * MIB, instead="internal.metadata.log.segment.bytes",
+    ),
+    ConfigKey(
+        "internal.metadata.log.segment.bytes", _B, Kind.INT, None, "For tests: it without a bound.", internal=True,
+    ),
+    ConfigKey("metadata.log.segment.ms", _B, Kind.LONG, "604800000", "Age at which such a segment rolls."),
+    ConfigKey("metadata.max.retention.bytes", _B, Kind.LONG, "104857600", "Bytes of metadata that are kept; -1: all."),
+    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes; -1: none."),
+    ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
+    ConfigKey("socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1),
     ConfigKey(
         "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
     ),
-    ConfigKey(
-        "max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0,
-    ),
-    ConfigKey(
-        "max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0,
-    ),
+    ConfigKey("max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0),
+    ConfigKey("max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0),
     ConfigKey(
         "max.connections.per.ip.overrides", _B, Kind.STRING, "", "address:count pairs that replace that bound.",
         rule=config_rules.address_counts,
@@ -399,7 +408,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), rule=config_rules.plain,
     ),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(

@@ -19,13 +19,16 @@ TRANSACTION_VERSION = "transaction.version"
 EPOCH_BUMPS_FROM = 2
 """The level of transaction.version from which on the end of a transaction raises its producer's epoch."""
 
+DIRECTORIES_FROM = 17
+"""The metadata.version, 3.7-IV2, from which on the controller knows where replicas lie (KIP-858)."""
+
 FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
     Feature(
         TRANSACTION_VERSION,
         0,
         2,
-        "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 only writes the "
+        "2 raises the producer epoch with each transaction, and has leaders add partitions (KIP-890); 1 writes the "
         "records of `__transaction_state` in their flexible version.",
     ),
     Feature(MIRROR_VERSION, 0, 1, "1 enables Cluster Mirroring (KIP-1279); 0 hides its APIs (D1)."),
@@ -41,6 +44,15 @@ FORMATTED: dict[str, int] = {
 }
 """The levels that `kafka-storage format` of 4.3.1 sets, in the order in which it writes them. Those that are not among
 FEATURES are for the brokers of Kafka that open the folder later."""
+
+
+METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+"""Levels of metadata.version that brought new records or fields (MetadataVersion.didMetadataChange)."""
+
+
+def changes_metadata(lower: int, higher: int) -> bool:
+    """Return whether metadata that a level allows cannot be written at a lower one."""
+    return any(lower < level <= higher for level in METADATA_CHANGED_AT)
 
 
 def is_supported(name: str, level: int) -> bool:

@@ -166,7 +166,7 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("num.recovery.threads.per.data.dir", "int", "2", 1, dynamic=True),
         Idle("num.replica.alter.log.dirs.threads", "int", None),
     ),
-    "one controller decides alone, without a quorum and without snapshots": (
+    "one controller decides alone, without a quorum": (
         Idle("controller.quorum.append.linger.ms", "int", "25", 0),
         Idle("controller.quorum.auto.join.enable", "boolean", "false"),
         Idle("controller.quorum.bootstrap.servers", "list", ""),
@@ -181,19 +181,12 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("early.start.listeners", "list", None),
         Idle("initial.broker.registration.timeout.ms", "int", "60000"),
         Idle("metadata.log.dir", "string", None),
-        Idle("metadata.log.max.record.bytes.between.snapshots", "long", "20971520", 1),
-        Idle("metadata.log.max.snapshot.interval.ms", "long", "3600000", 0),
-        Idle("metadata.log.segment.bytes", "int", "1073741824", 8388608),
-        Idle("metadata.log.segment.ms", "long", "604800000"),
         Idle("metadata.max.idle.interval.ms", "int", "500", 0),
-        Idle("metadata.max.retention.bytes", "long", "104857600"),
-        Idle("metadata.max.retention.ms", "long", "604800000"),
     ),
     "logs do not read it": (
         Idle("cordoned.log.dirs", "list", "", dynamic=True),
         Idle("log.cleaner.io.buffer.size", "int", "524288", 0, dynamic=True),
         Idle("log.cleaner.io.max.bytes.per.second", "double", "1.7976931348623157E308", dynamic=True),
-        Idle("log.dir.failure.timeout.ms", "long", "30000", 1),
         Idle("log.flush.offset.checkpoint.interval.ms", "int", "60000", 0),
         Idle("log.flush.start.offset.checkpoint.interval.ms", "int", "60000", 0),
         Idle("log.preallocate", "boolean", "false", dynamic=True),

@@ -49,6 +49,9 @@ class ResourceType(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
     MIRROR = 64
 
 
@@ -124,3 +127,11 @@ class EndpointType(IntEnum):
 
     BROKER = 1
     CONTROLLER = 2
+
+
+class UpgradeType(IntEnum):
+    """In which direction, and how carefully, UpdateFeatures may change a level."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3

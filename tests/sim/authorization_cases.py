@@ -28,6 +28,7 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
@@ -66,16 +67,21 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
+from kmirror.protocol.gen.pause_mirror_topics_request import TopicData as PausedTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import TopicData as ResumedTopic
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
@@ -177,6 +183,10 @@ ADD_TO_MIRROR = AddTopicsToMirrorRequest(
     mirror_name="m", topics=[AddedTopic(topic_name="t"), AddedTopic(topic_name="u")]
 )
 REMOVE_FROM_MIRROR = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[RemovedTopic(topic_name="t")])
+UPDATE_FEATURES = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("mirror.version", 1)])
+PAUSE = PauseMirrorTopicsRequest(mirror_name="m", topics=[PausedTopic(topic_name="t")])
+RESUME = ResumeMirrorTopicsRequest(mirror_name="m", topics=[ResumedTopic(topic_name="t")])
+DELETE_MIRROR = DeleteMirrorRequest(mirror_name="m")
 DESCRIBE_MIRRORS = DescribeMirrorsRequest(mirror_names=["m"], lineages=[LineageTopic(topic_name="t", partitions=[0])])
 CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="n", num_partitions=1, replication_factor=1)])
 COMMIT = OffsetCommitRequest(
@@ -298,8 +308,14 @@ CASES = [
     Case(COMMIT_IN_TXN, 3, [(Op.WRITE, TX), (Op.READ, G), *READ_T_AND_U], E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     Case(MARKERS, 1, [(Op.ALTER, CLUSTER)], E.CLUSTER_AUTHORIZATION_FAILED, also_asked=[CLUSTER_ACTION]),
     Case(ADD_TO_MIRROR, 0, [(Op.ALTER, M)], E.MIRROR_AUTHORIZATION_FAILED),
+    Case(DELETE_MIRROR, 0, [(Op.ALTER, M)], E.MIRROR_AUTHORIZATION_FAILED),
     Case(ListMirrorsRequest(), 0, [(Op.DESCRIBE, M)]),
     Case(DESCRIBE_MIRRORS, 0, [(Op.DESCRIBE, M), (Op.DESCRIBE, T)]),
+    Case(
+        DescribeMirrorsRequest(mirror_names=["m"], include_authorized_operations=True),
+        0,
+        [(Op.DESCRIBE, M), *((one, M) for one in SUPPORTED[Kind.CLUSTER_MIRROR])],
+    ),
     Case(ReadMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     Case(WriteMirrorStatesRequest(mirror_name="m"), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     # What a broker passes on is the controller's to ask about.
@@ -309,6 +325,9 @@ CASES = [
     Case(alter(ResourceType.TOPIC, "t"), 1, []),
     Case(CreateMirrorRequest(mirror_name="n"), 0, []),
     Case(REMOVE_FROM_MIRROR, 0, []),
+    Case(UPDATE_FEATURES, 1, []),
+    Case(PAUSE, 0, []),
+    Case(RESUME, 0, []),
     Case(ApiVersionsRequest(), 3, [], role="controller"),
     Case(METADATA_FETCH, 17, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(
@@ -362,6 +381,10 @@ CASES = [
         role="controller",
     ),
     Case(REMOVE_FROM_MIRROR, 0, [(Op.ALTER, M), (Op.READ, T)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
+    Case(UPDATE_FEATURES, 1, [(Op.ALTER, CLUSTER)], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
+    Case(PAUSE, 0, [(Op.ALTER, M), (Op.READ, T)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
+    Case(RESUME, 0, [(Op.ALTER, M), (Op.READ, T)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
+    Case(DELETE_MIRROR, 0, [(Op.ALTER, M)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
     Case(
         BumpLeaderEpochsRequest(topics=[BumpedTopic(topic_id=Uuid.from_ints(1, 2))]),
         0,

@@ -27,7 +27,16 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producers import AppendOrigin, ProducerStates
-from kmirror.mirror import access, fetchers, log_cuts, metadata_sync, preparing, reopened_transactions, state_writer
+from kmirror.mirror import (
+    access,
+    context,
+    fetchers,
+    log_cuts,
+    metadata_sync,
+    preparing,
+    reopened_transactions,
+    state_writer,
+)
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.epoch_check import EpochCheck
 from kmirror.mirror.inquiry import Inquiry
@@ -38,7 +47,7 @@ from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
-from kmirror.mirror.states import MirrorState
+from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.stopping import Stopping
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
@@ -465,6 +474,23 @@ def wrong_epoch_copied(patch: Patch) -> None:
 def source_read_uncommitted(patch: Patch) -> None:
     """The source is read up to its high watermark."""
     patch(fetchers, "IsolationLevel", SimpleNamespace(READ_COMMITTED=IsolationLevel.READ_UNCOMMITTED))
+
+
+@fault("pause-breach", profile="paused_for_a_while")
+def paused_topics_are_fetched(patch: Patch) -> None:
+    """A pause leaves the fetchers where they are."""
+
+    def remove(self: Any, mp: Any) -> None:
+        if mp.assignment.wish is not Wish.PAUSE:
+            original(self, mp)
+
+    original = patch(fetchers.MirrorFetchers, "remove", remove)
+
+
+@fault("divergence", profile="mirror_of_a_deleted_mirror")
+def lineage_goes_with_its_mirror(patch: Patch) -> None:
+    """Once a mirror is deleted its logs count as written by their own cluster (D51)."""
+    patch(context, "lineages_in", lambda text: {})
 
 
 # -- producers and clients ------------------------------------------------------------------------

@@ -65,7 +65,8 @@ def refusal_of(mirror: Mirror) -> str:
     return str(caught.value)
 
 
-@pytest.mark.decision("D2", "D51")
+@pytest.mark.decision("D2")
+@pytest.mark.decision("D51")
 def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
@@ -80,7 +81,8 @@ def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before(
     p.there.delete()
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_configs_and_states_go_and_the_state_goes_first() -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
@@ -133,8 +135,7 @@ def test_the_name_can_be_given_to_a_mirror_of_another_cluster() -> None:
     again.create()
     again.add_topics(["other"])
     assert_equal(again, ["other"])
-    await_only = [key.topic_id for key in persisted(p.b)]
-    assert await_only == [p.b.image.topics["other"].topic_id]
+    assert [key.topic_id for key in persisted(p.b)] == [p.b.image.topics["other"].topic_id]
 
 
 @pytest.mark.decision("D51")
@@ -148,7 +149,8 @@ def test_a_failback_after_the_deletion_copies_everything_anew() -> None:
     assert_equal(p.back)
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> None:
     p = failed_over()
     key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
@@ -165,26 +167,29 @@ def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> No
     await_no_states(p)
 
 
-@pytest.mark.decision("D8", "D51")
-def test_tombstones_that_cannot_be_committed_are_written_later() -> None:
-    p = pair(logs=WrittenLogs(LOGS), b_configs={"request.timeout.ms": "1000"})
-    p.begin()
-    p.fail_over()
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
+def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
+    p = failed_over()
     p.b.settle()
     shard = p.b.component(1).context.coordinator.shard_of(StateKey("m", p.b.image.topics[TOPIC].topic_id, 0))
     assert shard is not None
-    down = [b for b in p.b.broker_ids if b != p.b.await_leader(shard).broker_id]
-    p.there.begin_delete()
-    p.run_until(lambda: (ResourceType.MIRROR, "m") not in p.b.image.configs, "the deletion")
+    leader = p.b.await_leader(shard).broker_id
+    down = [b for b in p.b.broker_ids if b != leader]
     for broker_id in down:
         p.b.kill(broker_id)
-    p.simulation.run_for(span_s=20)
+    p.run_until(lambda: p.b.await_leader(shard).isr == (leader,), "an ISR below min.insync.replicas")
+    p.there.delete()
+    p.simulation.run_for(span_s=5)
+    assert tombstones(p.b) == []
     for broker_id in down:
         p.b.restart(broker_id)
     await_no_states(p)
+    assert p.b.await_leader(shard).broker_id == leader, "nobody loaded the shard anew"
 
 
-@pytest.mark.decision("D8", "D49")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D49")
 def test_the_states_of_a_topic_go_with_it() -> None:
     p = failed_over()
     assert p.b.delete(TOPIC) == [E.NONE]
@@ -192,7 +197,8 @@ def test_the_states_of_a_topic_go_with_it() -> None:
     assert len(tombstones(p.b)) == 1
 
 
-@pytest.mark.decision("D30", "D51")
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D51")
 def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut() -> None:
     """Once the list is gone nobody would know that the replica must not rejoin with the records it has."""
     p = failed_over()
@@ -220,7 +226,8 @@ def assert_same_logs(cluster: StagedCluster) -> None:
     assert all(log == logs[0] for log in logs)
 
 
-@pytest.mark.decision("D45", "D51")
+@pytest.mark.decision("D45")
+@pytest.mark.decision("D51")
 def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
     """Cluster c holds records of a under the epochs that b's records have at a by now."""
     p = pair(logs=WrittenLogs(LOGS))

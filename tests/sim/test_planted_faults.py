@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -127,6 +128,25 @@ def mirror_of_a_failback() -> Plan:
     )
 
 
+def paused_for_a_while() -> Plan:
+    """Cluster b mirrors what a writes, and its topic is paused in the midst of it."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(4_000, "pause", there)
+    return by_hand((*steps, Step(8_000, "resume", there)), [client("p0", "plain")], clusters="ab", brokers=1)
+
+
+def mirror_of_a_deleted_mirror() -> Plan:
+    """As `mirror_of_a_failback`; but a fails over again, and its mirror of b is deleted, before c reaches a."""
+    plan = mirror_of_a_failback()
+    back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
+    steps = [
+        replace(step, args={**step.args, "for_ms": 7_500}) if step.action == "line_down" else step
+        for step in plan.steps
+    ]
+    steps += [Step(10_500, "remove", back), Step(12_500, "delete_mirror", back)]
+    return replace(plan, steps=tuple(steps), faults_end_ms=16_000)
+
+
 def failback_to_a_far_replica() -> Plan:
     """Both clusters write in epoch 1; a fails back, and its leader dies before its other replica, far away, has cut."""
     there, back = (
@@ -160,6 +180,8 @@ PLANS: dict[str, Callable[[], Plan]] = {
         power_lost,
         each_other,
         mirror_of_a_failback,
+        mirror_of_a_deleted_mirror,
+        paused_for_a_while,
         failback_to_a_far_replica,
         stop_among_long_ones,
         orders_while_away,

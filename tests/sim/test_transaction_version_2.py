@@ -7,26 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, Status, Transaction
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.producers import ProducerEntry
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
-    AddPartitionsToTxnTransaction,
 )
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -41,7 +40,8 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.topics import TRANSACTION_TOPIC
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
+from kmirror.spec.wire_values import UpgradeType
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, mirrored, pair
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 SECOND = TopicPartition(TOPIC, 1)
@@ -51,7 +51,7 @@ COMMIT, ABORT = True, False
 
 
 class Stage:
-    """A cluster, and a client that says what it wants by itself; `producer_id` and `epoch` are what it was told last."""
+    """A cluster, and a client that says what it wants; `producer_id` and `epoch` are what it was told last."""
 
     def __init__(self, *, transaction_version: int = 2, partitions: int = 2, **configs: str) -> None:
         simulation, self.hooks = Simulation(5), Hooks()
@@ -87,7 +87,7 @@ class Stage:
     def again(self, ask: Callable[[], ErrorCode]) -> ErrorCode:
         """Ask until it is not CONCURRENT_TRANSACTIONS any more."""
         while (error := ask()) is ErrorCode.CONCURRENT_TRANSACTIONS:
-            self.cluster.simulation.run_for(span_ms=50)
+            self.cluster.simulation.world.run_for(span_us=50_000)
         return error
 
     def init(self, *, named: tuple[int, int] = (-1, -1), version: int = 5) -> ErrorCode:
@@ -131,12 +131,12 @@ class Stage:
 
     def settle(self) -> None:
         self.cluster.simulation.run_until(
-            lambda: self.state.status in (Status.COMPLETE_COMMIT, Status.COMPLETE_ABORT), what="the markers"
+            lambda: (found := self.coordinator.find("t")) is not None and found.status in COMPLETED, what="the markers"
         )
 
     def silence_markers(self) -> None:
         """Let no marker arrive, so that transactions do not get beyond PREPARE_*."""
-        self.hooks.on(WriteTxnMarkersRequest, times=None).silence()
+        self.hooks.on(WriteTxnMarkersRequest, from_nodes=True).drop()
 
     def entry(self, tp: TopicPartition = TP) -> ProducerEntry:
         return self.cluster.log(tp).producers.entries[self.producer_id]
@@ -220,9 +220,7 @@ def test_a_repeated_end_waits_for_the_markers() -> None:
     assert stage.ask_end(commit=ABORT)[0] is INVALID
 
 
-@pytest.mark.parametrize(
-    ("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)]
-)
+@pytest.mark.parametrize(("commit", "error"), [(ABORT, NONE), (COMMIT, INVALID)])
 def test_a_transaction_of_which_nothing_is_known_can_only_be_aborted(commit: bool, error: ErrorCode) -> None:
     """The batch that a client gave up may still be on its way: the abort fences it."""
     stage = started()
@@ -409,22 +407,21 @@ def test_a_running_producer_takes_over_the_new_level_between_two_transactions() 
 
     write()
     assert producer.producer_epoch == 0
-    controller, world = cluster.controller, cluster.simulation.world
-    controller.commit(world.now, [FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=2)])
-    world.perform(cluster.process(CONTROLLER_ID), controller.outbox.drain())
+    wanted = FeatureUpdateKey(TRANSACTION_VERSION, 2, upgrade_type=UpgradeType.UPGRADE)
+    reply = cluster.client.call(cluster.endpoint(1), UpdateFeaturesRequest(feature_updates=[wanted]), 2)
+    assert isinstance(reply, UpdateFeaturesResponse) and not reply.error_code
     cluster.simulation.run_for(span_s=2)
     write()
-    assert producer.producer_epoch == 0, "it has not heard of it: its links are as old as before"
-    leader = cluster.await_leader().broker_id
-    cluster.kill(leader)
-    cluster.restart(leader)
-    cluster.simulation.run_for(span_s=5)
+    assert producer.producer_epoch == 0, "it asks when something has changed"
+    cluster.elect()
     write()
+    assert producer.producer_epoch == 1, (
+        "it ended its transaction by the old rules, and got a new epoch before the next"
+    )
     write()
-    first = producer.producer_epoch
-    write()
-    assert producer.producer_epoch == first + 1
-    assert cluster.log().last_stable_offset == cluster.log().log_end_offset
+    assert producer.producer_epoch == 2
+    log = cluster.log()
+    cluster.simulation.run_until(lambda: log.last_stable_offset == log.log_end_offset, what="the markers")
 
 
 def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
@@ -439,4 +436,34 @@ def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
             producer.commit_transaction()
             assert producer.producer_epoch == n + 1
     log = cluster.log()
-    assert (log.last_stable_offset, log.log_end_offset) == (9, 9)
+    cluster.simulation.run_until(lambda: log.last_stable_offset == log.log_end_offset == 9, what="the markers")
+
+
+def test_the_raised_epochs_are_mirrored_and_forgotten_at_a_failover() -> None:
+    """The destination hands the same producer ids to others, and its epochs begin at 0 again (D15)."""
+    p = pair()
+    p.a.place_topic()
+    there = Producer(p.a, transactional_id="t")
+
+    def write(producer: Producer, *, commit: bool = True) -> None:
+        producer.begin_transaction()
+        producer.send({TP: ROW})
+        (producer.commit_transaction if commit else producer.abort_transaction)()
+
+    for commit in (COMMIT, ABORT, COMMIT):
+        write(there, commit=commit)
+    p.begin()
+    write(there)
+    mirrored(p.there)
+    entry = p.b.log().producers.entries[there.producer_id]
+    assert entry.producer_epoch == there.producer_epoch == 4
+    p.fail_over()
+    assert not p.b.log().producers.entries
+    here = Producer(p.b, transactional_id="t")
+    for _ in range(2):
+        write(here)
+    assert here.producer_epoch == 2
+    p.fail_back()
+    log = p.a.log()
+    p.run_until(lambda: log.last_stable_offset == log.log_end_offset, "the markers at a")
+    assert p.a.log().producers.entries[here.producer_id].producer_epoch == 2

@@ -21,7 +21,8 @@ SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
 
 def running(partitions: int = 1, **configs: str) -> StagedCluster:
-    cluster = StagedCluster(Simulation(3), "a", configs={**SMALL, **configs})
+    """Return a cluster in which producers add their partitions themselves."""
+    cluster = StagedCluster(Simulation(3), "a", configs={**SMALL, **configs}, transaction_version=1)
     cluster.start()
     cluster.place_topic(replicas=[(1, 2, 3)] * partitions)
     return cluster

@@ -14,7 +14,8 @@ from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.broker.snapshot_fetcher import fetch_snapshot
-from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
+from kmirror.cluster.image_difference import difference
+from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
@@ -111,7 +112,6 @@ class MetadataFollower:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         if data.snapshot_id.epoch != -1:
-            assert self._context.image.offset < 0, "a controller deletes nothing of its log while it runs"
             wanted = data.snapshot_id
             load = partial(self._on_snapshot, wanted)
             fetch_snapshot(self._context, now, CHANNEL, wanted, BYTES_MAX, load)
@@ -138,20 +138,24 @@ class MetadataFollower:
 
     def _replay(self, value: bytes | None) -> None:
         if value is not None:
-            for counting in self._transactions.take(decode_metadata_record(value)[0]):
-                self._context.image.apply(counting, self._delta)
+            for counting in self._transactions.take(decode_metadata_record(value)):
+                self._context.image.apply(counting.message, self._delta)
 
     def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
         """Begin with what the snapshot says, and go on with the log behind it."""
         if data is None:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
+        read, aside = MetadataImage(), Delta()
         for batch in iter_batches(data):
             for record in () if batch.is_control else batch.records():
-                self._replay(record.value)
-        self._context.image.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
-        self._poll = None
-        self.fetch(now)
+                read.apply(decode_metadata_record(record.value or b"").message, aside)
+        read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
+        self._delta.add(difference(self._context.image, read))
+        self._context.image.replace_by(read)
+        self._transactions = MetadataTransactions()  # What was open here has ended below the snapshot's end.
+        self._poll = self._quiet_answer = None
+        self._go_on(now)
 
     def _on_recovered(self, now: Instant) -> None:
         self._lifecycle.on_recovered(now)

@@ -53,6 +53,8 @@ class Verification:
     """Partition and its guard, which stays in `Partition.verifying` until a marker removes it."""
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     """First sequence number of the batch for a partition with a guard."""
+    fenced: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """Partitions whose log has seen a later epoch of the producer: nobody need be asked."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
     """(producer id, epoch) of the batches looked at; a request may have only one."""
 
@@ -73,7 +75,11 @@ class Verification:
     ) -> None:
         """Note that a producer wants to write to the partition, unless its transaction is open in the log already."""
         self.producers[producer_id, producer_epoch] = None
-        if _is_told(partition, producer_id, producer_epoch):
+        entry = partition.log.producers.entries.get(producer_id)
+        if entry is not None and producer_epoch < entry.producer_epoch:
+            self.fenced[partition.tp] = ErrorCode.INVALID_PRODUCER_EPOCH
+            return
+        if _is_open(partition, producer_id, producer_epoch):
             return
         guard = partition.begin_verifying(producer_id, producer_epoch, sequence, adds=self.adds)
         self.guards[partition.tp] = partition, guard
@@ -83,17 +89,23 @@ class Verification:
         """Return whether nothing ended the producer's transaction in the partition since it was looked at."""
         noted = self.guards.get(partition.tp)
         ((producer_id, producer_epoch),) = self.producers
-        if noted is None:
-            return _is_told(partition, producer_id, producer_epoch)
-        return noted[0] is partition and partition.verifying.get(producer_id) is noted[1]
+        if noted is not None and noted[0] is partition and partition.verifying.get(producer_id) is noted[1]:
+            return True
+        return _is_open(partition, producer_id, producer_epoch)
+
+    def written(self, partition: Partition) -> None:
+        """Take note that the batch is in the log, which from now on knows that the transaction is open."""
+        if partition.tp in self.guards:
+            ((producer_id, _),) = self.producers
+            partition.forget_verifying(producer_id)
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
         """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
         if not self.guards:
-            then(now, ALL_GOOD)
+            then(now, self.fenced)
             return
         if len(self.producers) > 1:  # The coordinator could speak for one of them only.
-            then(now, dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+            then(now, {**self.fenced, **dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING)})
             return
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -125,7 +137,7 @@ class Verification:
                 for topic in result.topic_results:
                     for row in topic.results_by_partition:
                         answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
-        verdicts = {}
+        verdicts = dict(self.fenced)
         for tp, (partition, _) in self.guards.items():
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.holds(partition):
@@ -180,14 +192,10 @@ class Pauses(BrokerComponent):
         self._waiting.pop(number)(now)
 
 
-def _is_told(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
-    """Return whether the log itself knows what to say: the transaction is open in it, or the producer is fenced."""
+def _is_open(partition: Partition, producer_id: int, producer_epoch: int) -> bool:
+    """Return whether the log itself knows that the producer's transaction is open."""
     entry = partition.log.producers.entries.get(producer_id)
-    if entry is None:
-        return False
-    return producer_epoch < entry.producer_epoch or (
-        entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
-    )
+    return entry is not None and entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
 
 
 def is_transactional(records: Buffer) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
-from kmirror.cluster.controller import sessions
+from kmirror.cluster.controller import sessions, snapshot_generator
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
 from kmirror.cluster.controller.bootstrap import bootstrap_records, raised_records
@@ -27,12 +27,13 @@ from kmirror.cluster.controller.metadata_log import (
     OpenMetadataLog,
     ReplayedBatch,
     TooManyRecords,
+    log_config,
 )
 from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.images import NO_LEADER, Delta
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -115,6 +116,7 @@ class Controller:
             failures=self.failures,
         )
         self._disk_jobs = DiskJobs(self.outbox)
+        self._snapshots = SnapshotGenerator(self.context, self._disk_jobs, disk.log_dir)
         self._held: deque[tuple[int, Reply | CloseLink]] = deque()
         """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
         self._is_ending = False
@@ -173,11 +175,13 @@ class Controller:
                 self._start(now)
             case Stop():
                 self._is_ending = True
+                self._snapshots.stop()
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
 
     def _start(self, now: Instant) -> None:
-        self._disk_jobs.order(LOG_DIR, OpenMetadataLog(self.disk, to_ms(now)), self._on_opened)
+        job = OpenMetadataLog(self.disk, log_config(self.context.configs), to_ms(now))
+        self._disk_jobs.order(self.disk.log_dir, job, self._on_opened)
 
     def _on_opened(self, now: Instant, done: DiskDone) -> None:
         """Replay the log, and begin to answer the requests that have come in the meantime."""
@@ -186,7 +190,8 @@ class Controller:
             self._give_up(f"the metadata log cannot be opened: {done.error}")
             return
         assert isinstance(opened, OpenedMetadataLog)
-        self.context.opened_log = MetadataLog(opened.log, opened.epoch, opened.snapshot)
+        log = MetadataLog(opened.log, opened.epoch, opened.snapshots, opened.bytes_replayed)
+        self.context.opened_log = log
         if self._is_ending:
             return
         aborted = self._replay(opened.batches)
@@ -207,6 +212,7 @@ class Controller:
                 self.commit(now, [AbortTransactionRecord(reason="its controller ended before it")])
             self.commit(now, raised_records(self.image.features, self.options.bootstrap))
         self.sessions.start(now)
+        self._snapshots.start(now)
         self.server.accept()
 
     def _replay(self, batches: Sequence[ReplayedBatch]) -> bool:
@@ -216,7 +222,7 @@ class Controller:
         for batch in batches:
             for record in batch.records:
                 for counting in transactions.take(record):
-                    self.image.apply(counting, delta)
+                    self.image.apply(counting.message, delta)
             self.image.offset = batch.last_offset
         return transactions.is_open
 
@@ -224,13 +230,14 @@ class Controller:
         log = self.context.opened_log
         job = None if log is None else log.begin_flush()
         if job is not None:
-            self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
+            self._disk_jobs.order(self.disk.log_dir, job, self._on_flushed)
 
     def _on_flushed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:
             self._give_up(f"the metadata log cannot be flushed: {done.error}")
         else:
             self.context.log.finish_flush(now)
+            self._snapshots.grown(now)
 
     def _end(self) -> None:
         """Have the log closed once its disk is idle, and end."""
@@ -243,7 +250,7 @@ class Controller:
         if self.context.opened_log is None:
             self.outbox.add(Stopped())
         else:
-            self._disk_jobs.order(LOG_DIR, CloseMetadataLog(self.context.log.log), self._on_closed)
+            self._disk_jobs.order(self.disk.log_dir, CloseMetadataLog(self.context.log.log), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:
@@ -263,6 +270,8 @@ class Controller:
                 self.context.log.force(now, parked)
             case (sessions.TIMER,):
                 self.sessions.on_timer(now)
+            case (snapshot_generator.TIMER,):
+                self._snapshots.on_timer(now)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 

@@ -24,6 +24,19 @@ class BrokerUnfenced:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerRefused:
+    """A broker that belongs to another cluster wanted to register, and was told so."""
+
+    broker_id: int
+    cluster_id: str
+    """The broker's."""
+    cluster_id_here: str
+
+    def __str__(self) -> str:
+        return f"broker {self.broker_id} is of cluster {self.cluster_id}, and this is cluster {self.cluster_id_here}"
+
+
+@dataclass(frozen=True, slots=True)
 class LeaderElected:
     """A partition has a leader in a new leader epoch: another broker, or the same one after a bump of the epoch."""
 

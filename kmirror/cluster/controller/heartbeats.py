@@ -75,7 +75,7 @@ class Heartbeats:
                 self._shutdown_offsets.pop(broker_id, None)
 
     def fetched(self, broker_id: int, fetch_offset: int) -> None:
-        """Take over that a broker fetches the metadata log from `fetch_offset`; of one that is fenced nothing is kept."""
+        """Take over that a broker fetches the metadata log from `fetch_offset`; of a fenced one nothing is kept."""
         if broker_id in self._replayed:
             self._replayed[broker_id] = max(self._replayed[broker_id], fetch_offset - 1)
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from kmirror.cluster.controller.metadata_snapshot import MetadataSnapshot, latest_snapshot
+from kmirror.cluster.controller.metadata_batches import BATCH_BYTES_MAX, in_batches, metadata_records
+from kmirror.cluster.controller.metadata_snapshot import (
+    MetadataSnapshot,
+    SnapshotId,
+    WriteSnapshot,
+    read_snapshot,
+    snapshot_ids,
+)
 from kmirror.cluster.images import METADATA_TOPIC_ID
-from kmirror.errors import CorruptBatch, ProtocolError
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import NO_LIMIT
 from kmirror.log.disk import Disk
 from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
@@ -22,22 +31,20 @@ from kmirror.log.state_files import (
 )
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
-from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.keyed_records import VersionedMessage, encode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
-from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
+from kmirror.spec.configs import Configs
 from kmirror.spec.topics import METADATA_TOPIC
 
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
-RECORDS_MAX = 10_000
-"""Records in one batch (QuorumController.DEFAULT_MAX_RECORDS_PER_BATCH)."""
-BATCH_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of one batch (KafkaRaftClient.MAX_BATCH_SIZE_BYTES); a broker fetches as much at a time."""
-RECORD_OVERHEAD = 32
-"""More than what a record has beside its value: lengths, deltas, attributes. A batch's header is less than two."""
-CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX)
+CONFIG = LogConfig(max_message_bytes=BATCH_BYTES_MAX, retention_ms=NO_LIMIT)
+"""Segments go when a snapshot has taken their place, and never by their age."""
+
+_PIECE_BYTES = 1 << 30
 
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
@@ -46,6 +53,9 @@ RECORD_VERSIONS: dict[str, int] = {
 """Versions at metadata.version 30; the rest is 0."""
 ELIGIBLE_FROM = 2
 """The version from which on a PartitionChangeRecord says something about eligible leader replicas."""
+
+DIRECTORIES_FROM = 1
+"""The version from which on the records of a partition say in which log directories its replicas lie."""
 
 
 class TooManyRecords(Exception):
@@ -56,7 +66,7 @@ class TooManyRecords(Exception):
 class ReplayedBatch:
     """What one batch of the metadata log says."""
 
-    records: Sequence[Message]
+    records: Sequence[VersionedMessage]
     last_offset: int
 
 
@@ -70,8 +80,10 @@ class OpenedMetadataLog:
     """The leader epoch that begins now."""
     bootstrap: Sequence[Message]
     """What the disk says that an empty log begins with; nothing if it is not empty."""
-    snapshot: MetadataSnapshot | None
-    """What is in the log no more; None if the log is whole."""
+    snapshots: Sequence[MetadataSnapshot]
+    """Those on the disk, in the order of their ends."""
+    bytes_replayed: int
+    """How many bytes lie in the log behind the newest of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,68 +91,69 @@ class OpenMetadataLog:
     """A job for the disk: open the metadata log, cut off what a crash has torn, and read all its records."""
 
     disk: Disk
+    config: LogConfig
     now_ms: int
 
     def run(self) -> OpenedMetadataLog:
         """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end, or has lost it."""
         store = self.disk.open(METADATA_PARTITION)
-        log = PartitionLog.open(METADATA_PARTITION, store, CONFIG, now_ms=self.now_ms, repair=True)
+        log = PartitionLog.open(METADATA_PARTITION, store, self.config, now_ms=self.now_ms, repair=True)
         state = store.read_file(QUORUM_STATE)
         epoch = 1 + max(log.latest_epoch, decode_quorum_state(state) if state else -1)
         store.write_file(QUORUM_STATE, encode_quorum_state(epoch))
         if not store.read_file(PARTITION_METADATA):
             store.write_file(PARTITION_METADATA, encode_partition_metadata(METADATA_TOPIC_ID))
-        snapshot = _snapshot_before(log)
-        start_offset, batches = 0, []
-        if snapshot is not None:
-            start_offset = snapshot.end_offset
-            records = [message for batch in iter_batches(snapshot.data) for message in _messages(batch)]
-            batches.append(ReplayedBatch(records, start_offset - 1))
+        snapshots = _snapshots_of(log)
+        start_offset, batches, bytes_replayed = 0, [], 0
+        for snapshot in snapshots[-1:]:
+            start_offset = snapshot.id.end_offset
+            records = [record for batch in iter_batches(snapshot.data) for record in metadata_records(batch)]
+            if start_offset:  # That of a new cluster holds voters alone.
+                batches.append(ReplayedBatch(records, start_offset - 1))
         for batch in log.batches():
             if batch.base_offset >= start_offset:
-                batches.append(ReplayedBatch(list(_messages(batch)), batch.last_offset))
+                batches.append(ReplayedBatch(list(metadata_records(batch)), batch.last_offset))
+                bytes_replayed += len(batch.view)
         formatted = None if batches else self.disk.read_file(BOOTSTRAP)
-        bootstrap = [message for batch in iter_batches(formatted or b"") for message in _messages(batch)]
-        return OpenedMetadataLog(log, batches, epoch, bootstrap, snapshot)
+        bootstrap = [told.message for batch in iter_batches(formatted or b"") for told in metadata_records(batch)]
+        return OpenedMetadataLog(log, batches, epoch, bootstrap, snapshots, bytes_replayed)
 
 
-def _snapshot_before(log: PartitionLog) -> MetadataSnapshot | None:
-    """Return the snapshot without which the log cannot be read; a log that ends below it begins anew at its end."""
-    base_offset = log.segment_base_offsets[0]
-    found = latest_snapshot(log.store)
-    if found is not None and found.end_offset > log.log_end_offset:
-        log.truncate_fully_and_start_at(found.end_offset)
-    elif not base_offset:
-        return None
-    if found is None or found.end_offset < base_offset:
+def _snapshots_of(log: PartitionLog) -> list[MetadataSnapshot]:
+    """Return the snapshots beside a log, in order; one that ends below its newest snapshot begins anew at that's end.
+
+    Those that end below the log's beginning are deleted, as Kafka does. Raises CorruptBatch where the log lacks its
+    beginning and there is no snapshot of it.
+    """
+    base_offset, newest = log.segment_base_offsets[0], None
+    for found in snapshot_ids(log.store):
+        if found.end_offset < base_offset:
+            log.store.delete_file(found.file_name)
+        else:
+            newest = found
+    if newest is None and base_offset:
         raise CorruptBatch(f"it begins at offset {base_offset}, and there is no snapshot of what comes before")
-    return found
+    if newest is not None and newest.end_offset > log.log_end_offset:
+        log.truncate_fully_and_start_at(newest.end_offset)
+    read = (read_snapshot(log.store, found) for found in snapshot_ids(log.store))
+    return [snapshot for snapshot in read if snapshot is not None]
 
 
-def _messages(batch: AnyBatch) -> Iterator[Message]:
-    for record in () if batch.is_control else batch.records():
-        try:
-            yield decode_metadata_record(record.value or b"")[0]
-        except ProtocolError as error:
-            reason = f"metadata record {record.offset} cannot be read, a later Kafka may have written it: {error}"
-            raise CorruptBatch(reason) from None
+def log_config(configs: Configs) -> LogConfig:
+    """Return when the metadata log rolls: the nodes' own keys say that, and not those of topics."""
+    return replace(
+        CONFIG,
+        segment_bytes=configs.integer("metadata.log.segment.bytes"),
+        segment_ms=configs.integer("metadata.log.segment.ms"),
+    )
 
 
 def _version_of(record: Message) -> int:
     if isinstance(record, PartitionChangeRecord) and record.eligible_leader_replicas is not None:
         return ELIGIBLE_FROM
+    if isinstance(record, PartitionRecord | PartitionChangeRecord) and record.directories:
+        return DIRECTORIES_FROM
     return RECORD_VERSIONS.get(record.NAME, 0)
-
-
-def _batches(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """Yield `values` in order, as many at a time as one batch may hold, and at least one."""
-    first, size = 0, 0
-    for position, value in enumerate(values):
-        size += len(value) + RECORD_OVERHEAD
-        if position > first and (position - first == RECORDS_MAX or size > BATCH_BYTES_MAX - 2 * RECORD_OVERHEAD):
-            yield values[first:position]
-            first, size = position, len(value) + RECORD_OVERHEAD
-    yield values[first:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +165,31 @@ class CloseMetadataLog:
     def run(self) -> None:
         """Flush and close; raises OSError."""
         self.log.close()
+        self.log.store.flush(self.log.segments.active.base_offset)  # The indexes that were just written, too.
+
+
+class SnapshotFacts(NamedTuple):
+    """A snapshot: its bytes, and the time of the last record below its end, in ms since 1970."""
+
+    size: int
+    timestamp_ms: int
 
 
 class MetadataLog:
     """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
 
-    def __init__(self, log: PartitionLog, epoch: int, snapshot: MetadataSnapshot | None = None) -> None:
+    def __init__(
+        self, log: PartitionLog, epoch: int, snapshots: Sequence[MetadataSnapshot] = (), bytes_replayed: int = 0
+    ) -> None:
         self._log = log
-        self.snapshot = snapshot
-        """What brokers have to read first."""
+        self.snapshots: dict[SnapshotId, SnapshotFacts] = {}
+        """The snapshots that there are, in the order of their ends."""
+        self.latest_snapshot: MetadataSnapshot | None = None
+        """The one that reaches furthest, None if there is none."""
+        for snapshot in snapshots:
+            self.add_snapshot(snapshot)
+        self.bytes_since_snapshot = bytes_replayed
+        """Bytes in the log that were not there when the newest snapshot was begun."""
         self._log.flushing.is_deferred = True
         self.epoch = epoch
         self._log.assign_epoch_start(self.epoch)
@@ -172,24 +201,60 @@ class MetadataLog:
     def log(self) -> PartitionLog:
         return self._log
 
+    def add_snapshot(self, snapshot: MetadataSnapshot) -> None:
+        """Have brokers that lag far read a snapshot which reaches further than the others."""
+        self.snapshots[snapshot.id] = SnapshotFacts(len(snapshot.data), snapshot.timestamp_ms)
+        self.latest_snapshot = snapshot
+
+    def snapshot_data(self, wanted: SnapshotId) -> bytes | None:
+        """Return the bytes of a snapshot, None if there is no such one."""
+        latest = self.latest_snapshot
+        if latest is not None and latest.id == wanted:
+            return latest.data
+        return self._log.store.read_file(wanted.file_name) if wanted in self.snapshots else None
+
+    def begin_snapshot(self) -> WriteSnapshot | None:
+        """Return the job that writes a snapshot of all that is committed; None if the newest one holds that."""
+        latest, end_offset, tail = self.latest_snapshot, self._log.high_watermark, []
+        position = 0 if latest is None else latest.id.end_offset
+        while position < end_offset:
+            found = self._log.read(position, max_bytes=_PIECE_BYTES, end_offset=end_offset)
+            tail.append(found.records)
+            position = found.end_offset
+        self.bytes_since_snapshot = 0
+        return WriteSnapshot(self._log.store, b"" if latest is None else latest.data, tail) if tail else None
+
+    def begin_at(self, first: SnapshotId, now_ms: int) -> tuple[list[int], list[SnapshotId]]:
+        """Let go of what lies below the end of a snapshot: it is to be read by whoever lacks that.
+
+        Returns where the segments began whose bytes are to be purged, and the snapshots whose files are to be deleted.
+        """
+        self._log.advance_log_start(first.end_offset)
+        gone = [older for older in self.snapshots if older < first]
+        for older in gone:
+            del self.snapshots[older]
+        return self._log.set_aside_old_segments(now_ms), gone
+
     def append(self, now: Instant, records: Sequence[Message], *, atomic: bool) -> int:
         """Append records; return the offset of the last one. They are committed once they have been flushed.
 
         With `atomic` a crash leaves all of them or none; TooManyRecords, before anything is appended, if no batch can
         hold them. Otherwise they come in as many batches as RECORDS_MAX and BATCH_BYTES_MAX make it.
         """
-        batches = list(_batches([encode_metadata_record(record, _version_of(record)) for record in records]))
+        batches = list(in_batches([encode_metadata_record(record, _version_of(record)) for record in records]))
         if atomic and len(batches) > 1:
             raise TooManyRecords(f"{len(records)} records do not fit into one batch of the metadata log")
         last_offset = -1
         for values in batches:
+            batch = build_batch([RecordData(value=value, timestamp=to_ms(now)) for value in values])
             info = self._log.append_as_leader(
-                build_batch([RecordData(value=value, timestamp=to_ms(now)) for value in values]),
+                batch,
                 leader_epoch=self.epoch,
                 now_ms=to_ms(now),
                 origin=AppendOrigin.COORDINATOR,
             )
             last_offset = info.last_offset
+            self.bytes_since_snapshot += len(batch)
         return last_offset
 
     @property

@@ -1,31 +1,136 @@
-"""A snapshot of the metadata log: what Kafka keeps instead of records that it has deleted from the log's beginning.
+"""Snapshots of the metadata log: what may be read instead of records that were deleted from the log's beginning.
 
-Only those of a controller of Kafka are read; a controller here writes none, and deletes nothing.
+A snapshot is a file of batches whose offsets are its own: a control batch with the header, and with the voters if the
+log has any; the records (`snapshot_records.py`); a control batch with the footer (KIP-630, RecordsSnapshotWriter).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from kmirror.cluster.controller.metadata_batches import in_batches, metadata_records
+from kmirror.cluster.controller.snapshot_records import SnapshotRecords
+from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.log.state_files import SNAPSHOT_OF_LOG
-from kmirror.log.store import PartitionStore
+from kmirror.log.store import Chunk, PartitionStore
+from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
+from kmirror.protocol.gen.snapshot_header_record import SnapshotHeaderRecord
+from kmirror.protocol.keyed_records import encode_metadata_record
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.build import build_batch
+from kmirror.records.control import ControlType, control_key, parse_control
+from kmirror.records.record import RecordData
+
+_KEPT_CONTROLS = (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS)
+
+
+class SnapshotId(NamedTuple):
+    """Which snapshot it is: of all that lies below `end_offset`, the last record of which has the leader epoch."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.end_offset:020}-{self.epoch:010}.checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataSnapshot:
-    """All that the log below `end_offset` came to, as record batches with offsets of their own."""
+    """All that the log below the end of `id` came to, as record batches."""
 
-    end_offset: int
-    epoch: int
-    """The leader epoch of the last record below `end_offset`."""
+    id: SnapshotId
+    timestamp_ms: int
+    """That of the last record below the end, in ms since 1970."""
     data: bytes
 
 
-def latest_snapshot(store: PartitionStore) -> MetadataSnapshot | None:
-    """Return the snapshot that reaches furthest, None if there is none; the one of a new cluster reaches nowhere."""
-    found = [match for name in store.files() if (match := SNAPSHOT_OF_LOG.fullmatch(name)) is not None]
-    best = max(found, key=lambda match: match.group(), default=None)
-    if best is None or not int(best[1]):
-        return None
-    data = store.read_file(best.group())
-    return None if data is None else MetadataSnapshot(int(best[1]), int(best[2]), data)
+def snapshot_ids(store: PartitionStore) -> list[SnapshotId]:
+    """Return the snapshots in a store, in the order of their ends; that of a new cluster ends at 0."""
+    found = (SNAPSHOT_OF_LOG.fullmatch(name) for name in store.files())
+    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match is not None)
+
+
+def read_snapshot(store: PartitionStore, wanted: SnapshotId) -> MetadataSnapshot | None:
+    """Return a snapshot, None if there is none; raises `CorruptBatch` where it is damaged."""
+    data = store.read_file(wanted.file_name)
+    return None if data is None else MetadataSnapshot(wanted, _timestamp_ms(data), data)
+
+
+def _timestamp_ms(data: bytes) -> int:
+    """Return what the header says, and without one that of the first batch."""
+    for batch in iter_batches(data):
+        for record in batch.records() if batch.is_control else ():
+            told = parse_control(record.key, record.value)
+            if told.type is ControlType.SNAPSHOT_HEADER:
+                return SnapshotHeaderRecord.decode(told.value or b"", 0).last_contained_log_timestamp
+        return batch.max_timestamp
+    return -1
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSnapshot:
+    """A job for the disk: write the snapshot of the log up to where `tail` ends.
+
+    It merges what an earlier snapshot holds with the batches behind it, so that it asks the controller for nothing.
+    """
+
+    store: PartitionStore
+    base: bytes
+    """The snapshot that ends where `tail` begins; nothing, or the voters alone, where that is the log's beginning."""
+    tail: Sequence[Chunk]
+    """Whole batches, at least one; they are committed."""
+
+    def run(self) -> MetadataSnapshot:
+        """Return what was written, safe from a power cut; raises OSError, and `CorruptBatch` for damaged batches."""
+        snapshot = merged([self.base, *self.tail])
+        self.store.write_safe_file(snapshot.id.file_name, snapshot.data)
+        return snapshot
+
+
+def merged(chunks: Iterable[Chunk]) -> MetadataSnapshot:
+    """Return the snapshot of all batches in `chunks`, an earlier snapshot first; none may be within a transaction."""
+    transactions = MetadataTransactions()
+    records = SnapshotRecords()
+    controls: dict[ControlType, bytes] = {}
+    last: Batch | None = None
+    for chunk in chunks:
+        for last in iter_batches(chunk):
+            if last.is_control:
+                _take_controls(last, controls)
+            for versioned in metadata_records(last):
+                for counting in transactions.take(versioned):
+                    records.take(*counting)
+    assert last is not None, "there are batches"
+    assert not transactions.is_open, "a controller aborts what its predecessor left open before it does anything else"
+    id_ = SnapshotId(last.last_offset + 1, last.partition_leader_epoch)
+    values = [encode_metadata_record(record, version) for record, version in records.records()]
+    return MetadataSnapshot(id_, last.max_timestamp, _encode(id_, last.max_timestamp, controls, values))
+
+
+def _take_controls(batch: Batch, controls: dict[ControlType, bytes]) -> None:
+    for record in batch.records():
+        told = parse_control(record.key, record.value)
+        if told.type in _KEPT_CONTROLS:
+            controls[told.type] = told.value or b""
+
+
+def _encode(id_: SnapshotId, timestamp_ms: int, controls: dict[ControlType, bytes], values: Sequence[bytes]) -> bytes:
+    header = SnapshotHeaderRecord(last_contained_log_timestamp=timestamp_ms).encode(0)
+    head = [(ControlType.SNAPSHOT_HEADER, header)]
+    head += [(kind, controls[kind]) for kind in _KEPT_CONTROLS if kind in controls]
+    data = [_control(id_, head, 0, timestamp_ms)]
+    offset = len(head)
+    for some in in_batches(values) if values else ():
+        rows = [RecordData(value=value, timestamp=timestamp_ms) for value in some]
+        data.append(build_batch(rows, base_offset=offset, partition_leader_epoch=id_.epoch))
+        offset += len(some)
+    footer = [(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord().encode(0))]
+    return b"".join([*data, _control(id_, footer, offset, timestamp_ms)])
+
+
+def _control(id_: SnapshotId, told: Sequence[tuple[ControlType, bytes]], offset: int, timestamp_ms: int) -> bytes:
+    records = [RecordData(control_key(kind), value, (), timestamp_ms) for kind, value in told]
+    return build_batch(records, base_offset=offset, partition_leader_epoch=id_.epoch, is_control=True)

@@ -19,14 +19,10 @@ ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
 """Returns the error that a hook has for a row, with its text; None where the broker speaks."""
 
 
-def can_split(answer: type[Message], version: int) -> bool:
-    """Return whether the topics of an answer, or their partitions, have errors of their own."""
-    return _has_errors_of_topics(answer, version)
-
-
-def _has_errors_of_topics(struct: type[Struct], version: int) -> bool:
-    fields = (field for field in struct.FIELDS if within(version, field.versions) and has_row_errors(field, version))
-    return any(_is_topic(field) or _has_errors_of_topics(field.struct, version) for field in fields)
+def can_split(answer: type[Struct], version: int) -> bool:
+    """Return whether the topics of an answer, or of an element of one, or their partitions have errors of their own."""
+    fields = (field for field in answer.FIELDS if within(version, field.versions) and has_row_errors(field, version))
+    return any(_is_topic(field) or can_split(field.struct, version) for field in fields)
 
 
 def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Message:

@@ -118,28 +118,20 @@ def is_for_clients(request: type[Message]) -> bool:
     return "broker" in by_key(key_of(request)).listeners
 
 
-def names_topics(request: type[Message]) -> bool:
-    """Return whether any version of a request asks of topics."""
-    return _has_topics(request)
-
-
-def names_partitions(request: type[Message]) -> bool:
-    """Return whether any version of a request asks of partitions."""
-    return _has_partitions(request)
-
-
-def _has_topics(cls: type[Struct]) -> bool:
+def names_topics(asked: type[Struct]) -> bool:
+    """Return whether any version of a request, or of an element of one, asks of topics."""
     return any(
-        _is_topic(field) or (field.type == "struct" and field.is_array and _has_topics(field.struct))
-        for field in cls.FIELDS
+        _is_topic(field) or (field.type == "struct" and field.is_array and names_topics(field.struct))
+        for field in asked.FIELDS
         if field.attribute not in NOT_ANSWERED
     )
 
 
-def _has_partitions(cls: type[Struct]) -> bool:
-    if any(_is_topic(field) for field in cls.FIELDS):
-        return any(field.attribute in PARTITIONS for field in cls.FIELDS)
-    return any(f.type == "struct" and f.is_array and _has_partitions(f.struct) for f in cls.FIELDS)
+def names_partitions(asked: type[Struct]) -> bool:
+    """Return whether any version of a request, or of an element of one, asks of partitions."""
+    if any(_is_topic(field) for field in asked.FIELDS):
+        return any(field.attribute in PARTITIONS for field in asked.FIELDS)
+    return any(f.type == "struct" and f.is_array and names_partitions(f.struct) for f in asked.FIELDS)
 
 
 def _is_topic(field: Field) -> bool:
@@ -224,7 +216,7 @@ def _retain(struct: Struct, version: int, names: Mapping[Uuid, str], keep: Keep)
             kept = [element for element in found if _retain_partitions(element, version, names, keep)]
             if found:
                 setattr(struct, field.attribute, kept)
-        elif field.type == "struct" and _has_topics(field.struct):
+        elif field.type == "struct" and names_topics(field.struct):
             for element in found:
                 _retain(element, version, names, keep)
             setattr(struct, field.attribute, [element for element in found if _has_rows(element, version)])

@@ -8,7 +8,8 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
@@ -184,6 +185,9 @@ class ReplicaFetchers:
         log = self.log_of(followed)
         if log.is_flush_due:
             return None
+        if log.store.has_unsafe_cut:
+            self._replicas.grew(followed.tp)  # Has it made safe, after which this is asked again.
+            return None
         return Wanted(
             topic_id=followed.topic_id,
             current_leader_epoch=followed.leader_epoch,
@@ -210,6 +214,14 @@ class ReplicaFetchers:
         """Return the follower's log."""
         return self._replicas.partitions[followed.tp].log
 
+    @contextmanager
+    def _writing_to(self, tp: TopicPartition) -> Iterator[None]:
+        """Take the log directory of `tp` offline for an OSError inside; with it, `tp` is followed no more."""
+        try:
+            yield
+        except OSError as error:
+            self._context.fail_disk_of(tp, "cannot write to", error)
+
     # -- answers ------------------------------------------------------------------------------
 
     def on_records(
@@ -232,12 +244,13 @@ class ReplicaFetchers:
                 self._loop.pause(now, fetcher, followed)
                 return
             except OSError as error:
-                self._context.fail_disk(f"cannot write to {followed.tp}", error)
+                self._context.fail_disk_of(followed.tp, "cannot write to", error)
                 self._loop.pause(now, fetcher, followed)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
-            log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
+            with self._writing_to(followed.tp):
+                log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
         followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
 
     def on_diverged(
@@ -250,7 +263,9 @@ class ReplicaFetchers:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(followed)
         before = log.log_end_offset
-        log.truncate_to(cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
+        end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
+        with self._writing_to(followed.tp):
+            log.truncate_to(end)
         self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before})")
 
     def on_error(
@@ -277,18 +292,21 @@ class ReplicaFetchers:
         """Cut the log where the leader's ends."""
         log = self.log_of(followed)
         before = log.log_end_offset
-        log.truncate_to(offset)
+        with self._writing_to(followed.tp):
+            log.truncate_to(offset)
         self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}), out of range")
 
     def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Remove everything, and begin where the leader's log begins."""
         log = self.log_of(followed)
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
-        log.truncate_fully_and_start_at(offset)
+        with self._writing_to(followed.tp):
+            log.truncate_fully_and_start_at(offset)
 
     def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
         """Drop the log's last epoch if it has no batch; return whether it was dropped."""
         log = self.log_of(followed)
         before = log.latest_epoch
-        log.truncate_to(log.log_end_offset)
+        with self._writing_to(followed.tp):
+            log.truncate_to(log.log_end_offset)
         return log.latest_epoch != before

@@ -116,6 +116,7 @@ class Partition:
         "followers",
         "image",
         "log",
+        "log_dir",
         "min_insync_replicas",
         "must_cut",
         "not_admitted",
@@ -126,11 +127,15 @@ class Partition:
         "watchers",
     )
 
-    def __init__(self, broker_id: int, tp: TopicPartition, topic_id: Uuid, log: PartitionLog) -> None:
+    def __init__(
+        self, broker_id: int, tp: TopicPartition, topic_id: Uuid, log: PartitionLog, log_dir: str = ""
+    ) -> None:
         self.broker_id = broker_id
         self.tp = tp
         self.topic_id = topic_id
         self.log = log
+        self.log_dir = log_dir
+        """The log directory in which the log lies."""
         self.image = _UNKNOWN
         self.followers: Mapping[int, Follower] = NOTHING
         self.pending_isr: tuple[int, ...] | None = None
@@ -254,6 +259,11 @@ class Partition:
         """
         guard = self.verifying.get(producer_id)
         if guard is not None and not (guard.adds and guard.epoch == marker_epoch):
+            self.forget_verifying(producer_id)
+
+    def forget_verifying(self, producer_id: int) -> None:
+        """Let go of the guard of the producer's verification."""
+        if producer_id in self.verifying:
             self.verifying = {other: guard for other, guard in self.verifying.items() if other != producer_id}
 
     def on_follower_fetch(

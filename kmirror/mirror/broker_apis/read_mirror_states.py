@@ -38,14 +38,12 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             if topic_id is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
-            gathering.begin()
 
-            @inbound.guard
+            @gathering.row
             def on_read(_: Instant, found: PartitionState | None, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
                 if found is not None:
                     _fill(row, found)
-                gathering.end()
 
             context.coordinator.read(now, StateKey(request.mirror_name, topic_id, asked.partition_index), on_read)
     gathering.end()

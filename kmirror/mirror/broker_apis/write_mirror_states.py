@@ -41,12 +41,10 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             if asked.state not in MirrorState.__members__.values():
                 row.error_code = ErrorCode.INVALID_REQUEST
                 continue
-            gathering.begin()
 
-            @inbound.guard
+            @gathering.row
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
-                gathering.end()
 
             key = StateKey(request.mirror_name, topic_id, asked.partition_index)
             write = StateWrite(

@@ -22,7 +22,7 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
-    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request, rights)
+    return cluster.decide_with(ALTERS, context, request, rights)
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
@@ -40,3 +40,7 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
     }
     rest = [config for config in resource.configs if config.name not in learned]
     return {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}
+
+
+ALTERS: dict[int, cluster.Alter] = {**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}
+"""Resource type to the function that alters it."""

@@ -7,7 +7,6 @@ end and transactions time out takes about a virtual minute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
@@ -63,7 +62,8 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
-        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), 0 if old else 1))
+        configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
+        found.append(ClusterPlan(name, brokers, factor, configs, *levels))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
         found[0] = _old(own, found[0])

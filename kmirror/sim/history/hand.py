@@ -91,6 +91,17 @@ class Story:
         self.step("remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
         line.phase = REMOVED
 
+    def pause(self, line: Line) -> None:
+        self.step("pause", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
+
+    def resume(self, line: Line) -> None:
+        self.step("resume", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
+
+    def delete_mirror(self, line: Line) -> None:
+        """Delete the line's mirror; to add the topics again creates it anew."""
+        self.step("delete_mirror", mirror=line.mirror, destination=line.destination)
+        self.mirrors.pop((line.destination, line.mirror), None)
+
     def turn(self, line: Line, cluster: str) -> None:
         """Let the applications of the line's topics go to another cluster."""
         names = [name for topic in line.topics.split(",") for name in self.writers.get(topic, [])]

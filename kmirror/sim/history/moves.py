@@ -122,6 +122,48 @@ def _back_to_nothing(story: Story, line: Line) -> bool:
     return True
 
 
+@_on_line(ADDED)
+def _pause(story: Story, line: Line) -> bool:
+    """Topics are paused for a while; now and then a leader dies meanwhile, or they are removed, or stay paused."""
+    story.pause(line)
+    story.wait(20, 3_000)
+    cluster = story.rng.choice([line.source, line.destination])
+    if story.rng.chance(1, 3):
+        story.kill_replica(line, cluster, "leader", for_ms=story.drawn(SHORT_MS))
+        story.wait(50, 2_500)
+    if story.rng.chance(1, 5):
+        story.fail_over(line)
+    elif story.rng.chance(5, 6):
+        story.resume(line)
+    return True
+
+
+@_on_line(NEW, REMOVED)
+def _pause_early(story: Story, line: Line) -> bool:
+    """Topics are paused while they prepare, and resumed while they are still on their way."""
+    story.add(line)
+    story.wait(10, 800)
+    story.pause(line)
+    story.wait(10, 600)
+    story.resume(line)
+    return True
+
+
+@_on_line(ADDED, REMOVED)
+def _delete_mirror(story: Story, line: Line) -> bool:
+    """The mirror is deleted, now and then before its topics are STOPPED, and mostly made anew some time later."""
+    if line.phase == ADDED:
+        story.remove(line)
+        story.wait(50, 4_000)
+    story.delete_mirror(line)
+    story.wait(20, 1_500)
+    if story.rng.chance(1, 4):
+        story.add(line)
+    elif line.flips and story.rng.chance(1, 3):
+        story.fail_back(line)
+    return True
+
+
 @_on_line(NEW, ADDED)
 def _wrong_servers(story: Story, line: Line) -> bool:
     """The mirror points to servers that do not exist, or to the wrong cluster; then it is put right."""
@@ -458,6 +500,9 @@ MOVES: dict[str, Move] = {
     "hasty": _hasty,
     "both_ways": _both_ways,
     "back_to_nothing": _back_to_nothing,
+    "pause": _pause,
+    "pause_early": _pause_early,
+    "delete_mirror": _delete_mirror,
     "wrong_servers": _wrong_servers,
     "local_topic": _local_topic,
     "no_such_thing": _no_such_thing,

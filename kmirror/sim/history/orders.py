@@ -18,13 +18,18 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorR
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
+from kmirror.protocol.gen.pause_mirror_topics_request import TopicData as PausedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import TopicData as ResumedTopic
 from kmirror.protocol.message import Message
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.observe import Observer
@@ -43,6 +48,8 @@ ALREADY_DONE = (
     ErrorCode.MIRROR_ALREADY_EXISTS,
     ErrorCode.TOPIC_ALREADY_IN_MIRROR,
     ErrorCode.TOPIC_ALREADY_EXISTS,
+    ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED,
+    ErrorCode.MIRROR_TOPIC_NOT_PAUSED,
 )
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
 FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
@@ -81,7 +88,7 @@ class Operator:
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
         topics = topics_of(args)
-        if step.action in ("add", "remove"):
+        if step.action in ("add", "remove", "pause", "resume"):
             self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
         error = yield from self._ask(ORDERS[step.action], args)
@@ -167,6 +174,22 @@ def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     )
 
 
+def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return PauseMirrorTopicsRequest(
+        mirror_name=str(args["mirror"]), topics=[PausedTopic(topic_name=topic) for topic in topics_of(args)]
+    )
+
+
+def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return ResumeMirrorTopicsRequest(
+        mirror_name=str(args["mirror"]), topics=[ResumedTopic(topic_name=topic) for topic in topics_of(args)]
+    )
+
+
+def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return DeleteMirrorRequest(mirror_name=str(args["mirror"]))
+
+
 def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     return CreateTopicsRequest(
         topics=[
@@ -203,6 +226,9 @@ ORDERS: dict[str, MakeRequest] = {
     "create_mirror": _create,
     "add": _add,
     "remove": _remove,
+    "pause": _pause,
+    "resume": _resume,
+    "delete_mirror": _delete_mirror,
     "create_topic": _create_topic,
     "alter_topic": _alter_topic,
     "alter_mirror": _alter_mirror,

@@ -54,7 +54,8 @@ LINKS: dict[str, int] = {
 }
 REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
-ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL}
+MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
+ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
 MIX: dict[str, int] = {
     "plain": 4, "idempotent": 3, "short": 4, "overlapping": 3, "long": 2, "abandoned": 2, "fenced": 2,
@@ -101,6 +102,10 @@ ROWS: tuple[Profile, ...] = (
         "sources", "The source plays an earlier release; its leaders change, cleanly and not.", (20, 28),
         {**_more(STORY, 2), **_more(REPLICAS, 4), **_more(NODES, 2), "allow_unclean": 8, "line_down": 4}, MIX,
         old_source=100, third_cluster=0, single_broker=0,
+    ),
+    Profile(
+        "mirrors", "Topics paused and resumed, mirrors deleted and made anew, with nodes that die meanwhile.", (20, 28),
+        {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4}, MIX,
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,

@@ -18,6 +18,15 @@ from kmirror.sim.history.scene import Scene
 
 DONE = "NONE"
 NO_ANSWER = ""
+NOT_IN_A_MIRROR = "in no mirror that is known"
+STATE_AFTER = {
+    "add": "MIRRORING",
+    "resume": "MIRRORING",
+    "pause": "PAUSED",
+    "remove": "STOPPED",
+    "delete_mirror": NOT_IN_A_MIRROR,
+}
+"""To what an order brings a partition in the end."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 
@@ -47,22 +56,19 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
     - if the source has no such topic, or one of another id (D16).
     While it does, its local transactions wait too: it is read-only, and takes no markers.
-    A topic that was removed owes STOPPED whatever the source does.
+    A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
+    owes STOPPED whatever the source does, and to be in no mirror once that was deleted.
     """
-    wishes: dict[tuple[str, str], list[Order]] = {}
-    for order in account.orders:
-        if order.action in ("add", "remove") and order.error in (DONE, NO_ANSWER):
-            for topic in order.topics:
-                wishes.setdefault((order.destination, topic), []).append(order)
+    wishes = _wishes(account)
     found = []
     for (cluster, topic), orders in wishes.items():
         last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
         if last < 0:
             continue  # The topic may be in a mirror or not: the order was not answered.
         possible = _still_possible(orders)
-        states = tuple(dict.fromkeys("MIRRORING" if o.action == "add" else "STOPPED" for o in possible))
+        states = tuple(dict.fromkeys(STATE_AFTER[order.action] for order in possible))
         row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
-        if "MIRRORING" in states:
+        if "MIRRORING" in states or "PAUSED" in states:
             pointed = pointed_to(plan, account, cluster, row.mirror)
             source = pointed[-1] if pointed else NOBODY
             excuse = _excuse(account, wishes, row, pointed)
@@ -71,8 +77,26 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     return found
 
 
+def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
+    """Return the orders about each (cluster, topic) that were carried out, or may have been.
+
+    The deletion of a mirror is one about the topics that may have been in it.
+    """
+    wishes: dict[tuple[str, str], list[Order]] = {}
+    for order in account.orders:
+        if order.error not in (DONE, NO_ANSWER) or order.action not in STATE_AFTER:
+            continue
+        if order.action == "delete_mirror":
+            for (cluster, _), before in wishes.items():
+                if cluster == order.destination and any(o.mirror == order.mirror for o in _still_possible(before)):
+                    before.append(order)
+        for topic in order.topics:
+            wishes.setdefault((order.destination, topic), []).append(order)
+    return wishes
+
+
 def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
-    """Return where a mirror's bootstrap.servers have pointed to, one after the other."""
+    """Return where a mirror's bootstrap.servers have pointed to since it was made, one after the other."""
     found: list[str] = []
     for order in account.orders:
         if (order.destination, order.mirror) != (cluster, mirror) or order.error not in (DONE, NO_ANSWER):
@@ -80,6 +104,8 @@ def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[
         if order.action == "create_mirror" or order.action == "point_mirror":
             args = plan.steps[order.number].args
             found.append(str(args.get("servers", args.get("source", ""))))
+        elif order.action == "delete_mirror" and order.error == DONE:
+            found.clear()
     return found
 
 
@@ -96,7 +122,7 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
         return "the source's topic has another id"
     back = [order for order in wishes.get((source, row.topic), ()) if order.mirror == row.mirror]
     ours = [order for order in back if order.source == row.cluster]
-    if ours and any(order.action == "add" for order in _still_possible(back)):
+    if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
     if ours and _never_mirrored(account, source, row):
         return ONLY_COPY
@@ -126,8 +152,8 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
 
 
 def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
-    """Return (cluster, topic) of what waits rightly, and of every mirror of it, whose source stands still."""
-    waiting = dict.fromkeys((row.cluster, row.topic) for row in rows if row.excuse)
+    """Return (cluster, topic) of what waits rightly or is paused, and of every mirror of it, which stands still."""
+    waiting = dict.fromkeys((row.cluster, row.topic) for row in rows if row.excuse or "PAUSED" in row.states)
     for _ in rows:  # A chain is no longer than there are rows.
         mirrors_of_it = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
         waiting.update(dict.fromkeys(mirrors_of_it))
@@ -189,14 +215,14 @@ class Rest:
         scene = self._scene
         topic = scene.image(row.cluster).topics.get(row.topic)
         if topic is None:
-            if "STOPPED" in row.states:
+            if "STOPPED" in row.states or NOT_IN_A_MIRROR in row.states:
                 return []
             return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
         found = []
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
             mp = self._observer.mirror_partition(row.cluster, tp)
-            state = "unknown" if mp is None or mp.state is None else mp.state.name
+            state = NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
             if state == "PREPARING" and row.excuse:
                 continue
             if state not in row.states:

@@ -259,7 +259,12 @@ ROWS: tuple[WorkloadKind, ...] = (
     ),
     WorkloadKind("long", "Transactions of some seconds.", _transactions(_long), transactional=True),
     WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned), transactional=True),
-    WorkloadKind("fenced", "Some transactions are ended by a restart with the same id.", _transactions(_fenced), transactional=True),
+    WorkloadKind(
+        "fenced",
+        "Some transactions are ended by a restart with the same id.",
+        _transactions(_fenced),
+        transactional=True,
+    ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
 )

@@ -30,6 +30,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderTopic,
 )
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from kmirror.protocol.message import Message
 from kmirror.records import Compression, RecordData, build_batch
 from tests.interop.topics.session import Session
@@ -372,4 +373,44 @@ def greeting(session: Admin) -> None:
         session.ask(label, ApiVersionsRequest(client_software_name=name, client_software_version="1"), 3, 4)
 
 
-SCRIPTS = (describing, altering, altering_brokers, deleting, transacting, producing, greeting)
+def levels(*rows: tuple[str, int, int], only_try: bool = False) -> UpdateFeaturesRequest:
+    updates = [FeatureUpdateKey(name, level, upgrade_type=how) for name, level, how in rows]
+    return UpdateFeaturesRequest(feature_updates=updates, validate_only=only_try)
+
+
+UP, SAFE, UNSAFE = 1, 2, 3
+LEVELS: Mapping[str, Sequence[tuple[str, int, int]]] = {
+    "nothing": [],
+    "the same level": [("metadata.version", 30, UP)],
+    "the same level, down": [("metadata.version", 30, SAFE)],
+    "an unknown feature": [("nope.version", 1, UP)],
+    "an unknown feature, off": [("nope.version", 0, SAFE)],
+    "below 0": [("metadata.version", -1, SAFE)],
+    "above what is supported": [("metadata.version", 31, UP)],
+    "below what is supported": [("metadata.version", 6, UNSAFE)],
+    "down without a word": [("metadata.version", 29, UP)],
+    "safely down": [("metadata.version", 29, SAFE)],
+    "unsafely down": [("metadata.version", 7, UNSAFE)],
+    "in no direction": [("metadata.version", 30, 0)],
+    "in an unknown direction": [("metadata.version", 30, 4)],
+    "one of two": [("metadata.version", 30, UP), ("nope.version", 1, UP)],
+}
+
+
+def updating_features(session: Admin) -> None:
+    """UpdateFeatures: what is refused, and the words for it; of what is allowed only what changes nothing."""
+    for label, rows in LEVELS.items():
+        session.ask(label, levels(*rows), *((0,) if {UP}.issuperset(how for _, _, how in rows) else ()), 1, 2)
+        session.ask(f"{label}, tried", levels(*rows, only_try=True), 1, 2)
+
+
+SCRIPTS = (
+    describing,
+    altering,
+    altering_brokers,
+    deleting,
+    transacting,
+    producing,
+    updating_features,
+    greeting,
+)

@@ -48,6 +48,7 @@ WHERE = (
 READ_AT_THE_START = ("max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides")
 """Configs that are read-only here."""
 MASKED = {"logDir": "a path", "totalBytes": "room", "usableBytes": "room", "producerId": "an id"}
+_CONTROLLER = re.compile(r"controller \d+")
 TIMES = ("lastTimestamp", "logAppendTimeMs", "transactionStartTimeMs")
 RECENT_MS = 1_000_000_000_000
 RESOURCES_LEFT_OUT = "log levels, client metrics and groups have no configs here"
@@ -79,6 +80,7 @@ def settled(value: Any, name: str = "") -> Any:
 
 def _words(message: str | None, code: int) -> str | None:
     """Return a message; None where Kafka has none, or only its words for the code, which are not ours to repeat."""
+    message = None if message is None else _CONTROLLER.sub("controller", message)
     own = message is None or message == ErrorCode(code).text or message in OF_THE_CODE.get(code, ())
     return None if own else message
 

@@ -77,7 +77,6 @@ FAMILIES = {
 
 ELR = "no eligible.leader.replicas.version: with it a real cluster writes the default of min.insync.replicas down"
 OWN = "configs of KIP-1279, which no release has"
-TV1 = "no transaction.version 2: with it epochs rise with each transaction, and partitions are added by Produce"
 # Family to the differences that are known, as patterns of where they are, and why. One that is no more has to go.
 KNOWN: dict[str, dict[str, str]] = {
     "confluent-kafka": {"configs/.*min.insync.replicas/": ELR, "configs/names": OWN},
@@ -87,7 +86,6 @@ KNOWN: dict[str, dict[str, str]] = {
         "configs/.*min.insync.replicas/": ELR,
         "configs/.*/mirror[.]": OWN,
         "topics/[a-z]+/2": OWN,
-        "transactions/.*fenced": TV1,
     },
     "kafkajs": {},
     "java": {
@@ -95,7 +93,6 @@ KNOWN: dict[str, dict[str, str]] = {
         "commands/described/1": ELR,
         "topics/[a-z]+/2": OWN,
         "configs/.*/mirror[.]": OWN,
-        "transactions/end of the fenced": TV1,
     },
 }
 

@@ -31,6 +31,7 @@ SHARED = {
 }
 # Memory alone: 128 MiB of each broker's heap go to its cleaner unless it is told otherwise.
 FRUGAL = {"log.cleaner.dedupe.buffer.size": "4194304", "num.io.threads": "2", "num.network.threads": "2"}
+NOTHING_ELSE: Mapping[str, str] = {}
 LOGGING = """\
 rootLogger.level = WARN
 rootLogger.appenderRef.err.ref = ERR
@@ -60,7 +61,9 @@ def free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def _properties(node_id: int, port: int, controller: int, folder: Path, brokers: int) -> Mapping[str, str]:
+def _properties(
+    node_id: int, port: int, controller: int, folder: Path, brokers: int, configs: Mapping[str, str]
+) -> Mapping[str, str]:
     listeners = {"PLAINTEXT": port} | ({"CONTROLLER": controller} if node_id == 1 else {})
     return {
         "process.roles": "broker,controller" if node_id == 1 else "broker",
@@ -72,12 +75,18 @@ def _properties(node_id: int, port: int, controller: int, folder: Path, brokers:
         "log.dirs": str(folder / "data"),
         **shared_configs(brokers),
         **FRUGAL,
+        **configs,
     }
 
 
 @contextlib.contextmanager
-def real_clusters(class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3)) -> Iterator[dict[int, str]]:
-    """Yield the bootstrap servers of a real cluster of each size; they stop at the end, or when this process dies."""
+def real_clusters(
+    class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3), configs: Mapping[str, str] = NOTHING_ELSE
+) -> Iterator[dict[int, str]]:
+    """Yield the bootstrap servers of a real cluster of each size; they stop at the end, or when this process dies.
+
+    `configs` are added to what each broker has.
+    """
     addresses: dict[int, str] = {}
     files = []
     for brokers in sizes:
@@ -86,7 +95,8 @@ def real_clusters(class_path: str, folder: Path, sizes: tuple[int, ...] = (1, 3)
         for node_id, port in enumerate(ports, start=1):
             home = folder / f"of-{brokers}" / str(node_id)
             home.mkdir(parents=True)
-            text = "".join(f"{k}={v}\n" for k, v in _properties(node_id, port, controller, home, brokers).items())
+            properties = _properties(node_id, port, controller, home, brokers, configs)
+            text = "".join(f"{k}={v}\n" for k, v in properties.items())
             (home / "server.properties").write_text(text)
             files.append(str(home / "server.properties"))
     (folder / "log4j2.properties").write_text(LOGGING)

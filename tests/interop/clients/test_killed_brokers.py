@@ -12,17 +12,16 @@ import threading
 from collections import Counter
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer
+from confluent_kafka import Consumer
 
 import kmirror.testing
 from kmirror.net.cluster import TcpCluster
+from tests.load import QUIET, WITHIN_S, Load, faults_of
 
 ROUNDS = int(os.environ.get("KMIRROR_KILL_ROUNDS", "3"))
 SEED = int(os.environ.get("KMIRROR_KILL_SEED", "1"))
 TOPIC = "orders"
 PARTITIONS = 3
-WITHIN_S = 60
-ACKED_IN_A_PHASE = 200
 # So that it is soon noticed that a broker is dead. Kafka's defaults are nine seconds and two.
 CONFIGS = {
     "min.insync.replicas": "2",
@@ -30,50 +29,6 @@ CONFIGS = {
     "broker.heartbeat.interval.ms": "200",
     "replica.lag.time.max.ms": "2000",
 }
-QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 200, "topic.metadata.refresh.fast.interval.ms": 100}
-
-
-class Load:
-    """Writes numbered values from a thread of its own, and keeps what was acknowledged where."""
-
-    def __init__(self, servers: str) -> None:
-        configs = {"enable.idempotence": True, "acks": "all", "linger.ms": 5, "message.timeout.ms": WITHIN_S * 1000}
-        self._producer = Producer({"bootstrap.servers": servers, **configs, **QUIET})
-        self.acked: dict[bytes, tuple[int, int]] = {}
-        self.failed: list[str] = []
-        self.sent = 0
-        self._news = threading.Condition()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
-
-    def _write(self) -> None:
-        while not self._ending.is_set():
-            self._producer.produce(TOPIC, b"%d" % self.sent, partition=self.sent % PARTITIONS, on_delivery=self._told)
-            self.sent += 1
-            self._producer.poll(0.001)
-        self._producer.flush(WITHIN_S)
-
-    def _told(self, error: KafkaError | None, message: Message) -> None:
-        with self._news:
-            if error is not None:
-                self.failed.append(str(error))
-            else:
-                value, partition, offset = message.value(), message.partition(), message.offset()
-                assert value is not None and partition is not None and offset is not None
-                self.acked[value] = (partition, offset)
-            self._news.notify_all()
-
-    def wait_for_more(self) -> None:
-        """Wait until so many more were acknowledged, or one has failed."""
-        with self._news:
-            wanted = len(self.acked) + ACKED_IN_A_PHASE
-            came = self._news.wait_for(lambda: bool(self.failed) or len(self.acked) >= wanted, WITHIN_S)
-        assert came, f"{len(self.acked)} of {self.sent} acknowledged, and no more in {WITHIN_S} s"
-
-    def end(self) -> None:
-        self._ending.set()
-        self._thread.join()
 
 
 class Reader:
@@ -108,15 +63,6 @@ def stored(cluster: TcpCluster) -> list[dict[int, bytes]]:
     return [{record.offset: record.value for record in records} for records in rows]
 
 
-def faults_of(acked: dict[bytes, tuple[int, int]], logs: list[dict[int, bytes]]) -> list[str]:
-    """Say what was acknowledged and is not where it was told to be, and what is there that was not, or twice."""
-    lost = [value for value, (partition, offset) in acked.items() if logs[partition].get(offset) != value]
-    counts = Counter(value for log in logs for value in log.values())
-    found = [f"{len(lost)} of {len(acked)} acknowledged values are not where they were: {lost[:5]}"] if lost else []
-    found += [f"{value!r} is there {count} times" for value, count in counts.items() if count > 1]
-    return found + [f"{value!r} was not acknowledged" for value in counts if value not in acked]
-
-
 def test_a_lost_a_moved_a_doubled_and_a_strange_value_are_seen() -> None:
     acked = {b"a": (0, 0), b"b": (0, 1), b"c": (1, 0)}
     whole = [{0: b"a", 1: b"b"}, {0: b"c"}]
@@ -130,7 +76,7 @@ def test_a_lost_a_moved_a_doubled_and_a_strange_value_are_seen() -> None:
 def test_what_was_acknowledged_outlives_brokers_that_are_killed_under_load() -> None:
     chance = random.Random(SEED)
     with kmirror.testing.cluster(brokers=3, topics={TOPIC: PARTITIONS}, configs=CONFIGS) as cluster:
-        load, reader = Load(cluster.bootstrap_servers), Reader(cluster.bootstrap_servers)
+        load, reader = Load(cluster.bootstrap_servers, TOPIC, PARTITIONS), Reader(cluster.bootstrap_servers)
         try:
             load.wait_for_more()
             for _ in range(ROUNDS):

@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kmirror.cli.dump_log import command
 from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.log.partition_log import PartitionLog
@@ -49,10 +51,10 @@ ABOUT += tuple(f"org.apache.kafka.{part}." for part in ("controller", "coordinat
 ALWAYS = "Performing controller activation"
 
 
-def served(folder: Path) -> Cluster:
+def served(folder: Path, **others: str) -> Cluster:
     simulation = Simulation(seed=3)
     simulation.world.now = time.time_ns() // 1000
-    configs = {"transaction.state.log.num.partitions": "2"}
+    configs = {"transaction.state.log.num.partitions": "2", **others}
     return Cluster(simulation, "a", brokers=1, disks=Folders(folder, combined=True), mirror_version=0, configs=configs)
 
 
@@ -265,3 +267,47 @@ def test_a_metadata_log_whose_beginning_was_deleted_is_read_from_kafkas_snapshot
     judge.start_formatted(folder, **SMALL)
     assert told(judge) == [b"one"] and judge.ask("topic", topic="new")["count"] == 1
     stop(judge)
+
+
+def test_a_broker_of_kafka_starts_from_a_snapshot_that_was_written_here(judge: Judge, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    ids = format_here(folder)
+    short = {
+        "metadata.log.max.record.bytes.between.snapshots": "500",
+        "internal.metadata.log.segment.bytes": "1000",
+        "metadata.max.retention.bytes": "1",
+    }
+    cluster = served(folder, **short)
+    cluster.start()
+    cluster.create_topic("orders", 2, configs={"segment.bytes": str(1 << 20)})
+    for number in range(12):
+        cluster.create_topic(f"t{number}")
+    till = Producer(cluster, transactional_id="till")
+    transact(till, b"one", commit=True)
+    topic_id = str(cluster.image.topics["orders"].topic_id)
+    cluster.stop()
+    metadata = folder / "__cluster_metadata-0"
+    assert min(int(path.stem) for path in metadata.glob("*.log")) > 0 and not (folder / VOTERS_SNAPSHOT).exists()
+    assert_sound(folder, "--deep")
+    [newest] = metadata.glob("*.checkpoint")
+    dumped = judge.dump("--cluster-metadata-decoder", "--files", str(newest))
+    assert f"Snapshot end offset: {int(newest.name[:20])}" in dumped and "isvalid: false" not in dumped
+    for told_there in ("SnapshotHeader", "KRaftVoters", str(ids.directory_id), "SnapshotFooter", '"t11"'):
+        assert told_there in dumped, told_there
+    ours = CliRunner().invoke(command, ["--cluster-metadata-decoder", "--files", str(newest)])
+    assert ours.stdout == dumped
+
+    judge.start_formatted(folder, **SMALL, **{"metadata.log.max.record.bytes.between.snapshots": "1"})
+    assert judge.ask("topic", topic="orders")["id"] == topic_id and told(judge) == [b"one"]
+    judge.ask("produce", values=["two"], end="commit", partitions=[ORDERS], config={"transactional.id": "till"})
+    judge.ask("create", topic="later", count=1, configs={})
+    stop(judge)
+    assert len([*metadata.glob("*.checkpoint")]) > 1, "it goes on with snapshots of its own"
+    assert_sound(folder, "--deep")
+
+    cluster = served(folder, **short)
+    cluster.start()
+    assert values(cluster) == [b"one", b"two"] and cluster.topics()[-3:] == ["t7", "t8", "t9"]
+    assert str(cluster.image.topics["orders"].topic_id) == topic_id and "later" in cluster.topics()
+    cluster.stop()
+    assert_sound(folder, "--deep")

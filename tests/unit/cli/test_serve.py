@@ -14,10 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.main import run as run_main
-from kmirror.cli.serve import command
+from kmirror.cli.serve import Waiting, command, tell
 from kmirror.cli.server_properties import parse, read_properties
+from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.errors import UsageError
+from kmirror.kernel.events import Note
+from kmirror.kernel.ids import Endpoint
 from kmirror.net.listener import Port
+from kmirror.net.node import NodePlan, TcpNode
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from tests.net.wire import Wire
@@ -190,3 +194,23 @@ def test_a_journal_of_a_process_that_was_killed_is_replayed(tmp_path: Path, caps
     out = capsys.readouterr().out
     assert caught.value.code == 0, out
     assert out.count(", equal\n") == 2
+
+
+def test_what_a_node_waits_for_is_told_once_when_it_is_long(capsys: pytest.CaptureFixture[str]) -> None:
+    node = TcpNode(
+        NodePlan(node_id=2, controller=Endpoint("kafka-1", 9093), listener=Endpoint("127.0.0.1", 0)), cluster_id="x"
+    )
+    reasons = ["the controller at kafka-1:9093"] * 12 + ["its logs"] * 2
+    waiting = Waiting(node)
+    for number, reason in enumerate(reasons, 1):
+        node.look = lambda call, reason=reason: reason  # type: ignore[method-assign,assignment,misc]
+        waiting.asked()
+        said = capsys.readouterr().err
+        assert said == (f"kmirror: broker 2 waits for {reason}\n" if number in (10, 13) else ""), number
+
+
+def test_the_controller_tells_of_a_broker_of_another_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    fact = BrokerRefused(2, "theirs", "ours")
+    tell("controller-100", Note(str(fact), fact))
+    told = "controller-100 refuses a broker: broker 2 is of cluster theirs, and this is cluster ours"
+    assert capsys.readouterr().err == f"kmirror: {told}\n"

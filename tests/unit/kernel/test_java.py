@@ -19,6 +19,7 @@ from kmirror.kernel.java import (
     in_hash_order,
     in_timeline_order,
     java_text,
+    length_of_text,
     partition_for,
     wrap_int32,
     wrap_int64,
@@ -46,6 +47,13 @@ def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, tex
 @given(st.text())
 def test_utf8_is_the_inverse_of_encoding(text: str) -> None:
     assert java_text(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("", 0), ("abc", 3), ("\u00e4\u20ac", 2), ("\U0001f600", 2), ("\ud800", 1)]
+)
+def test_the_length_of_a_text_is_that_of_its_utf16(text: str, length: int) -> None:
+    assert length_of_text(text) == length
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     gathering.response = DeleteRecordsResponse(topics=list(topics.values()))
     for partition, end, row in led:
         parts.replicas.raise_log_start(partition, end)
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_deleted(error: ErrorCode, low_watermark: int, row: DeleteRecordsPartitionResult = row) -> None:
             row.error_code, row.low_watermark = error, low_watermark
-            gathering.end()
 
         parts.deletions.wait(now, partition, end, request.timeout_ms, on_deleted)
     gathering.end()
@@ -65,7 +63,7 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     partition = parts.replicas.led(tp)
     if partition is None:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return parts.replicas.unavailable(tp)
     refused = parts.components.produce_error(tp)
     if refused is not None:
         return refused

@@ -23,7 +23,7 @@ from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
 MIRRORS_FROM = 5
-NOT_DESCRIBED: Mapping[int, str] = {8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+NOT_DESCRIBED = (ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
 """Resources that a real broker describes and this one has not."""
 
 
@@ -69,8 +69,8 @@ def _result(
         return _refusal(resource, denied)
     try:
         if resource.resource_type in NOT_DESCRIBED:
-            what = NOT_DESCRIBED[resource.resource_type]
-            raise _Refused(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what}")
+            what = ResourceType(resource.resource_type)
+            raise _Refused(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what.name}")
         entries = DESCRIBE[resource.resource_type](parts, resource.resource_name)
     except _Refused as refused:
         return _refusal(resource, refused.error, refused.message)

@@ -239,8 +239,7 @@ class _Fetch:
             if error:
                 return error
         if partition is None:
-            known = self.parts.context.image.partition(tp) is not None
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return self.parts.replicas.unavailable(tp)
         return ErrorCode.UNKNOWN_LEADER_EPOCH if partition.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:

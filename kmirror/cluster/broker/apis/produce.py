@@ -2,8 +2,8 @@
 
 acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
 read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
-coordinators write to internal topics. The first batch of a transaction is verified with its coordinator, and from v12 on
-the partition is added to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
+coordinators write to internal topics. The first batch of a transaction is verified with its coordinator; from v12 on
+it adds the partition to the transaction there (KIP-890). Left out: quotas, conversion from older formats.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from kmirror.protocol.gen.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kmirror.protocol.repeated_produce import acknowledgement
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
@@ -68,7 +69,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
         _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
     else:
-        _append_all(parts, now, inbound, denied, ALL_GOOD)
+        _append_all(parts, now, inbound, denied, ALL_GOOD, None)
 
 
 def _verify(
@@ -105,7 +106,7 @@ def _verify(
             parts.pauses.after(later, pause_ms, again)
             return
         told = {tp: _for_producer(error, version) for tp, error in verdicts.items()}
-        _append_all(parts, later, inbound, denied, told)
+        _append_all(parts, later, inbound, denied, told, verification)
 
     verification.ask(now, on_verified)
 
@@ -155,7 +156,12 @@ def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> 
 
 
 def _append_all(
-    parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], verdicts: Verdicts
+    parts: BrokerParts,
+    now: Instant,
+    inbound: Inbound,
+    denied: Mapping[str, ErrorCode],
+    verdicts: Verdicts,
+    verification: Verification | None,
 ) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
@@ -177,6 +183,8 @@ def _append_all(
                 _refuse_elsewhere(parts, inbound, tp, answer)
                 continue
             info = _append(parts, now, partition, data.records or b"", request.acks, verdicts.get(tp), answer)
+            if info is not None and verification is not None:
+                verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
                 acked = parts.replicas.acked(partition, required)
@@ -187,9 +195,20 @@ def _append_all(
     if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
-        inbound.reply(response)
+        _reply(inbound, response)
     else:
         _wait(parts, now, inbound, response, waits, request.timeout_ms)
+
+
+def _reply(inbound: Inbound, response: ProduceResponse) -> None:
+    """Answer; mostly one partition was written to, without an error."""
+    topic = response.responses[0] if len(response.responses) == 1 else None
+    row = topic.partition_responses[0] if topic is not None and len(topic.partition_responses) == 1 else None
+    if topic is None or row is None or row.error_code:
+        inbound.reply(response)
+        return
+    offsets = row.base_offset, row.log_append_time_ms, row.log_start_offset
+    inbound.reply_encoded(acknowledgement(inbound.version, topic.name, topic.topic_id, row.index, *offsets))
 
 
 def _topic_error(name: str, denied: Mapping[str, ErrorCode], acks: int, *, by_id: bool) -> tuple[ErrorCode, str | None]:
@@ -207,9 +226,12 @@ def _refuse_elsewhere(
     parts: BrokerParts, inbound: Inbound, tp: TopicPartition, answer: PartitionProduceResponse
 ) -> None:
     """Fill in the answer for a partition that this broker does not lead."""
-    known = parts.context.image.partition(tp)
-    answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if known is not None and inbound.version >= CURRENT_LEADER_FROM:
+    known, answer.error_code = parts.context.image.partition(tp), parts.replicas.unavailable(tp)
+    if (
+        answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        and known is not None
+        and inbound.version >= CURRENT_LEADER_FROM
+    ):
         answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 
@@ -275,12 +297,10 @@ def _wait(
 ) -> None:
     gathering = Gathering(inbound, response)
     for partition, required, answer in waits:
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             _take_ack(answer, error)
-            gathering.end()
 
         parts.replicas.await_acks(now, partition, required, timeout_ms, on_acked)
     gathering.end()

@@ -47,6 +47,7 @@ from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
 from kmirror.protocol.gen.write_txn_markers_request import WriteTxnMarkersRequest
 from kmirror.protocol.message import Message
 
@@ -75,6 +76,7 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] 
     OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
     WriteTxnMarkersRequest: write_txn_markers.handle,
     IncrementalAlterConfigsRequest: alter_configs.handle,
+    UpdateFeaturesRequest: _forward,
 }
 
 

@@ -41,12 +41,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             for index in topic.partition_indexes:
                 answer = WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.partitions.append(answer)
-                gathering.begin()
 
-                @inbound.guard
+                @gathering.row
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    gathering.end()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
     gathering.end()
@@ -55,8 +53,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
     partition = parts.replicas.led(tp)
     if partition is None:
-        missing = parts.context.image.partition(tp) is None
-        on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        on_acked(now, parts.replicas.unavailable(tp))
         return
     refused = parts.components.marker_error(tp)
     if refused is not None:

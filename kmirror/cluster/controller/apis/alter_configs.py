@@ -6,6 +6,8 @@ keep in a topic's configs stays (D7).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs
 from kmirror.cluster.controller.context import ControllerContext
@@ -21,16 +23,25 @@ from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsR
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, known
-from kmirror.spec.wire_values import ConfigOp
+from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
+    return decide_with(incremental_alter_configs.ALTERS, context, request, rights)
+
+
+def decide_with(
+    alters: Mapping[int, incremental_alter_configs.Alter],
+    context: ControllerContext,
+    request: Message,
+    rights: Rights,
+) -> Decision:
+    """Return the decision about every resource, made by the function of its type in `alters`."""
     assert isinstance(request, AlterConfigsRequest)
     steps = [_steps(context, resource) for resource in request.resources]
-    decided = incremental_alter_configs.decide(
-        context, now, IncrementalAlterConfigsRequest(steps, request.validate_only), version, rights
-    )
+    incremental = IncrementalAlterConfigsRequest(steps, request.validate_only)
+    decided = incremental_alter_configs.decide_with(alters, context, incremental, rights)
     assert isinstance(decided.response, IncrementalAlterConfigsResponse)
     rows = [
         AlterConfigsResourceResponse(row.error_code, row.error_message, row.resource_type, row.resource_name)
@@ -42,7 +53,8 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 def _steps(context: ControllerContext, resource: AlterConfigsResource) -> Incremental:
     """Return what IncrementalAlterConfigs would be asked of this resource."""
     kind, name = resource.resource_type, resource.resource_name
-    named, rows = {config.name for config in resource.configs}, known(Scope.TOPIC)
+    named = {config.name for config in resource.configs}
+    rows = known(Scope.MIRROR if kind == ResourceType.MIRROR else Scope.TOPIC)
     configs = [AlterableConfig(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     for key in context.image.configs.get((kind, name), {}):
         if key not in named and not (key in rows and rows[key].hidden):

@@ -128,10 +128,10 @@ def _is_at_end(log: PartitionLog, wanted: FetchPartition) -> bool:
 
 
 def _read(metadata: MetadataLog, wanted: FetchPartition) -> PartitionData:
-    log, snapshot = metadata.log, metadata.snapshot
-    if snapshot is not None and wanted.fetch_offset < snapshot.end_offset:
+    log, snapshot = metadata.log, metadata.latest_snapshot
+    if snapshot is not None and wanted.fetch_offset < log.log_start_offset:
         data = failed(0, ErrorCode.NONE)
-        data.snapshot_id = SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch)
+        data.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         return data
     if wanted.last_fetched_epoch >= 0:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)

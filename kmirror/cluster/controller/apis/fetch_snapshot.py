@@ -1,21 +1,18 @@
 """FetchSnapshot, versions 0-1: what a broker has to read that is in the metadata log no more (KIP-630).
 
-Only of `__cluster_metadata`, and only the snapshot that a Fetch names.
+Only of `__cluster_metadata`: the snapshot that a Fetch named, be there a newer one by now.
 """
 
 from __future__ import annotations
 
 from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.metadata_snapshot import SnapshotId
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
 from kmirror.protocol.gen.fetch_snapshot_request import PartitionSnapshot as Wanted
-from kmirror.protocol.gen.fetch_snapshot_response import (
-    FetchSnapshotResponse,
-    PartitionSnapshot,
-    SnapshotId,
-    TopicSnapshot,
-)
+from kmirror.protocol.gen.fetch_snapshot_response import FetchSnapshotResponse, PartitionSnapshot, TopicSnapshot
+from kmirror.protocol.gen.fetch_snapshot_response import SnapshotId as Told
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC
 
@@ -36,15 +33,16 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
 
 
 def _read(context: ControllerContext, wanted: Wanted, max_bytes: int) -> PartitionSnapshot:
-    snapshot, id_ = context.log.snapshot, wanted.snapshot_id
-    if snapshot is None or (snapshot.end_offset, snapshot.epoch) != (id_.end_offset, id_.epoch):
+    id_ = SnapshotId(wanted.snapshot_id.end_offset, wanted.snapshot_id.epoch)
+    data = context.log.snapshot_data(id_)
+    if data is None:
         return PartitionSnapshot(index=0, error_code=ErrorCode.SNAPSHOT_NOT_FOUND, unaligned_records=b"")
-    if not 0 <= wanted.position < len(snapshot.data):
+    if not 0 <= wanted.position < len(data):
         return PartitionSnapshot(index=0, error_code=ErrorCode.POSITION_OUT_OF_RANGE, unaligned_records=b"")
     return PartitionSnapshot(
         index=0,
-        snapshot_id=SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
-        size=len(snapshot.data),
+        snapshot_id=Told(end_offset=id_.end_offset, epoch=id_.epoch),
+        size=len(data),
         position=wanted.position,
-        unaligned_records=snapshot.data[wanted.position : wanted.position + max(max_bytes, 0)],
+        unaligned_records=data[wanted.position : wanted.position + max(max_bytes, 0)],
     )

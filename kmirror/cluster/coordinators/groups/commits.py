@@ -20,6 +20,7 @@ from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import length_of_text
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequestPartition
@@ -72,7 +73,7 @@ class Commit(ABC, Generic[P]):
             errors = TopicErrors(topic.name, topic.topic_id, [])
             self._decided.append(errors)
             for asked in topic.partitions:
-                if length(asked.committed_metadata) > metadata_max:
+                if length_of_text(asked.committed_metadata or "") > metadata_max:
                     errors.rows.append((asked.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE))
                 else:
                     errors.rows.append((asked.partition_index, ErrorCode.NONE))
@@ -189,10 +190,3 @@ class Deletion:
                 name = OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index))
                 records += shard.offsets.deletion(name)
         return records, ErrorCode.NONE
-
-
-def length(metadata: str | None) -> int:
-    """Return the length of a commit's metadata as Kafka counts it: in UTF-16 code units."""
-    if not metadata or metadata.isascii():
-        return len(metadata or "")
-    return len(metadata.encode("utf-16-le", "surrogatepass")) // 2

@@ -24,6 +24,7 @@ class AskedPartition(Protocol):
 
 
 P = TypeVar("P", bound=AskedPartition)
+_TopicKey = tuple[str, Uuid]
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ def sort_out(
     image: MetadataImage, asked: Iterable[AskedTopic[P]], denied: Mapping[str, ErrorCode]
 ) -> tuple[list[TopicErrors], list[AskedTopic[P]]]:
     """Return what is refused, and what the coordinator is to be asked about; `denied` has an error by topic name."""
-    refused: list[TopicErrors] = []
+    refused: dict[_TopicKey, TopicErrors] = {}
     accepted: list[AskedTopic[P]] = []
     for topic in asked:
         error = denied.get(topic.name)
@@ -72,21 +73,20 @@ def sort_out(
                 _join(refused, TopicErrors(topic.name, topic.topic_id, [row]))
         if known:
             accepted.append(AskedTopic(topic.name, topic.topic_id, known))
-    return refused, accepted
+    return list(refused.values()), accepted
 
 
 def merged(refused: list[TopicErrors], decided: list[TopicErrors]) -> list[TopicErrors]:
     """Return the topics of the answer: `refused`, joined by what the coordinator `decided`."""
     if not refused:
         return decided
+    topics = {(topic.name, topic.topic_id): topic for topic in refused}
     for topic in decided:
-        _join(refused, topic)
-    return refused
+        _join(topics, topic)
+    return list(topics.values())
 
 
-def _join(topics: list[TopicErrors], new: TopicErrors) -> None:
-    for topic in topics:
-        if (topic.name, topic.topic_id) == (new.name, new.topic_id):
-            topic.rows += new.rows
-            return
-    topics.append(new)
+def _join(topics: dict[_TopicKey, TopicErrors], new: TopicErrors) -> None:
+    known = topics.setdefault((new.name, new.topic_id), new)
+    if known is not new:
+        known.rows += new.rows

@@ -44,6 +44,7 @@ CHECKERS: dict[str, Checker] = {
     "hw-regression": Checker(logs.hw_regression),
     "lme-loss": Checker(mirrors.lme_loss),
     "read-only-breach": Checker(mirrors.read_only_breach),
+    "pause-breach": Checker(mirrors.pause_breach),
     "stuck-state": Checker(mirrors.stuck_state),
     "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
 }

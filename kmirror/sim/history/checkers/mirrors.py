@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.sim.history.account import Ack, StateSeen
 from kmirror.sim.history.checkers.facts import Facts, Place
-from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, Stay
+from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.verdict import Anomaly
 
@@ -73,6 +73,41 @@ def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
     if said and said[-1] in IN_A_STAY and stay.answered < ack.sent_at:
         return True
     return stay.answered + SPREAD < ack.sent_at and not facts.disturbed(place[0], stay.began - SPREAD, ack.at)
+
+
+def pause_breach(facts: Facts) -> Iterator[Finding]:
+    """The log of a paused partition grew before anybody asked for the topic to be resumed or removed."""
+    for place, rows in facts.states.items():
+        for number, row in enumerate(rows):
+            if row.state != "PAUSED" or not _leads(facts, place, row):
+                continue
+            left, asked = rows[number + 1].at if number + 1 < len(rows) else NEVER, _asked_again(facts, place, row)
+            for look in facts.looks.get(place, []):
+                grown = (
+                    row.at < look.at < left
+                    and look.at <= asked
+                    and look.log.log_end_offset > row.destination_offset >= 0
+                )
+                if grown and not facts.unclean(place, row.at, look.at):
+                    text = (
+                        f"paused in mirror {row.mirror} at {clock(row.at)} with log end {row.destination_offset}, "
+                        f"which was {look.log.log_end_offset} at {clock(look.at)}"
+                    )
+                    yield Anomaly("pause-breach", *place, row.destination_offset, text, look.at)
+                    break
+
+
+def _asked_again(facts: Facts, place: Place, row: StateSeen) -> Instant:
+    """Return when the first order was sent that may have ended the pause; NEVER if there was none."""
+    ends = (
+        order.sent_at
+        for order in facts.orders("resume", "remove")
+        if order.destination == place[0]
+        and place[1].topic in order.topics
+        and order.error in TAKEN
+        and (order.answered_at < 0 or order.answered_at > row.at)
+    )
+    return min(ends, default=NEVER)
 
 
 def stuck_state(facts: Facts) -> Iterator[Finding]:

@@ -6,16 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from kmirror.cluster.controller import metadata_log
+from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.controller.heartbeats import BrokerState
-from kmirror.cluster.controller.metadata_log import (
-    BATCH_BYTES_MAX,
-    CONFIG,
-    METADATA_PARTITION,
-    MetadataLog,
-    TooManyRecords,
-)
+from kmirror.cluster.controller.metadata_batches import BATCH_BYTES_MAX
+from kmirror.cluster.controller.metadata_log import CONFIG, METADATA_PARTITION, MetadataLog, TooManyRecords
 from kmirror.cluster.images import NO_LEADER
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import Endpoint
@@ -101,7 +96,7 @@ def test_a_decision_costs_the_same_among_few_and_many_topics(decide: Callable[[C
 def test_a_broker_of_many_partitions_is_fenced_in_bounded_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     c = controller()
     add_topics(c, 300, [1, 2, 3])
-    monkeypatch.setattr(metadata_log, "RECORDS_MAX", 1_000)
+    monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 1_000)
     before = c.context.next_offset()
     c.sessions.fence(0, 1, "a test")
     assert batch_sizes(c, before) == [1_000, 1_000, 1_000, 1]
@@ -126,7 +121,7 @@ def test_a_crash_between_the_batches_of_a_fencing_leaves_a_session_that_ends(
     monkeypatch.setattr("tests.unit.cluster.stage.MemoryDisk", lambda: disk)
     c = controller()
     add_topics(c, 3, [1, 2, 3])
-    monkeypatch.setattr(metadata_log, "RECORDS_MAX", 10)
+    monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 10)
     before = c.context.next_offset()
     c.sessions.fence(0, 1, "a test")
     again = restarted(c, disk, before + 10 * batches)
@@ -146,7 +141,7 @@ def test_a_crash_between_the_batches_of_an_unfencing_leaves_no_partition_without
     add_topics(c, 3, [1])
     c.sessions.fence(0, 1, "a test")
     assert len(c.image.leaderless) == 30
-    monkeypatch.setattr(metadata_log, "RECORDS_MAX", 10)
+    monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 10)
     before = c.context.next_offset()
     c.sessions.unfence(1, 1)
     assert not c.image.leaderless
@@ -177,7 +172,7 @@ def test_what_must_stand_or_fall_together_is_never_parted() -> None:
 
 def test_a_request_for_more_than_a_batch_is_refused_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     c = controller()
-    monkeypatch.setattr(metadata_log, "RECORDS_MAX", 5)
+    monkeypatch.setattr(metadata_batches, "RECORDS_MAX", 5)
     wanted = [CreatableTopic(name=f"t{n}", num_partitions=2, replication_factor=1) for n in range(2)]
     reply = c.decide(0, CreateTopicsRequest(topics=wanted), 7, RIGHTS)
     assert isinstance(reply, CreateTopicsResponse)

@@ -102,9 +102,17 @@ class Hand:
         return self
 
     def state(
-        self, cluster: str, state: str, *, at: float, epoch: int = -1, broker: int = 1, mirror: str = MIRROR
+        self,
+        cluster: str,
+        state: str,
+        *,
+        at: float,
+        epoch: int = -1,
+        broker: int = 1,
+        mirror: str = MIRROR,
+        end: int = 0,
     ) -> Hand:
-        self.account.states.append(StateSeen(cluster, mirror, TP, broker, state, epoch, 0, "", _us(at)))
+        self.account.states.append(StateSeen(cluster, mirror, TP, broker, state, epoch, end, "", _us(at)))
         return self
 
     def stay(

@@ -78,6 +78,35 @@ def test_a_leader_without_its_controller_need_not_hear_of_it() -> None:
     assert written(at=20, seen=False).away("controller", "a-100", 4, 30).found() == ["read-only-breach"]
 
 
+# -- pause-breach ---------------------------------------------------------------------------------
+
+
+def paused(*, end: int = 1) -> Hand:
+    hand = Hand().wrote("x", 0).wrote("y", 1, at=2).order("add", "a", "b", at=3).state("b", "PREPARING", at=4)
+    hand.state("b", "MIRRORING", at=5).order("pause", "a", "b", at=6)
+    return hand.state("b", "PAUSED", at=7, end=end).look("a", rows("x", "y"), at=8)
+
+
+@pytest.mark.decision("D50")
+def test_a_log_that_grows_while_it_is_paused_is_told() -> None:
+    assert paused().look("b", rows("x", "y"), at=9).found() == ["pause-breach"]
+    assert paused(end=2).look("b", rows("x", "y"), at=9).found() == []
+
+
+@pytest.mark.parametrize("error", ["NONE", ""])
+@pytest.mark.parametrize("action", ["resume", "remove"])
+def test_what_ends_a_pause_may_have_been_carried_out(action: str, error: str) -> None:
+    hand = paused().order(action, "a", "b", at=8.5, error=error)
+    assert hand.look("b", rows("x", "y"), at=9).found() == []
+    refused = paused().order(action, "a", "b", at=8.5, error="MIRROR_TOPIC_NOT_PAUSED")
+    assert refused.look("b", rows("x", "y"), at=9).found() == ["pause-breach"]
+
+
+def test_an_unclean_election_may_bring_a_longer_log() -> None:
+    hand = paused().elected(2, 9, at=8, cluster="b", unclean=True)
+    assert hand.look("b", rows("x", "y"), at=9, leader_epoch=9).found() == []
+
+
 # -- stuck-state, topic-id-mismatch ---------------------------------------------------------------
 
 

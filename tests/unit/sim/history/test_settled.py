@@ -10,7 +10,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Account, Order, StateSeen
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.settled import Owed, owed, waiting_topics
+from kmirror.sim.history.settled import NOT_IN_A_MIRROR, Owed, owed, waiting_topics
 
 CLUSTERS = tuple(ClusterPlan(name, 1, 1) for name in "abc")
 TP = TopicPartition("t", 0)
@@ -27,7 +27,7 @@ class Told:
         number = len(self.steps)
         args: dict[str, Value] = {"mirror": "m", "source": source, "destination": destination, **more}
         self.steps.append(Step(number, action, args))
-        topics = ("t",) if action in ("add", "remove") else ()
+        topics = ("t",) if action in ("add", "remove", "pause", "resume") else ()
         self.account.orders.append(
             Order(number, action, "m", source, destination, topics, number, number if error else -1, error)
         )
@@ -50,6 +50,33 @@ def test_what_was_added_owes_mirroring_and_what_was_removed_owes_stopped() -> No
     assert mirrored().owed()["b"] == Owed("b", "t", "m", "a", ("MIRRORING",), "")
     assert mirrored().order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
     assert mirrored().order("remove", "a", "b").order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
+
+
+@pytest.mark.decision("D50")
+def test_what_was_paused_owes_paused_and_what_was_resumed_mirroring() -> None:
+    assert mirrored().order("pause", "a", "b").owed()["b"] == Owed("b", "t", "m", "a", ("PAUSED",), "")
+    assert mirrored().order("pause", "a", "b", error="").owed()["b"].states == ("MIRRORING", "PAUSED")
+    assert mirrored().order("pause", "a", "b").order("resume", "a", "b").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("pause", "a", "b").order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D51")
+def test_what_was_in_a_mirror_that_was_deleted_is_in_none_until_it_is_added_again() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
+    told.order("create_mirror", "c", "b").order("add", "c", "b")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.owed()["b"] == Owed("b", "t", "m", "c", ("MIRRORING",), ""), "what it pointed to before counts no more"
+
+
+@pytest.mark.decision("D51")
+def test_a_deletion_that_was_not_answered_may_have_been_carried_out() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b", error="")
+    assert told.owed()["b"].states == ("STOPPED", NOT_IN_A_MIRROR)
+
+
+def test_a_paused_topic_waits_with_its_open_transactions() -> None:
+    assert waiting_topics(list(mirrored().order("pause", "a", "b").owed().values())) == {("b", "t"): None}
 
 
 def test_what_was_refused_owes_nothing_and_what_was_not_answered_may_be_either() -> None:

@@ -23,12 +23,10 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     for name in [name for name in names if not errors[name]]:
         row = DeletableGroupResult(group_id=name)
         response.results.append(row)
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_done(_: Instant, error: ErrorCode, row: DeletableGroupResult = row) -> None:
             row.error_code = error
-            gathering.end()
 
         error = coordinator.error(name)
         if error:

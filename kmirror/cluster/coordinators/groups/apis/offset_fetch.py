@@ -121,12 +121,10 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     gathering = Gathering(inbound, response)
     for at, group in enumerate(request.groups):
         asked = None if group.topics is None else [(t.name, t.topic_id, t.partition_indexes) for t in group.topics]
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_one(row: OffsetFetchResponseGroup, at: int = at) -> None:
             response.groups[at] = row
-            gathering.end()
 
         _fetch(coordinator, inbound.rights, _question(coordinator, inbound, group.group_id, asked), on_one)
     gathering.end()

@@ -60,11 +60,11 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
 
-    denied = _denied(coordinator, inbound.rights, asked)
-    if denied:
-        on_done(denied)
-        return
-    _add(coordinator, now, asked, inbound.version, on_done)
+    refused = _denied(coordinator, inbound.rights, asked) or _unknown(coordinator, asked)
+    if refused:
+        on_done(refused)
+    else:
+        add(coordinator, now, asked, inbound.version, on_done)
 
 
 def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
@@ -86,6 +86,17 @@ def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddParti
     return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
 
+def _unknown(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction) -> Errors:
+    """Return an error for each partition if there is one that does not exist, else nothing."""
+    wanted = _partitions(asked)
+    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
+    if not unknown:
+        return {}
+    errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
+    errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    return errors
+
+
 def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
 ) -> None:
@@ -95,17 +106,17 @@ def _handle_batch(
     for asked in request.transactions:
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
-        gathering.begin()
 
-        @inbound.guard
+        @gathering.row
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
-            gathering.end()
 
         if asked.verify_only:
             on_done(_verified(coordinator, asked, inbound.version))
-        else:
-            _add(coordinator, now, asked, inbound.version, on_done)
+        elif unknown := _unknown(coordinator, asked):
+            on_done(unknown)
+        else:  # A leader adds partitions only for a client that knows transaction.version 2.
+            add(coordinator, now, asked, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
     gathering.end()
 
 
@@ -136,26 +147,6 @@ def _find(
     if not error and known is not None and known.status in PREPARING:
         error = ErrorCode.CONCURRENT_TRANSACTIONS
     return known, error
-
-
-def _add(
-    coordinator: TransactionCoordinator,
-    now: Instant,
-    asked: AddPartitionsToTxnTransaction,
-    version: int,
-    on_done: Callable[[Errors], None],
-) -> None:
-    """Add partitions that exist, as `add` does; one that does not has all of them refused."""
-    wanted = _partitions(asked)
-    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
-    if unknown:
-        errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
-        errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        on_done(errors)
-        return
-    # A leader adds partitions only for a client that knows transaction.version 2.
-    client_version = EPOCH_BUMPS_FROM if version >= BATCHED_FROM else 0
-    add(coordinator, now, asked, version, on_done, client_version=client_version)
 
 
 def add(

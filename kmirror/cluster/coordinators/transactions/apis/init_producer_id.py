@@ -10,8 +10,8 @@ Left out: two-phase commit (v6, KIP-939).
 from __future__ import annotations
 
 from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
-from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions import transitions
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction, is_exhausted
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms

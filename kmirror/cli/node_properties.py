@@ -1,0 +1,147 @@
+"""Which node of a cluster does a `server.properties` describe? Its roles, its listeners, and where the controller is.
+
+The keys and the rules are Kafka's (KafkaConfig). Refused is what kmirror does not have: a listener that is encrypted or
+authenticated, more than one of a kind, and a quorum of more than one controller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.node import NodePlan
+from kmirror.spec.configs import entries_of
+
+PORT_MAX = 65_535
+PLAINTEXT = "PLAINTEXT"
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")
+_ADDRESS = re.compile(r"\[?(?P<host>[^\]/@]+?)\]?:(?P<port>[0-9]{1,5})")
+_PROTOCOLS = {name: name for name in (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")}
+_BOOTSTRAP, _VOTERS = "controller.quorum.bootstrap.servers", "controller.quorum.voters"
+
+
+class NamedListener(NamedTuple):
+    """One entry of `listeners` or `advertised.listeners`."""
+
+    name: str
+    endpoint: Endpoint
+
+
+def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedListener]:
+    """Return the entries of a key; UsageError for one that is none."""
+    found = []
+    for entry in _entries(pairs, key):
+        parts = _LISTENER.fullmatch(entry)
+        if parts is None or int(parts["port"]) > PORT_MAX:
+            raise UsageError(f"{path}: {key}: {entry!r} is no listener, such as PLAINTEXT://localhost:9092")
+        found.append(NamedListener(parts["name"], Endpoint(parts["host"], int(parts["port"]))))
+    return found
+
+
+def controller_names(pairs: Mapping[str, str]) -> list[str]:
+    """Return the names of the listeners that are a controller's."""
+    return _entries(pairs, "controller.listener.names")
+
+
+def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
+    """Return which node `pairs` describe, None if they do not say `process.roles`; UsageError for what cannot be."""
+    roles = _entries(pairs, "process.roles")
+    if not roles:
+        return None
+    if len(set(roles)) < len(roles) or not {"broker", "controller"}.issuperset(roles):
+        raise UsageError(f"{path}: process.roles is {','.join(roles)!r}, and may be broker, controller, or both")
+    names = controller_names(pairs)
+    if not names:
+        raise UsageError(f"{path}: controller.listener.names is not set, and each node has to know that name")
+    listeners = listeners_of(path, "listeners", pairs)
+    if not listeners and roles == ["broker"]:
+        listeners = [NamedListener(PLAINTEXT, Endpoint("", 9092))]
+    _check_protocols(path, pairs, [each.name for each in listeners] + names, names)
+    clients = _only(path, [each for each in listeners if each.name not in names], "broker", roles)
+    brokers = _only(path, [each for each in listeners if each.name in names], "controller", roles)
+    between = pairs.get("inter.broker.listener.name")
+    if between and clients is not None and between != clients.name:
+        raise UsageError(f"{path}: inter.broker.listener.name is {between}, and the listener is {clients.name}")
+    advertised = {each.name: each.endpoint for each in listeners_of(path, "advertised.listeners", pairs)}
+    strange = sorted(set(advertised) - {each.name for each in listeners})
+    if strange:
+        raise UsageError(f"{path}: advertised.listeners has {strange[0]}, and listeners has no such name")
+    node_id = _node_id(path, pairs)
+    return NodePlan(
+        node_id=node_id,
+        controller=_controller(path, pairs, node_id, is_here=brokers is not None),
+        listener=None if clients is None else clients.endpoint,
+        advertised=None if clients is None else advertised.get(clients.name),
+        controller_listener=None if brokers is None else brokers.endpoint,
+        controller_advertised=None if brokers is None else advertised.get(brokers.name),
+    )
+
+
+def _entries(pairs: Mapping[str, str], key: str) -> list[str]:
+    return [entry for entry in entries_of(pairs.get(key, "")) if entry]
+
+
+def _node_id(path: Path, pairs: Mapping[str, str]) -> int:
+    text = pairs.get("node.id", pairs.get("broker.id", ""))
+    if not re.fullmatch("[0-9]{1,10}", text):
+        raise UsageError(
+            f"{path}: node.id is {text!r}, and has to be a whole number, 0 or more, that no other node has"
+        )
+    return int(text)
+
+
+def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], controllers: list[str]) -> None:
+    """Raise UsageError for a listener whose protocol is not PLAINTEXT, the only one that kmirror speaks."""
+    key = "listener.security.protocol.map"
+    protocols = dict(_PROTOCOLS)
+    if key in pairs:
+        protocols = {name: to for name, _, to in (each.partition(":") for each in _entries(pairs, key))}
+    else:
+        protocols |= {name: PLAINTEXT for name in controllers if name not in protocols}
+    for name in names:
+        protocol = protocols.get(name)
+        if protocol is None:
+            raise UsageError(f"{path}: {key} has no protocol for listener {name}: add {name}:{PLAINTEXT}")
+        if protocol != PLAINTEXT:
+            raise UsageError(f"{path}: listener {name} is to speak {protocol}, and kmirror speaks {PLAINTEXT} alone")
+    between = pairs.get("security.inter.broker.protocol", PLAINTEXT)
+    if between != PLAINTEXT:
+        raise UsageError(f"{path}: security.inter.broker.protocol is {between}, and kmirror speaks {PLAINTEXT} alone")
+
+
+def _only(path: Path, found: list[NamedListener], role: str, roles: list[str]) -> NamedListener | None:
+    """Return the one listener of a role, None if the node does not have it; UsageError if there are more, or none."""
+    whose = "controller.listener.names names" if role == "controller" else "controller.listener.names does not name"
+    if role not in roles:
+        if found:
+            raise UsageError(f"{path}: listeners has {found[0].name}, a {role}'s, and process.roles is {roles[0]}")
+        return None
+    if len(found) != 1:
+        some = ", ".join(each.name for each in found) or "none"
+        raise UsageError(f"{path}: a {role} has one listener that {whose}, and here it has {some}")
+    return found[0]
+
+
+def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: bool) -> Endpoint | None:
+    """Return where a broker finds the controller, None if it is this node; UsageError for more than one controller."""
+    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in _entries(pairs, _VOTERS))]
+    named = [at for _, at in voters] or _entries(pairs, _BOOTSTRAP)
+    key = _VOTERS if voters else _BOOTSTRAP
+    if len(named) > 1:
+        text = f"{path}: {key} names {len(named)} controllers, and kmirror has a quorum of one"
+        raise UsageError(f"{text}: name the one that is the cluster's controller")
+    if voters and (voters[0][0] == str(node_id)) is not is_here:
+        what = "this node is a controller and not among them" if is_here else "this node is no controller"
+        raise UsageError(f"{path}: {key} is {pairs[key]}, and {what} (node.id {node_id})")
+    if is_here:
+        return None
+    if not named:
+        raise UsageError(f"{path}: neither {_BOOTSTRAP} nor {_VOTERS} says where the controller is")
+    parts = _ADDRESS.fullmatch(named[0])
+    if parts is None or not 0 < int(parts["port"]) <= PORT_MAX:
+        raise UsageError(f"{path}: {key}: {named[0]!r} is no address, such as localhost:9093")
+    return Endpoint(parts["host"], int(parts["port"]))

@@ -1,0 +1,98 @@
+"""UpdateFeatures, versions 0-2, decided by the controller: feature levels rise and fall while the cluster runs.
+
+All updates of a request are made or none. Rules and words are those of Kafka's FeatureControlManager. Version 0 has a
+flag for downgrades, which Kafka does not read. Every node here supports the same levels, so none is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.cluster.authorizer import CLUSTER, Rights, refused
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import ApiError, Decision
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.java import hash_of_text, in_hash_order
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.update_features_request import UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import FEATURES, FORMATTED, METADATA_VERSION, changes_metadata
+from kmirror.spec.wire_values import AclOperation, UpgradeType
+
+RESULTS_LAST = 1
+"""Last version with a result for each feature."""
+
+WhyNot = Callable[[ControllerContext, str, int], str | None]
+"""(context, feature, wanted level) -> why Kafka's rules are not all that counts; None if they are."""
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the new levels, or the first error, which is that of all of them."""
+    return decide_with(lambda _context, _name, _level: None, context, request, version, rights)
+
+
+def decide_with(
+    why_not: WhyNot, context: ControllerContext, request: Message, version: int, rights: Rights
+) -> Decision:
+    """Return the decision, with `why_not` asked about every level that Kafka's rules allow."""
+    assert isinstance(request, UpdateFeaturesRequest)
+    denied = rights.error(AclOperation.ALTER, CLUSTER)
+    if denied:
+        return Decision((), refused(request, version, denied))
+    wanted = {update.feature: update for update in request.feature_updates}
+    records: list[Message] = []
+    try:
+        for name in in_hash_order(wanted, hash_of_text):
+            level = wanted[name].max_version_level
+            _check(context, name, level, wanted[name].upgrade_type)
+            reason = why_not(context, name, level)
+            if reason is not None:
+                raise _invalid(name, level, reason)
+            records.append(FeatureLevelRecord(name=name, feature_level=level))
+    except ApiError as error:
+        message = f"The update failed for all features since the following feature had an error: {error}"
+        return Decision((), UpdateFeaturesResponse(error_code=error.error, error_message=message))
+    response = UpdateFeaturesResponse(error_message=None)
+    if version <= RESULTS_LAST:
+        response.results = [
+            UpdatableFeatureResult(feature=update.feature, error_message=ErrorCode.NONE.name)
+            for update in request.feature_updates
+        ]
+    return Decision(() if request.validate_only else records, response)
+
+
+def _check(context: ControllerContext, name: str, level: int, upgrade_type: int) -> None:
+    """Raise ApiError if a feature cannot come to a level in this way."""
+    current = context.image.features.get(name, 0)
+    if upgrade_type not in (UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE):
+        raise _invalid(name, level, "The controller does not support the given upgrade type.")
+    if level < 0:
+        raise _invalid(name, level, "A feature version cannot be less than 0.")
+    row = next((row for row in FEATURES if row.name == name), None)
+    if row is None:
+        if level:
+            raise _invalid(name, level, f"Local controller {context.node_id} does not support this feature.")
+        if name not in FORMATTED:
+            raise _invalid(name, level, f"Feature {name} not found.")
+    if row is not None and not row.minimum <= level <= row.maximum:
+        text = f"Local controller {context.node_id} only supports versions {row.minimum}-{row.maximum}"
+        raise _invalid(name, level, text)
+    if level < current and upgrade_type == UpgradeType.UPGRADE:
+        text = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+        raise _invalid(name, level, text + "downgrade.")
+    if level > current and upgrade_type != UpgradeType.UPGRADE:
+        raise _invalid(name, level, "Can't downgrade to a newer version.")
+    if name == METADATA_VERSION and level < current and changes_metadata(level, current):
+        if upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
+            text = "Unsafe metadata downgrade is not supported in this version."
+        else:
+            text = "Refusing to perform the requested downgrade because it might delete metadata information."
+        message = f"Unsupported metadata.version downgrade from {current} to {level}. {text}"
+        raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _invalid(name: str, level: int, message: str) -> ApiError:
+    text = f"Invalid update version {level} for feature {name}. {message}"
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, text)

@@ -1,0 +1,123 @@
+"""When is a snapshot of the metadata log written, and what of the log may go because of it?
+
+    bytes     `metadata.log.max.record.bytes.between.snapshots` were appended since the newest one was begun
+    time      every `metadata.log.max.snapshot.interval.ms`, if anything was committed since; 0 is never
+    deletion  of the oldest snapshot, and of the log below the next one, as long as log and snapshots take more than
+              `metadata.max.retention.bytes`, or that snapshot is older than `metadata.max.retention.ms`; -1 is no bound
+
+Kafka's SnapshotGenerator and KafkaRaftLog.maybeClean. The newest snapshot always stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.metadata_log import SnapshotFacts
+from kmirror.cluster.controller.metadata_snapshot import MetadataSnapshot, SnapshotId
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.disk_jobs import DiskJobs
+from kmirror.kernel.events import DiskDone
+from kmirror.log.store import PartitionStore
+
+TIMER = "metadata-snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """A job for the disk: remove segments that were set aside, and snapshots."""
+
+    store: PartitionStore
+    base_offsets: list[int]
+    snapshots: list[SnapshotId]
+
+    def run(self) -> None:
+        for base_offset in self.base_offsets:
+            self.store.purge(base_offset)
+        for snapshot in self.snapshots:
+            self.store.delete_file(snapshot.file_name)
+
+
+class SnapshotGenerator:
+    """Keeps the metadata log of one controller short."""
+
+    def __init__(self, context: ControllerContext, disk_jobs: DiskJobs, log_dir: str) -> None:
+        self._context = context
+        self._log_dir = log_dir
+        self._disk_jobs = disk_jobs
+        self._is_writing = False
+        self._is_stopped = False
+
+    def start(self, now: Instant) -> None:
+        """Begin to look after the log that was opened."""
+        self._set_timer(now)
+        self.grown(now)
+
+    def stop(self) -> None:
+        """Order no more work; what is under way comes to its end."""
+        self._is_stopped = True
+
+    def grown(self, now: Instant) -> None:
+        """Write a snapshot if so much was committed that one is due."""
+        bytes_max = self._context.configs.integer("metadata.log.max.record.bytes.between.snapshots")
+        if self._context.log.bytes_since_snapshot >= bytes_max:
+            self._write(now)
+
+    def on_timer(self, now: Instant) -> None:
+        """Write a snapshot if the log has anything that the newest one has not."""
+        self._set_timer(now)
+        self._write(now)
+
+    def _set_timer(self, now: Instant) -> None:
+        interval_ms = self._context.configs.integer("metadata.log.max.snapshot.interval.ms")
+        if interval_ms:
+            self._context.outbox.set_timer((TIMER,), now + interval_ms * MILLISECOND)
+
+    def _write(self, now: Instant) -> None:
+        if self._is_writing or self._is_stopped:
+            return
+        job = self._context.log.begin_snapshot()
+        if job is None:
+            self._clean(now)
+        else:
+            self._is_writing = True
+            self._disk_jobs.order(self._log_dir, job, self._on_written)
+
+    def _on_written(self, now: Instant, done: DiskDone) -> None:
+        self._is_writing = False
+        if not isinstance(done.result, MetadataSnapshot):  # The log is whole as it was; the next one will do.
+            self._context.outbox.note(f"a snapshot of the metadata log could not be written: {done.error}")
+            return
+        snapshot = done.result
+        self._context.log.add_snapshot(snapshot)
+        self._context.outbox.note(f"metadata snapshot {snapshot.id.file_name}, {len(snapshot.data)} bytes")
+        if not self._is_stopped:
+            self._clean(now)
+
+    def _clean(self, now: Instant) -> None:
+        configs, now_ms = self._context.configs, to_ms(now)
+        bytes_max = configs.integer("metadata.max.retention.bytes")
+        age_max_ms = configs.integer("metadata.max.retention.ms")
+        if bytes_max >= 0:
+            self._delete_while(now_ms, lambda oldest: self._bytes() > bytes_max)
+        if age_max_ms >= 0:
+            self._delete_while(now_ms, lambda oldest: now_ms - oldest.timestamp_ms > age_max_ms)
+
+    def _bytes(self) -> int:
+        log = self._context.log
+        return log.log.segments.size_in_bytes + sum(snapshot.size for snapshot in log.snapshots.values())
+
+    def _delete_while(self, now_ms: int, is_due: Callable[[SnapshotFacts], bool]) -> None:
+        log = self._context.log
+        while len(log.snapshots) > 1:
+            (_, oldest), (second, _) = [*log.snapshots.items()][:2]
+            if not is_due(oldest):
+                return
+            base_offsets, snapshots = log.begin_at(second, now_ms)
+            self._context.outbox.note(f"the metadata log begins at offset {second.end_offset}")
+            self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
+
+    def _on_purged(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:  # They go when the log is opened next.
+            self._context.outbox.note(f"files of the metadata log could not be deleted: {done.error}")

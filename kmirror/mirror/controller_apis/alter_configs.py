@@ -1,0 +1,19 @@
+"""AlterConfigs for mirrors: a mirror has the configs that are said, of others the defaults; the rest is the cluster's.
+
+The id of its source that a mirror remembers stays (D16).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import Rights
+from kmirror.cluster.controller.apis import alter_configs as cluster
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.controller_apis.incremental_alter_configs import ALTERS
+from kmirror.protocol.message import Message
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
+    return cluster.decide_with(ALTERS, context, request, rights)

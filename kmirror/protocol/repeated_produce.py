@@ -1,0 +1,120 @@
+"""A producer that writes on: its request is the one before it, but for its correlation id and its records.
+
+So a leader compares, and need not decode; and what it answers is the answer before it, but for the offset. The bytes on
+the wire are those that the codec would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from struct import Struct
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from kmirror.protocol.headers import RequestHead
+from kmirror.protocol.registry import key_of
+from kmirror.protocol.wire import Buffer, pack_int32, read_uvarint, unpack_int32, uvarint
+
+KEPT_BYTES_MAX = 1024
+"""What comes before the records is not kept of a request if it is longer."""
+_CORRELATION_ID_AT, _AFTER_CORRELATION_ID = 4, 8
+_LOG_START_FROM = 5
+_NUMBERS, _NUMBERS_WITHOUT_LOG_START = Struct(">qqq"), Struct(">qq")
+_PRODUCE = key_of(ProduceRequest)
+_new = tuple.__new__
+
+
+class LastProduce:
+    """The newest request on a link that wrote to one partition, to recognise one that is like it."""
+
+    __slots__ = (
+        "_after",
+        "_before",
+        "_between",
+        "_body_at",
+        "_client_id",
+        "_index",
+        "_is_flexible",
+        "_like",
+        "_name",
+        "_size_at",
+        "_topic_id",
+        "_version",
+    )
+
+    def __init__(self, frame: Buffer, head: RequestHead, request: ProduceRequest, size_at: int, after: bytes) -> None:
+        self._before = bytes(frame[:_CORRELATION_ID_AT])
+        self._between = bytes(frame[_AFTER_CORRELATION_ID:size_at])
+        self._after = after
+        self._size_at = size_at
+        self._version = head.api_version
+        self._is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
+        self._client_id = head.client_id
+        self._body_at = head.body_position
+        (topic,) = request.topic_data
+        self._name, self._topic_id, self._index = topic.name, topic.topic_id, topic.partition_data[0].index
+        self._like = request.transactional_id, request.acks, request.timeout_ms
+
+    def again(self, frame: Buffer) -> tuple[RequestHead, ProduceRequest] | None:
+        """Return what `frame` says if it differs in correlation id and records at most, else None."""
+        at, after = self._size_at, self._after
+        if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
+            return None
+        if self._is_flexible:
+            size, at = read_uvarint(frame, at)
+            size -= 1
+        else:
+            (size,) = unpack_int32(frame, at)
+            at += 4
+        end = at + size
+        if size <= 0 or end + len(after) != len(frame) or frame[end:] != after:
+            return None
+        data = PartitionProduceData(self._index, memoryview(frame)[at:end])
+        request = ProduceRequest(*self._like, [TopicProduceData(self._name, self._topic_id, [data])])
+        (correlation_id,) = unpack_int32(frame, _CORRELATION_ID_AT)
+        return _new(RequestHead, (_PRODUCE, self._version, correlation_id, self._client_id, self._body_at)), request
+
+
+def last_produce(frame: Buffer, head: RequestHead, request: ProduceRequest) -> LastProduce | None:
+    """Return what is kept of a request that was decoded; None if it is none that repeats."""
+    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        return None
+    records = request.topic_data[0].partition_data[0].records
+    if not records:
+        return None
+    is_flexible = head.api_version >= ProduceRequest.FLEXIBLE_FROM
+    # Of partition, topic and request there are no tags, where there could be some.
+    size, after = (uvarint(len(records) + 1), b"\0\0\0") if is_flexible else (pack_int32(len(records)), b"")
+    at = len(frame) - len(after) - len(records) - len(size)
+    if not _AFTER_CORRELATION_ID < at <= KEPT_BYTES_MAX:
+        return None
+    if frame[at : at + len(size)] != size or frame[len(frame) - len(after) :] != after:
+        return None
+    return LastProduce(frame, head, request, at, after)
+
+
+def acknowledgement(
+    version: int, name: str, topic_id: Uuid, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
+) -> bytes:
+    """Return the body of the answer to a request that wrote to one partition, when there is no error."""
+    before, pack, after = _layout(version, name, topic_id, index)
+    if version < _LOG_START_FROM:
+        return before + pack(base_offset, append_time_ms) + after
+    return before + pack(base_offset, append_time_ms, log_start_offset) + after
+
+
+@lru_cache(maxsize=1_000)
+def _layout(version: int, name: str, topic_id: Uuid, index: int) -> tuple[bytes, Callable[..., bytes], bytes]:
+    """Return what comes before the three numbers, how to pack them, and what comes after them."""
+
+    def encoded(number: int) -> bytes:
+        row = PartitionProduceResponse(index, 0, number, number, number)
+        return ProduceResponse([TopicProduceResponse(name, topic_id, [row])]).encode(version)
+
+    zeros, ones = encoded(0), encoded(-1)
+    at = next(at for at, (zero, one) in enumerate(zip(zeros, ones, strict=True)) if zero != one)
+    numbers = _NUMBERS if version >= _LOG_START_FROM else _NUMBERS_WITHOUT_LOG_START
+    assert zeros[at:].startswith(bytes(numbers.size)) and ones[at:].startswith(b"\xff" * numbers.size)
+    return zeros[:at], numbers.pack, zeros[at + numbers.size :]

@@ -1,0 +1,125 @@
+"""Nodes of one cluster that know each other by TCP alone: who may join, in which order, and what is told of a wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import Endpoint
+from kmirror.logdir.checkpoints import META_PROPERTIES
+from kmirror.net.listener import Port
+from kmirror.net.node import NodePlan, TcpNode
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from tests.net.wire import Wire
+
+CLUSTER = "5L6g3nShT-eMCtK--X86sw"
+ANY = Endpoint("127.0.0.1", 0)
+QUICK = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "100"}
+
+
+def node(plan: NodePlan, **more: object) -> TcpNode:
+    options: dict[str, object] = {"cluster_id": CLUSTER, "configs": QUICK, "on_failure": OnFailure.RAISE, **more}
+    return TcpNode(plan, **options)  # type: ignore[arg-type]
+
+
+def broker(node_id: int, controller: Endpoint, **more: object) -> TcpNode:
+    return node(NodePlan(node_id=node_id, controller=controller, listener=ANY), **more)
+
+
+def brokers_of(served: TcpNode) -> list[int]:
+    with Wire(str(served.endpoint)) as wire:
+        answer = wire.ask(MetadataRequest(topics=[]), 9)
+    assert isinstance(answer, MetadataResponse)
+    return sorted(each.node_id for each in answer.brokers)
+
+
+def test_a_node_that_is_both_lets_others_in(tmp_path: Path) -> None:
+    plan = NodePlan(node_id=1, listener=ANY, controller_listener=ANY)
+    with node(plan, data=tmp_path / "1") as both:
+        assert both.wait()
+        with broker(2, both.controller_endpoint, data=tmp_path / "2") as second:
+            assert second.wait() and second.cluster_id == CLUSTER
+            assert brokers_of(second) == [1, 2]
+            second.stop()
+            assert brokers_of(both) == [1]
+        both.stop()
+    with node(plan, data=tmp_path / "1", cluster_id=None) as both:
+        assert both.wait() and both.cluster_id == CLUSTER
+
+
+def test_a_broker_waits_for_a_controller_that_comes_later() -> None:
+    port = Port("127.0.0.1", 0)
+    here = port.endpoint
+    asked: list[str] = []
+    with broker(2, here) as early:
+        late: list[TcpNode] = []
+
+        def told() -> None:
+            asked.append(early.look(lambda: early.waits_for))
+            if not late:
+                port.close()
+                late.append(node(NodePlan(node_id=100, controller_listener=here)))
+                late[0].start()
+
+        assert early.wait(told=told)
+        assert asked[0] == f"the controller at {here}"
+        assert brokers_of(early) == [2]
+        late[0].close()
+
+
+def test_a_wait_can_be_given_up_and_the_broker_ends_at_once() -> None:
+    port = Port("127.0.0.1", 0)
+    with broker(2, port.endpoint) as alone:
+        assert not alone.wait(is_over=lambda: True)
+        alone.stop()
+        assert alone.living() == []
+    port.close()
+
+
+def test_a_broker_of_another_cluster_is_refused_with_both_ids() -> None:
+    with node(NodePlan(node_id=100, controller_listener=ANY)) as controller:
+        told: list[str] = []
+        controller.on_note.append(lambda process, note: told.append(note.text))
+        with broker(2, controller.controller_endpoint, cluster_id="another") as stranger:
+            with pytest.raises(KafkaError, match=r"not of cluster another, .*INCONSISTENT_CLUSTER_ID"):
+                stranger.wait()
+            assert stranger.is_lost and stranger.living() == []
+        assert f"broker 2 is of cluster another, and this is cluster {CLUSTER}" in told
+
+
+def test_a_broker_whose_id_is_taken_says_so_while_it_waits() -> None:
+    with node(NodePlan(node_id=1, listener=ANY, controller_listener=ANY)) as both:
+        assert both.wait()
+        with broker(1, both.controller_endpoint) as twin:
+            assert not twin.wait(is_over=lambda: "refuses it" in twin.look(lambda: twin.waits_for))
+            assert "which refuses it: DUPLICATE_BROKER_REGISTRATION" in twin.waits_for
+
+
+def test_whose_folder_it_is(tmp_path: Path) -> None:
+    nowhere = Endpoint("127.0.0.1", 1)
+    with pytest.raises(UsageError, match="it is not formatted, and a broker has to know which cluster it joins"):
+        broker(2, nowhere, data=tmp_path / "new", cluster_id=None).start()
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(UsageError, match="has to know which cluster it joins: say --cluster-id"):
+        broker(2, nowhere, cluster_id=None)
+    with broker(2, nowhere, data=tmp_path / "2"):
+        assert f"cluster.id={CLUSTER}\n" in (tmp_path / "2" / META_PROPERTIES).read_text()
+    with pytest.raises(UsageError, match=f"it is of cluster {CLUSTER}, and would be served in another"):
+        broker(2, nowhere, data=tmp_path / "2", cluster_id="another").start()
+    with pytest.raises(UsageError, match="it is of node 2"):
+        broker(3, nowhere, data=tmp_path / "2").start()
+    with broker(2, nowhere, data=tmp_path / "2", cluster_id=None) as known:
+        assert known.cluster_id == CLUSTER
+
+
+def test_a_plan_is_a_broker_a_controller_or_both() -> None:
+    with pytest.raises(UsageError, match="say where it listens"):
+        NodePlan(node_id=1)
+    with pytest.raises(UsageError, match="say one of both"):
+        NodePlan(node_id=1, listener=ANY)
+    with pytest.raises(UsageError, match="no client can connect to"):
+        node(NodePlan(node_id=1, controller=ANY, listener=Endpoint("", 0)))

@@ -1,0 +1,163 @@
+"""A `server.properties` with `process.roles` describes one node; what kmirror does not have is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kmirror.cli import serve
+from kmirror.cli.node_properties import node_plan
+from kmirror.cli.serve import Signals, described, with_options
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.node import NodePlan, TcpNode
+from tests.unit.cli.test_serve_data import properties, refused, run
+
+FILE = Path("server.properties")
+BROKER = {
+    "process.roles": "broker",
+    "node.id": "2",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://:9092",
+    "advertised.listeners": "PLAINTEXT://kafka-2:19092",
+    "controller.quorum.bootstrap.servers": "kafka-1:9093",
+}
+CONTROLLER = {
+    "process.roles": "controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "CONTROLLER://:9093",
+    "advertised.listeners": "CONTROLLER://kafka-1:9093",
+    "controller.quorum.voters": "1@kafka-1:9093",
+}
+BOTH = {
+    **CONTROLLER,
+    "process.roles": "broker, controller",
+    "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+    "advertised.listeners": "",
+}
+
+
+def test_without_roles_there_is_no_single_node() -> None:
+    assert node_plan(FILE, {"listeners": "PLAINTEXT://:9092"}) is None
+
+
+def test_a_broker_a_controller_and_a_node_that_is_both() -> None:
+    controller = Endpoint("kafka-1", 9093)
+    assert node_plan(FILE, BROKER) == NodePlan(
+        node_id=2, controller=controller, listener=Endpoint("", 9092), advertised=Endpoint("kafka-2", 19092)
+    )
+    assert node_plan(FILE, CONTROLLER) == NodePlan(
+        node_id=1, controller_listener=Endpoint("", 9093), controller_advertised=controller
+    )
+    assert node_plan(FILE, BOTH) == NodePlan(
+        node_id=1, listener=Endpoint("localhost", 9092), controller_listener=Endpoint("localhost", 9093)
+    )
+
+
+def test_voters_name_the_controller_as_bootstrap_servers_do() -> None:
+    said = {**BROKER, "controller.quorum.bootstrap.servers": "", "controller.quorum.voters": "1@[::1]:9093"}
+    plan = node_plan(FILE, said)
+    assert plan is not None and plan.controller == Endpoint("::1", 9093)
+
+
+def test_names_are_mapped_to_protocols() -> None:
+    said = {**BROKER, "listeners": "OWN://:9092", "advertised.listeners": "OWN://kafka-2:1"}
+    with pytest.raises(UsageError, match="has no protocol for listener OWN: add OWN:PLAINTEXT"):
+        node_plan(FILE, said)
+    plan = node_plan(FILE, {**said, "listener.security.protocol.map": "OWN:PLAINTEXT,CONTROLLER:PLAINTEXT"})
+    assert plan is not None and plan.listener == Endpoint("", 9092)
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "reason"),
+    [
+        (BROKER, {"process.roles": "broker,observer"}, "may be broker, controller, or both"),
+        (BROKER, {"process.roles": "broker,broker"}, "may be broker, controller, or both"),
+        (BROKER, {"node.id": ""}, "node.id is '', and has to be a whole number"),
+        (BROKER, {"node.id": "-1"}, "node.id is '-1'"),
+        (BROKER, {"controller.listener.names": ""}, "controller.listener.names is not set"),
+        (BROKER, {"controller.quorum.bootstrap.servers": ""}, "says where the controller is"),
+        (
+            BROKER,
+            {"controller.quorum.bootstrap.servers": "a:1,b:2,c:3"},
+            "names 3 controllers, and kmirror has",
+        ),
+        (BROKER, {"controller.quorum.bootstrap.servers": "kafka-1"}, "'kafka-1' is no address, such as localhost:9093"),
+        (BROKER, {"controller.quorum.bootstrap.servers": "kafka-1:0"}, "is no address"),
+        (BROKER, {"controller.quorum.voters": "2@kafka-2:9093"}, "this node is no controller"),
+        (CONTROLLER, {"controller.quorum.voters": "3@kafka-3:9093"}, "this node is a controller and not among them"),
+        (CONTROLLER, {"controller.quorum.voters": "1@a:1,2@b:2,3@c:3"}, "kmirror has a quorum of one"),
+        (
+            BROKER,
+            {"listeners": "PLAINTEXT://:9092,CONTROLLER://:9093"},
+            "CONTROLLER, a controller's, and",
+        ),
+        (CONTROLLER, {"listeners": "PLAINTEXT://:9092"}, "PLAINTEXT, a broker's, and process.roles is controller"),
+        (CONTROLLER, {"listeners": ""}, "here it has none"),
+        (BOTH, {"listeners": "PLAINTEXT://:9092"}, "here it has none"),
+        (BROKER, {"listeners": "PLAINTEXT://:9092,SSL://:9094"}, "listener SSL is to speak SSL, and kmirror speaks"),
+        (BROKER, {"listener.security.protocol.map": "PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT"}, "to speak SASL_SSL"),
+        (BROKER, {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"}, "no protocol for listener CONTROLLER"),
+        (BROKER, {"security.inter.broker.protocol": "SSL"}, "security.inter.broker.protocol is SSL"),
+        (BROKER, {"inter.broker.listener.name": "INTERNAL"}, "is INTERNAL, and the listener is PLAINTEXT"),
+        (BROKER, {"advertised.listeners": "OTHER://a:1"}, "has OTHER, and listeners has no such name"),
+        (BROKER, {"listeners": "PLAINTEXT://:99999"}, "is no listener, such as"),
+    ],
+)
+def test_what_cannot_be_is_refused(base: Mapping[str, str], changed: Mapping[str, str], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        node_plan(FILE, {**base, **changed})
+
+
+def test_options_go_before_the_file() -> None:
+    broker = node_plan(FILE, BROKER)
+    assert broker is not None
+    assert with_options(broker, None, None, None) == broker
+    changed = with_options(broker, "127.0.0.1", 0, "here")
+    assert (changed.listener, changed.advertised) == (Endpoint("127.0.0.1", 0), Endpoint("here", 0))
+    controller = node_plan(FILE, CONTROLLER)
+    assert controller is not None
+    changed = with_options(controller, None, 0, None)
+    assert changed.controller_listener == Endpoint("", 0) and changed.controller_advertised == Endpoint("kafka-1", 0)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, dict[str, object]]]:
+    """What `serve` would have served, each with what it would have said; it ends at once."""
+    found: list[tuple[TcpCluster | TcpNode, dict[str, object]]] = []
+
+    def start_and_stop(served: TcpCluster | TcpNode, output: str | None, signals: Signals) -> None:
+        with served:
+            if isinstance(served, TcpNode):
+                assert served.wait()
+            found.append((served, described(served)))
+            served.stop()
+
+    monkeypatch.setattr(serve, "serve", start_and_stop)
+    return found
+
+
+def test_roles_make_a_node_unless_a_whole_cluster_is_asked_for(
+    made: list[tuple[TcpCluster | TcpNode, dict[str, object]]], tmp_path: Path
+) -> None:
+    said = {**BOTH, "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0", "num.partitions": "7"}
+    config = properties(tmp_path, *(f"{key}={value}" for key, value in said.items()))
+    run("--config", config, "--cluster-id", "5L6g3nShT-eMCtK--X86sw")
+    run("--config", config, "--brokers", "2")
+    (node, told), (cluster, _) = made
+    assert isinstance(node, TcpNode)
+    assert (node.configs["num.partitions"], node.configs["process.roles"]) == ("7", "broker, controller")
+    assert told == {
+        "bootstrap_servers": str(told["bootstrap_servers"]),
+        "cluster_id": "5L6g3nShT-eMCtK--X86sw",
+        "brokers": [{"node_id": 1, "host": "127.0.0.1", "port": int(str(told["bootstrap_servers"]).split(":")[1])}],
+    }
+    assert isinstance(cluster, TcpCluster) and cluster.broker_ids == (1, 2)
+
+
+def test_a_cluster_id_is_one_that_kafka_would_draw() -> None:
+    assert "an id has letters, digits, - and _" in refused("--cluster-id", "a b")

@@ -1,0 +1,54 @@
+"""Rows of one topic come together, and the work grows with what is asked, not with its square."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+
+UNKNOWN, NONE = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE
+
+
+@dataclass
+class Asked:
+    partition_index: int
+
+
+class Name(str):
+    """A topic's name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def asked(*names: str) -> list[AskedTopic[Asked]]:
+    return [AskedTopic(name, Uuid.ZERO, [Asked(0)]) for name in names]
+
+
+def test_a_topic_that_is_named_twice_has_one_row_in_the_answer() -> None:
+    refused, accepted = sort_out(MetadataImage(), asked("a", "b", "a"), {})
+    assert accepted == []
+    decided = [TopicErrors("b", Uuid.ZERO, [(7, NONE)]), TopicErrors("c", Uuid.ZERO, [(8, NONE)])]
+    assert merged(refused, decided) == [
+        TopicErrors("a", Uuid.ZERO, [(0, UNKNOWN), (0, UNKNOWN)]),
+        TopicErrors("b", Uuid.ZERO, [(0, UNKNOWN), (7, NONE)]),
+        TopicErrors("c", Uuid.ZERO, [(8, NONE)]),
+    ]
+
+
+def test_the_work_grows_with_the_topics_and_not_with_their_square() -> None:
+    count = 2_000
+    Name.compared = 0
+    refused, _ = sort_out(MetadataImage(), asked(*(Name(f"t{n}") for n in range(count))), {})
+    decided = [TopicErrors(Name(f"d{n}"), Uuid.ZERO, [(0, NONE)]) for n in range(count)]
+    assert len(merged(refused, decided)) == 2 * count
+    assert Name.compared < 10 * count
