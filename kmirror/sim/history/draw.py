@@ -7,6 +7,7 @@ end and transactions time out takes about a virtual minute.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
