@@ -271,8 +271,8 @@ class MirrorFetchers:
     def on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
         """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
         source = self._context.sources.get(mp.assignment.mirror)
-        may_move = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
-        if may_move and source is not None and source.learn_hint(mp.tp, hint):
+        follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
+        if source is not None and follows and source.learn_hint(mp.tp, hint):
             self.assign(now, mp)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:

@@ -108,7 +108,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("metadata.log.segment.ms", _B, Kind.LONG, "604800000", "Age at which such a segment rolls."),
     ConfigKey("metadata.max.retention.bytes", _B, Kind.LONG, "104857600", "Bytes of metadata that are kept; -1: all."),
-    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes; -1: none."),
+    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes."),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
     ConfigKey("socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1),
     ConfigKey(

@@ -291,14 +291,13 @@ class LogManager:
         self._cuts[partition.tp] = None
         log = partition.log
         job = Flush(log.store, [log.segments.active.base_offset])
-        self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_cut_safe(now, partition, done))
+        self._context.disk_jobs.order(partition.log_dir, job, lambda now, done: self._on_cut_safe(now, partition, done))
 
     def _on_cut_safe(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
         del self._cuts[tp]
         if done.error is not None:
-            self._context.outbox.note(f"the cut of {tp} could not be made safe: {done.error}")
-            self._again(now, "flush again", RETRY_MS)
+            self._on_flush_failed(now, partition, done.error)
         elif self._replicas.partitions.get(tp) is partition:
             self._flush_if_due(partition)  # It may have been cut again.
             if not partition.is_leader:
@@ -314,18 +313,22 @@ class LogManager:
     def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
         partition.log.finish_flush(to_ms(now), done=done.error is None)
-        if isinstance(done.error, OSError):
-            if self._replicas.partitions.get(tp) is partition:  # What the system dropped, a second try does not bring.
-                self._context.fail_disk_of(tp, "cannot flush", done.error)
-        elif done.error is not None:
-            self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
-            self._again(now, "flush again", RETRY_MS)
+        if done.error is not None:
+            self._on_flush_failed(now, partition, done.error)
         elif self._replicas.partitions.get(tp) is partition:
             self._flush_if_due(partition)  # What came meanwhile.
             if partition.is_leader:
                 self._replicas.flushed(partition)
             else:
                 self._fetchers.go_on(now, tp)
+
+    def _on_flush_failed(self, now: Instant, partition: Partition, error: Exception) -> None:
+        tp = partition.tp
+        if not isinstance(error, OSError):
+            self._context.outbox.note(f"{tp} could not be flushed: {error}")
+            self._again(now, "flush again", RETRY_MS)
+        elif self._replicas.partitions.get(tp) is partition:  # What the system dropped, a second try does not bring.
+            self._context.fail_disk_of(tp, "cannot flush", error)
 
     # -- producers ----------------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""Two log directories, served in turns by a real broker and by kmirror: each finds every replica where the other left it.
+<<<<<<< HEAD
+"""Two log directories, served in turns by a real broker and by kmirror: each finds replicas where the other left them.
+=======
+"""Two log directories, served in turns by a real broker and by kmirror: each finds the replicas where they were left.
+>>>>>>> dirs
 
 The metadata log is in the second one, as `metadata.log.dir` says.
 """
