@@ -46,7 +46,7 @@ class LoneBroker:
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints
-        self.broker: Broker = Assembly("lone", CONTROLLER, endpoints, {}, []).broker(node_id, MemoryDisk(), Rng(1))
+        self.broker: Broker = Assembly("lone", CONTROLLER, endpoints, {}, []).broker(node_id, [MemoryDisk()], Rng(1))
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW
         self.started = self._publish(self._records(topics, leader, replicas))

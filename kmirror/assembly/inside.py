@@ -173,13 +173,19 @@ class ClusterInside:
         return [TopicPartition(name, index) for name in names for index in known_here[name].partitions]
 
     def is_settled(self) -> bool:
-        """Does every partition have a living leader that knows of it, and a full ISR?"""
+        """Does every partition have a living leader that knows of it, and a full ISR?
+
+        A replica in a log directory that is offline is not waited for, nor is a partition that nobody else may lead.
+        """
         image = self.image
         if any(not image.is_alive(b) for b in self.broker_ids):
             return False
         for topic in image.topics.values():
             for index, partition in topic.partitions.items():
-                if len(partition.isr) != len(partition.replicas):
+                offline = image.offline(partition)
+                if offline and all(replica in offline for replica in partition.isr):
+                    continue
+                if len(partition.isr) != len(partition.replicas) - len(offline):
                     return False
                 leader = self.leader(TopicPartition(topic.name, index))
                 if leader is None or leader.log.high_watermark != leader.log.log_end_offset:

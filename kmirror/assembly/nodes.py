@@ -12,11 +12,12 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
+from kmirror.errors import UsageError
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.disk import Disk
+from kmirror.log.disk import Disk, Disks, OfflineLogDir
 from kmirror.log.epochs import decode_checkpoint
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.mirror.component import MirrorComponent
@@ -53,7 +54,7 @@ class Logs(Protocol):
 
 @dataclass(frozen=True)
 class Assembly:
-    """One cluster as it is to be; each call makes a new process of a node, over the disk that it is given."""
+    """One cluster as it is to be; each call makes a new process of a node, over the disks that it is given."""
 
     cluster_id: str
     controller_id: int
@@ -67,9 +68,17 @@ class Assembly:
     authorizer: Authorizer = ALLOW_ALL
     """Whom every node asks what a principal may do, the other nodes among them."""
 
-    def node(self, node_id: int, disk: Disk, rng: Rng) -> Broker | Controller:
-        """Return the node of this id, with every component; it waits for `Started`."""
-        return self.controller(disk, rng) if node_id == self.controller_id else self.broker(node_id, disk, rng)
+    def node(self, node_id: int, disks: Disks, rng: Rng) -> Broker | Controller:
+        """Return the node of this id, with every component; it waits for `Started`.
+
+        A controller takes the first disk.
+        """
+        if node_id != self.controller_id:
+            return self.broker(node_id, disks, rng)
+        disk = disks[0]
+        if isinstance(disk, OfflineLogDir):
+            raise UsageError(f"the metadata log cannot be opened in {disk.log_dir}: {disk.reason}")
+        return self.controller(disk, rng)
 
     def controller(self, disk: Disk, rng: Rng) -> Controller:
         """Return the controller."""
@@ -85,13 +94,13 @@ class Assembly:
         )
         return Controller(options, disk, rng, [MirrorControllerComponent()])
 
-    def broker(self, broker_id: int, disk: Disk, rng: Rng) -> Broker:
+    def broker(self, broker_id: int, disks: Disks, rng: Rng) -> Broker:
         """Return one broker."""
         here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
         options = BrokerOptions(
             broker_id, self.cluster_id, here, controller, self.configs, self.on_failure, self.authorizer
         )
-        broker = Broker(options, disk, rng)
+        broker = Broker(options, disks, rng)
         broker.add(MirrorComponent(broker.parts))
         return broker
 
@@ -121,11 +130,16 @@ def replication_configs(factor: int) -> dict[str, str]:
 
 
 def existing_topics(
-    logs: Logs, broker_ids: Sequence[int], replication_factor: int, new_id: Callable[[str], Uuid]
+    logs: Logs,
+    broker_ids: Sequence[int],
+    replication_factor: int,
+    new_id: Callable[[str], Uuid],
+    directory_of: Callable[[TopicPartition, int], Uuid],
 ) -> tuple[list[Message], dict[TopicPartition, list[int]]]:
     """Return the records that make the topics of `logs` known to a new cluster, and the replicas of each partition.
 
-    Replicas go around the brokers. `new_id` makes the id of a topic that has none.
+    Replicas go around the brokers. `new_id` makes the id of a topic that has none, `directory_of` says in which log
+    directory of a broker a partition lies, and is asked once of each replica.
     """
     counts: dict[str, int] = {}
     for tp in logs.partitions:
@@ -155,6 +169,7 @@ def existing_topics(
                     leader=replicas[0],
                     leader_epoch=epoch + 1,
                     partition_epoch=0,
+                    directories=[directory_of(tp, replica) for replica in replicas],
                 )
             )
     return records, placed

@@ -29,6 +29,7 @@ from kmirror.cli.node_properties import node_plan
 from kmirror.cli.output import complain
 from kmirror.cli.recovery_progress import recovery_progress
 from kmirror.cli.server_properties import Properties, read_properties
+from kmirror.cluster.broker.context import LogDirFailed
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Note
@@ -132,18 +133,12 @@ def tell(process: str, note: Note) -> None:
         complain(f"kmirror: {process} failed during {note.fact.during}, and goes on; please report it\n{lines}")
     elif isinstance(note.fact, JournalEnded):
         complain(f"kmirror: the journal of {process} ends here, and {process} goes on: {note.fact.error}\n")
+    elif isinstance(note.fact, LogDirFailed):
+        complain(f"kmirror: {process} lost log directory {note.fact.log_dir}, and goes on: {note.fact.why}\n")
     elif isinstance(note.fact, BrokerRefused):
         complain(f"kmirror: {process} refuses a broker: {note.fact}\n")
     elif isinstance(note.fact, GaveUp):
         complain(f"kmirror: {process} ends: {note.fact.why}\n")
-
-
-def one_folder(log_dirs: str) -> Path:
-    """Return the one folder in `log.dirs`; UsageError for several, for a broker here has one."""
-    found = [name.strip() for name in log_dirs.split(",")]
-    if len(found) > 1:
-        raise UsageError(f"log.dirs has {len(found)} folders, and a broker here has one: name it with --data")
-    return Path(found[0])
 
 
 def mirror_version(features: Sequence[str]) -> int | None:
@@ -165,7 +160,11 @@ def mirror_version(features: Sequence[str]) -> int | None:
 @click.option("--host", metavar="ADDRESS", help="Address to listen at.  [127.0.0.1]")
 @click.option("--advertised-host", metavar="NAME", help="Name by which clients reach this machine, if not --host.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Where logs are kept; made if it is not there."
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    multiple=True,
+    help="Where logs are kept; made if it is not there. Given again, each broker has a log directory in each.",
 )
 @click.option("--cluster-id", metavar="ID", help="Which cluster a folder that is not formatted is for.")
 @click.option("--memory", is_flag=True, help="Keep nothing, whatever the properties say of log.dirs.")
@@ -180,7 +179,7 @@ def command(
     port: int | None,
     host: str | None,
     advertised_host: str | None,
-    data: Path | None,
+    data: tuple[Path, ...],
     cluster_id: str | None,
     memory: bool,
     features: tuple[str, ...],
@@ -195,12 +194,12 @@ def command(
 
     DIR is a log folder as Kafka has it: an empty one is formatted, that of a Kafka 4.3.1 which was shut down is
     served, and a Kafka 4.3.1 opens it later, unless mirroring was enabled. With several brokers it holds a folder for
-    each.
+    each. With several DIR, or log.dirs, those are the broker's disks: one that fails goes offline, alone.
 
     If the properties say process.roles, this process is that node, and others are other processes; --brokers goes
     first.
     """
-    if data is not None and memory:
+    if data and memory:
         raise UsageError("--memory keeps nothing, and --data says where: give one of them")
     if cluster_id is not None and not CLUSTER_ID.fullmatch(cluster_id):
         raise UsageError(f"--cluster-id {cluster_id}: an id has letters, digits, - and _, as kafka-storage draws it")
@@ -208,12 +207,12 @@ def command(
     if said.passed_over:
         complain(f"kmirror: {properties}: {counted(len(said.passed_over), 'key')} passed over, for kmirror does not ")
         complain(f"know them: {few(said.passed_over, 'keys')}\n")
-    if data is None and not memory and said.log_dirs is not None:
-        data = one_folder(said.log_dirs)
+    if not data and not memory:
+        data = tuple(Path(name.strip()) for name in (said.log_dirs or "").split(",") if name.strip())
     plan = None if properties is None or brokers is not None else node_plan(properties, said.pairs)
     journals = None if journal is None else JournalFiles(journal)
     common: Common = {
-        "data": data,
+        "data": data or None,
         "cluster_id": cluster_id,
         "mirror_version": mirror_version(features),
         "interpose": None if journals is None else Journals(journals.open),
@@ -242,7 +241,7 @@ def command(
 class Common(TypedDict):
     """What a cluster and a node of it are both made with."""
 
-    data: Path | None
+    data: tuple[Path, ...] | None
     cluster_id: str | None
     mirror_version: int | None
     interpose: Interpose | None

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kmirror.client.fetch_session import FetchSession, Wanted
-from kmirror.client.remote_cluster import code_of
+from kmirror.client.remote_cluster import LeaderHint, code_of
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk, TimerKey
@@ -40,6 +40,8 @@ SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
 """The session is gone, not the leader: ask anew at once."""
+MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+"""With these a broker names the leader that it knows of (KIP-951)."""
 QUIET_MAX_BYTES = 64
 """An answer without news is shorter, whatever its version."""
 FETCH = "fetch"
@@ -163,6 +165,9 @@ class Owner(Protocol[P]):
 
     def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
         """Handle an error of the partition; it is paused afterwards."""
+
+    def on_moved(self, now: Instant, state: P, hint: LeaderHint) -> None:
+        """Handle that the broker is not, or not any more, the leader, and names another; the partition is paused."""
 
     def on_unheard(self, fetcher: Fetcher[P]) -> None:
         """Handle that an answer was dropped: its partition is not fetched here any more, or in another leader epoch."""
@@ -355,6 +360,8 @@ class FetchLoop(Generic[P]):
                 else:
                     fetcher.mark(state)
                     self._on_partition(now, fetcher, state, asked, data)
+                    if data.error_code in MOVED and data.current_leader.leader_id >= 0:
+                        self._owner.on_moved(now, state, _hint_in(reply, data))
         self._fetch(now, fetcher)
 
     def _is_of(self, asked: Wanted, state: P) -> bool:
@@ -437,6 +444,13 @@ class FetchLoop(Generic[P]):
             self._owner.on_later_start(now, state, offset)
         elif not self._owner.drop_unknown_epoch(now, state):
             self.pause(now, fetcher, state)
+
+
+def _hint_in(reply: FetchResponse, data: PartitionData) -> LeaderHint:
+    """Return the leader that an answer names for a partition."""
+    leader = data.current_leader
+    found = (Endpoint(node.host, node.port) for node in reply.node_endpoints if node.node_id == leader.leader_id)
+    return LeaderHint(leader.leader_id, leader.leader_epoch, next(found, None))
 
 
 def _offset_in(reply: Message | None) -> int:

@@ -27,6 +27,7 @@ from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
 CORRELATION_ID_BYTES = 4
+PATIENCE_MS = 3_000
 API_VERSIONS_ASKED = 0
 """Every broker since 0.10 answers version 0."""
 FEATURES_FROM = 3
@@ -41,6 +42,16 @@ class RemoteLeader:
 
     broker_id: int
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderHint:
+    """Who leads a partition, as the broker says that was taken for its leader; -1 where it does not know."""
+
+    broker_id: int
+    epoch: int
+    endpoint: Endpoint | None = None
+    """Where that broker listens, if that was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,8 @@ class RemoteCluster:
         """Those that left a request without an answer, the last one as well."""
         self._links: dict[OutboundLink, None] = {}
         """The links over which something was sent."""
+        self._patience_ms = PATIENCE_MS
+        """How long a broker may take to tell metadata, at most `timeout_ms`: if it hangs, another one is asked."""
         self.refreshing = False
         self._answered: tuple[list[str], bytes] | None = None
         """The topics of the last refresh, and its answer behind the correlation id, if it need not be read again."""
@@ -162,12 +175,15 @@ class RemoteCluster:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._answered = None
             changes = None
+            if reply is None:
+                self._patience_ms = min(2 * self._patience_ms, max(self.timeout_ms, PATIENCE_MS))
             if isinstance(reply, MetadataResponse):
                 changes = self._learn(reply, names)
                 self._answered = None if self._lacks(reply, names, changes) else (names, said)
             self._end_refresh(later, changes)
 
-        self.send(now, self.any_broker(), "metadata", request, on_reply, on_frame=on_frame)
+        patience_ms = min(self._patience_ms, self.timeout_ms)
+        self.send(now, self.any_broker(), "metadata", request, on_reply, timeout_ms=patience_ms, on_frame=on_frame)
 
     def _end_refresh(self, now: Instant, changes: Changes | None) -> None:
         self.refreshing = False
@@ -246,6 +262,19 @@ class RemoteCluster:
         self._answered = None
         return True
 
+    def learn_hint(self, tp: TopicPartition, hint: LeaderHint) -> bool:
+        """Take over a leader that a broker named with an error (KIP-951); return whether that is news.
+
+        It has to have a later leader epoch than the known one, so that two brokers which name each other are not
+        believed; where a known broker listens, Metadata alone tells.
+        """
+        known = self.leader(tp)
+        if hint.broker_id < 0 or hint.epoch <= (-1 if known is None else known.epoch):
+            return False
+        if hint.endpoint is not None:
+            self.brokers.setdefault(hint.broker_id, hint.endpoint)
+        return hint.broker_id in self.brokers and self.learn_leader(tp, hint.broker_id, hint.epoch)
+
     def forget(self, topic: str) -> None:
         """Forget a topic that nobody asks about any more: its id and its leaders may change unseen."""
         for known in (self.topics, self.missing, self.refused, self._leaders):
@@ -295,7 +324,9 @@ class RemoteCluster:
         """Make the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
 
-    def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
+    def _ask_versions(
+        self, now: Instant, endpoint: Endpoint, purpose: str, timeout_ms: int, then: Callable[[Instant], None]
+    ) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._heard(endpoint, reply)
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
@@ -303,7 +334,7 @@ class RemoteCluster:
                 self.learn_versions(endpoint, versions)
                 version = self.version(endpoint, ApiVersionsRequest)
                 if self._wants_features and version is not None and version >= FEATURES_FROM:
-                    self._ask_api_versions(later, endpoint, purpose, version, on_features)
+                    self._ask_api_versions(later, endpoint, purpose, version, timeout_ms, on_features)
                     return
             then(later)
 
@@ -312,10 +343,10 @@ class RemoteCluster:
                 self._learn_features(reply)
             then(later)
 
-        self._ask_api_versions(now, endpoint, purpose, API_VERSIONS_ASKED, on_reply)
+        self._ask_api_versions(now, endpoint, purpose, API_VERSIONS_ASKED, timeout_ms, on_reply)
 
     def _ask_api_versions(
-        self, now: Instant, endpoint: Endpoint, purpose: str, version: int, on_reply: OnReply
+        self, now: Instant, endpoint: Endpoint, purpose: str, version: int, timeout_ms: int, on_reply: OnReply
     ) -> None:
         request = ApiVersionsRequest()
         if version >= FEATURES_FROM:
@@ -327,7 +358,7 @@ class RemoteCluster:
             request,
             version,
             on_reply,
-            timeout_ms=self.timeout_ms,
+            timeout_ms=timeout_ms,
             client_id=self._client_id,
         )
 
@@ -376,6 +407,8 @@ class RemoteCluster:
         that of `Requester.send`.
         """
 
+        wait_ms = timeout_ms or self.timeout_ms
+
         def go(later: Instant) -> None:
             version = self.version(endpoint, type(body))
             if version is not None and version_max is not None:
@@ -383,14 +416,13 @@ class RemoteCluster:
             if version is None or version < self._least(endpoint, body, version_min):
                 on_reply(later, None)
                 return
-            wait_ms = timeout_ms or self.timeout_ms
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
         self._links[OutboundLink(endpoint, self.channel(purpose))] = None
         if endpoint in self._versions and self._learned_at[endpoint] == self._closings(endpoint):
             go(now)
         else:
-            self._ask_versions(now, endpoint, purpose, go)
+            self._ask_versions(now, endpoint, purpose, wait_ms, go)
 
     def _least(self, endpoint: Endpoint, body: Message, version_min: int) -> int:
         """Return the lowest version that may be sent: both sides have it, and it is not below `version_min`."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.log_dirs import UNASSIGNED
 from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -40,10 +41,14 @@ from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.gen.user_scram_credential_record import UserScramCredentialRecord
 from kmirror.protocol.gen.zk_migration_state_record import ZkMigrationStateRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.features import DIRECTORIES_FROM, METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import collision_key
 from kmirror.spec.wire_values import ResourceType
 
+MIGRATING = Uuid.ZERO
+"""The directory of a replica that was placed before anybody told the controller where."""
+LOST = Uuid.from_ints(0, 2)
+"""A directory that is offline, nobody knows which."""
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 
@@ -74,6 +79,14 @@ class BrokerImage:
     fenced: bool
     rack: str | None = None
     in_controlled_shutdown: bool = False
+    directories: tuple[Uuid, ...] = ()
+    """The ids of its log directories that are online; none where the metadata log is of before KIP-858."""
+
+    def has_online(self, directory_id: Uuid) -> bool:
+        """Return whether a replica in this directory may be served, as far as is known (DirectoryId.isOnline)."""
+        if directory_id in (UNASSIGNED, MIGRATING) or not self.directories:
+            return directory_id != LOST
+        return directory_id in self.directories
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,12 @@ class PartitionImage:
     partition_epoch: int
     eligible: tuple[int, ...] = ()
     """Replicas out of the ISR that have all that is committed, which a controller of Kafka told of (KIP-966)."""
+    directories: tuple[Uuid, ...] = ()
+    """The log directory of each replica, in their order; none where nobody has said (KIP-858)."""
+
+    def directory_of(self, broker_id: int) -> Uuid:
+        """Return the directory in which a replica lies, as far as the controller was told, else MIGRATING."""
+        return self.directories[self.replicas.index(broker_id)] if self.directories else MIGRATING
 
 
 @dataclass(slots=True)
@@ -169,6 +188,8 @@ class MetadataImage:
         """Collision key to the topics that have it."""
         self._tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Every list of replicas or ISR members, once: there are few different ones."""
+        self._directories: dict[tuple[Uuid, ...], tuple[Uuid, ...]] = {}
+        """Every list of directories, likewise."""
 
     def apply(self, record: Message, delta: Delta) -> None:
         """Replay one record, and add what it changed to `delta`."""
@@ -193,6 +214,7 @@ class MetadataImage:
                     record.fenced,
                     record.rack,
                     record.in_controlled_shutdown,
+                    tuple(record.log_dirs),
                 )
                 delta.brokers[record.broker_id] = None
             case BrokerRegistrationChangeRecord():
@@ -201,6 +223,8 @@ class MetadataImage:
                     broker = replace(broker, fenced=record.fenced > 0)
                 if record.in_controlled_shutdown:
                     broker = replace(broker, in_controlled_shutdown=record.in_controlled_shutdown > 0)
+                if record.log_dirs:
+                    broker = replace(broker, directories=tuple(record.log_dirs))
                 self.brokers[record.broker_id] = broker
                 delta.brokers[record.broker_id] = None
             case UnregisterBrokerRecord():
@@ -269,6 +293,7 @@ class MetadataImage:
             record.leader_epoch,
             record.partition_epoch,
             self._shared(record.eligible_leader_replicas or ()),
+            self._shared_ids(record.directories),
         )
         self._put(self.topics[self.topic_names[record.topic_id]], record.partition_id, partition, delta)
 
@@ -276,8 +301,10 @@ class MetadataImage:
         topic = self.topics[self.topic_names[record.topic_id]]
         before = topic.partitions[record.partition_id]
         names_leader = record.leader != LEADER_UNCHANGED
+        replicas = before.replicas if record.replicas is None else self._shared(record.replicas)
+        directories = before.directories if record.directories is None else self._shared_ids(record.directories)
         partition = PartitionImage(
-            before.replicas if record.replicas is None else self._shared(record.replicas),
+            replicas,
             before.isr if record.isr is None else self._shared(record.isr),
             record.leader if names_leader else before.leader,
             before.leader_epoch + 1 if names_leader else before.leader_epoch,
@@ -285,6 +312,7 @@ class MetadataImage:
             before.eligible
             if record.eligible_leader_replicas is None
             else self._shared(record.eligible_leader_replicas),
+            directories if len(directories) == len(replicas) else (),
         )
         self._put(topic, record.partition_id, partition, delta)
 
@@ -298,6 +326,10 @@ class MetadataImage:
     def _shared(self, members: Iterable[int]) -> tuple[int, ...]:
         key = tuple(members)
         return self._tuples.setdefault(key, key)
+
+    def _shared_ids(self, directories: Iterable[Uuid]) -> tuple[Uuid, ...]:
+        key = tuple(directories)
+        return self._directories.setdefault(key, key)
 
     def _put(self, topic: TopicImage, index: int, partition: PartitionImage, delta: Delta) -> None:
         tp, before, bit = TopicPartition(topic.name, index), topic.partitions.get(index), 1 << index
@@ -387,13 +419,37 @@ class MetadataImage:
         """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
 
+    def may_lead(self, broker_id: int, partition: PartitionImage) -> bool:
+        """Return whether a broker is active, and the log directory of its replica of a partition online."""
+        if not self.is_active(broker_id):
+            return False
+        return self.brokers[broker_id].has_online(partition.directory_of(broker_id))
+
+    @property
+    def has_directories(self) -> bool:
+        """Return whether records may speak of log directories: from metadata.version 3.7-IV2 on."""
+        return self.features.get(METADATA_VERSION, DIRECTORIES_FROM) >= DIRECTORIES_FROM
+
+    def default_directory(self, broker_id: int) -> Uuid:
+        """Return where a new replica of a broker is: in its only directory, or still to be placed by the broker."""
+        broker = self.brokers.get(broker_id)
+        if broker is None:
+            return UNASSIGNED
+        if not broker.directories:
+            return MIGRATING
+        return broker.directories[0] if len(broker.directories) == 1 else UNASSIGNED
+
     def any_alive(self) -> int:
         """Return the id of a broker that is alive; -1 if none is."""
         return next((number for number, broker in self.brokers.items() if not broker.fenced), -1)
 
     def offline(self, partition: PartitionImage) -> list[int]:
-        """Return the replicas whose brokers are not alive."""
-        return [broker_id for broker_id in partition.replicas if not self.is_alive(broker_id)]
+        """Return the replicas whose brokers are not alive, or whose log directories are offline."""
+        return [
+            broker_id
+            for broker_id in partition.replicas
+            if not self.is_alive(broker_id) or not self.brokers[broker_id].has_online(partition.directory_of(broker_id))
+        ]
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
         """Return where an unfenced broker listens, or None."""

@@ -43,6 +43,10 @@ class GaveUp:
     why: str
 
 
+class DiskFailed(Exception):
+    """What was begun cannot be done, because its disk failed: the node has taken that in, and it is no bug."""
+
+
 class Failures:
     """Counts what failed in a node that goes on; lets nothing pass in one that does not."""
 
@@ -52,7 +56,9 @@ class Failures:
         self.count = 0
 
     def caught(self, during: str, error: Exception) -> None:
-        """Count and note `error`, or raise it again; call it in the `except` clause."""
+        """Count and note `error`, or raise it again; call it in the `except` clause. DiskFailed is neither."""
+        if isinstance(error, DiskFailed):
+            return
         if self._policy is OnFailure.RAISE:
             raise error
         self.count += 1

@@ -1,36 +1,58 @@
-"""What a broker keeps when its process dies: one store for each partition, by name.
+"""What does a node keep when its process dies? In each of its log directories one store for each partition, by name.
 
 `MemoryDisk` survives a killed process as a page cache does. A power cut takes what was not flushed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple, Protocol
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import Allocate, MemoryStore
 from kmirror.log.store import PartitionStore
 
 
-class LogDir(NamedTuple):
-    """One log directory: its path, and the room on its file system in bytes, -1 where nobody knows."""
+class Room(NamedTuple):
+    """The size of a file system and what is free of it, in bytes; -1 where nobody knows."""
 
-    path: str
     total_bytes: int
     usable_bytes: int
 
 
-class Disk(Protocol):
-    """The log directory of one node."""
+class OfflineLogDir(NamedTuple):
+    """A log directory that cannot be opened: its node begins without it, as Kafka's brokers do."""
 
-    def log_dirs(self) -> list[LogDir]:
-        """Return where partitions lie, with the room that there is now."""
+    log_dir: str
+    reason: str
+
+
+class Disk(Protocol):
+    """One log directory of a node: an entry of `log.dirs`. Its calls raise OSError where the disk fails."""
+
+    @property
+    def log_dir(self) -> str:
+        """Return its absolute path, by which it is known to clients and administrators."""
         ...
 
-    def log_dir_of(self, tp: TopicPartition) -> str:
-        """Return the path of the directory that a partition lies in."""
+    @property
+    def directory_id(self) -> Uuid:
+        """Return its `directory.id`, by which the controller knows it (KIP-858)."""
+        ...
+
+    def room(self) -> Room:
+        """Return the room that there is now."""
+        ...
+
+    def is_open(self, tp: TopicPartition) -> bool:
+        """Return whether `open` has returned the partition's store, and it was not removed or set aside since."""
+        ...
+
+    def open_count(self) -> int:
+        """Return how many partitions `is_open` holds of."""
         ...
 
     def partitions(self) -> list[TopicPartition]:
@@ -81,39 +103,78 @@ class Disk(Protocol):
         ...
 
 
+Disks = Sequence[Disk | OfflineLogDir]
+"""The log directories of one node, in the order of `log.dirs`."""
+
 MEMORY: Final = "/memory"
-"""What a disk in memory calls its directory."""
+"""What a disk in memory calls its directory, if it is not told otherwise."""
+MEMORY_ID: Final = Uuid.from_ints(1, 0)
+"""The id of that directory; the nodes of a cluster must have different ones."""
 
 
 class MemoryDisk:
-    """A `Disk` in memory; `allocate` gives the buffers of its segments."""
+    """A `Disk` in memory; `allocate` gives the buffers of its segments.
 
-    def __init__(self, *, allocate: Allocate = bytearray) -> None:
+    After `fail` every call that a real disk would have to write or read for raises OSError, until `mend`.
+    """
+
+    def __init__(
+        self, log_dir: str = MEMORY, directory_id: Uuid = MEMORY_ID, *, allocate: Allocate = bytearray
+    ) -> None:
+        self.log_dir = log_dir
+        self.directory_id = directory_id
         self._allocate = allocate
         self._stores: dict[TopicPartition, MemoryStore] = {}
         self._files: dict[str, bytes] = {}
+        self._fault: OSError | None = None
 
-    def log_dirs(self) -> list[LogDir]:
-        return [LogDir(MEMORY, -1, -1)]
+    def fail(self, error: OSError) -> None:
+        """Have every write, cut, flush and opening raise `error` from now on; what was written stays."""
+        self._fault = error
+        for store in self._stores.values():
+            store.fault = error
 
-    def log_dir_of(self, tp: TopicPartition) -> str:
-        return MEMORY
+    def mend(self) -> None:
+        """End what `fail` began."""
+        self._fault = None
+        for store in self._stores.values():
+            store.fault = None
+
+    def _check(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+
+    def room(self) -> Room:
+        self._check()
+        return Room(-1, -1)
+
+    def is_open(self, tp: TopicPartition) -> bool:
+        return tp in self._stores
+
+    def open_count(self) -> int:
+        return len(self._stores)
 
     def partitions(self) -> list[TopicPartition]:
+        self._check()
         return sorted(self._stores)
 
     def open(self, tp: TopicPartition) -> MemoryStore:
+        self._check()
         return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate))
 
     def cut_power(self, rng: Rng) -> int:
         """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
-        return sum(self._stores[tp].cut_power(lambda unflushed: rng.below(unflushed + 1)) for tp in self.partitions())
+        return sum(
+            self._stores[tp].cut_power(lambda unflushed: rng.below(unflushed + 1)) for tp in sorted(self._stores)
+        )
 
     def put(self, tp: TopicPartition, store: MemoryStore) -> None:
         """Lay down a partition folder that was written elsewhere."""
         self._stores[tp] = store
+        store.fault = self._fault
 
     def delete(self, tp: TopicPartition) -> None:
+        self._check()
         self._stores.pop(tp, None)
 
     def set_aside(self, tp: TopicPartition, *, is_stray: bool = False) -> str:
@@ -130,13 +191,16 @@ class MemoryDisk:
         return nullcontext()
 
     def write_shared(self) -> None:
-        pass
+        self._check()
 
     def read_file(self, name: str) -> bytes | None:
+        self._check()
         return self._files.get(name)
 
     def write_file(self, name: str, data: bytes) -> None:
+        self._check()
         self._files[name] = data
 
     def delete_file(self, name: str) -> None:
+        self._check()
         self._files.pop(name, None)

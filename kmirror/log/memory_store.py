@@ -41,9 +41,12 @@ class _SegmentBuffer:
 
 
 class MemoryStore:
-    """`PartitionStore` in memory; `allocate` gives buffers of at least the size asked for."""
+    """`PartitionStore` in memory; `allocate` gives buffers of at least the size asked for.
 
-    __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged")
+    While `fault` is set, what a real disk would write raises it, and nothing is written.
+    """
+
+    __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged", "fault")
 
     def __init__(self, *, allocate: Allocate = bytearray) -> None:
         # Nearly every store of a large cluster has one segment, and nothing staged: dicts are made for more only.
@@ -52,6 +55,7 @@ class MemoryStore:
         self._staged: dict[int, Chunk] | None = None
         self._files: dict[str, bytes] = {}
         self._allocate = allocate
+        self.fault: OSError | None = None
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
@@ -100,7 +104,12 @@ class MemoryStore:
             return []
         return sorted((*(self._older or ()), self._newest.base_offset))
 
+    def _check(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+
     def create(self, base_offset: int) -> None:
+        self._check()
         assert self._find(base_offset) is None, f"segment {base_offset} exists"
         self._put(_SegmentBuffer(base_offset, _NO_BYTES, 0, frozen=True))
 
@@ -111,6 +120,8 @@ class MemoryStore:
         return None
 
     def append(self, base_offset: int, data: Chunk) -> None:
+        if self.fault is not None:
+            raise self.fault
         segment = self._newest
         if segment is None or segment.base_offset != base_offset:
             segment = self._segment(base_offset)
@@ -134,6 +145,7 @@ class MemoryStore:
 
     def flush(self, base_offset: int) -> None:
         """Make the segment's bytes so far some of those that `cut_power` leaves."""
+        self._check()
         segment = self._find(base_offset)
         if segment is not None:
             segment.flushed = segment.size
@@ -147,11 +159,15 @@ class MemoryStore:
             if unflushed > 0:
                 kept = keep(unflushed)
                 assert 0 <= kept <= unflushed, f"{kept} of {unflushed} bytes"
-                self.truncate(base_offset, segment.flushed + kept)
+                self._truncate(base_offset, segment.flushed + kept)
                 lost += unflushed - kept
         return lost
 
     def truncate(self, base_offset: int, size: int) -> None:
+        self._check()
+        self._truncate(base_offset, size)
+
+    def _truncate(self, base_offset: int, size: int) -> None:
         segment = self._segment(base_offset)
         assert 0 <= size <= segment.size, f"a cut to {size} of {segment.size} bytes"
         if size < segment.size:
@@ -160,6 +176,7 @@ class MemoryStore:
             segment.frozen = True
 
     def delete(self, base_offset: int) -> None:
+        self._check()
         segment, older = self._segment(base_offset), self._older
         if segment is self._newest:
             self._newest = older.popitem()[1] if older else None
@@ -173,6 +190,7 @@ class MemoryStore:
         pass
 
     def stage(self, base_offset: int, data: Chunk) -> None:
+        self._check()
         self._staged = self._staged or {}
         self._staged[base_offset] = data
 
@@ -191,12 +209,18 @@ class MemoryStore:
         return self._files.get(name)
 
     def write_file(self, name: str, data: bytes) -> None:
+        self._check()
         self._files[name] = data if type(data) is bytes else bytes(data)
+
+    @property
+    def has_unsafe_cut(self) -> bool:
+        return False
 
     def write_safe_file(self, name: str, data: bytes) -> None:
         self.write_file(name, data)
 
     def delete_file(self, name: str) -> None:
+        self._check()
         self._files.pop(name, None)
 
     def files(self) -> Iterable[str]:

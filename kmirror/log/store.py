@@ -106,6 +106,11 @@ class PartitionStore(Protocol):
         """Create the named file or replace it as a whole."""
         ...
 
+    @property
+    def has_unsafe_cut(self) -> bool:
+        """Return whether the store was cut, and would have to make that safe before the next append: see `flush`."""
+        ...
+
     def write_safe_file(self, name: str, data: bytes) -> None:
         """Do the same, and return when the file is safe from a power cut; may run beside other calls."""
         ...

@@ -6,19 +6,28 @@
     DIR/broker-1/ ...             several brokers, a folder for each
     DIR/controller/               and the controller's
 
+With several DIRs, such as one for each disk of the machine, every broker has that folder in each of them: they are the
+entries of its `log.dirs`. The controller's log is in the first, unless `metadata.log.dir` names another.
+
 An empty folder is formatted; so is the rest of one where that was interrupted. A folder is locked as long as it is
-served, and opened anew by each life of a node.
+served, and opened anew by each life of a node. One that the system does not open is offline: its broker begins without
+it, if it has another one and the controller's log is not there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk, Disks, OfflineLogDir
 from kmirror.log.state_files import BOOTSTRAP
 from kmirror.logdir.checkpoints import META_PROPERTIES
+from kmirror.logdir.files import replace_file
 from kmirror.logdir.format import MetaProperties, format_folder, random_uuid, read_meta_properties
 from kmirror.logdir.lock import LOCK, FolderLock, lock_folder
 from kmirror.logdir.store import LogFolder
@@ -36,50 +45,74 @@ _BEFORE = frozenset({BOOTSTRAP, f"{BOOTSTRAP}.tmp", f"{META_PROPERTIES}.tmp", _M
 class ClusterFolders:
     """The folders of a cluster's nodes, from `open_cluster_folders` to `close`."""
 
-    def __init__(self, cluster_id: str, paths: dict[int, Path], controller_id: int) -> None:
+    def __init__(
+        self, cluster_id: str, paths: Mapping[int, Sequence[Path]], controller_id: int, offline: Mapping[Path, OSError]
+    ) -> None:
         self.cluster_id = cluster_id
         self.paths = paths
-        """Node id to folder; the controller's may be that of a broker."""
+        """Node id to its folders; the controller has one, which may be a broker's too."""
         self._controller_id = controller_id
-        self._opened: dict[int, LogFolder] = {}
+        self._offline = {path: str(error) for path, error in offline.items()}
+        self._opened: dict[int, list[LogFolder]] = {}
         self._locks: list[FolderLock] = []
         try:
-            for path in dict.fromkeys(paths.values()):
+            for path in dict.fromkeys(path for its in paths.values() for path in its if path not in offline):
                 self._locks.append(lock_folder(path))
         except UsageError:
             self.close()
             raise
 
-    def disk_of(self, node_id: int) -> LogFolder:
-        """Return the disk of a node that begins; what its last life had open is closed."""
-        if (last := self._opened.pop(node_id, None)) is not None:
-            last.close()
-        is_broker = node_id != self._controller_id
-        folder = LogFolder(self.paths[node_id], shares_checkpoints=is_broker, flushes_in_jobs=True)
-        self._opened[node_id] = folder
-        return folder
+    def disks_of(self, node_id: int) -> Disks:
+        """Return the log directories of a node that begins; what its last life had open is closed."""
+        self._close(node_id)
+        opened = self._opened[node_id] = []
+        disks: list[Disk | OfflineLogDir] = []
+        for path in self.paths[node_id]:
+            found = self._open(path, is_broker=node_id != self._controller_id)
+            disks.append(found)
+            if isinstance(found, LogFolder):
+                opened.append(found)
+        return disks
+
+    def _open(self, path: Path, *, is_broker: bool) -> LogFolder | OfflineLogDir:
+        if path in self._offline:
+            return OfflineLogDir(str(path.absolute()), self._offline[path])
+        try:
+            return LogFolder(path, shares_checkpoints=is_broker, flushes_in_jobs=True)
+        except OSError as error:
+            return OfflineLogDir(str(path.absolute()), str(error))
+
+    def _close(self, node_id: int) -> None:
+        for folder in self._opened.pop(node_id, ()):
+            folder.close()
 
     def close(self) -> None:
         """Close all files and let others open the folders."""
-        for folder in self._opened.values():
-            folder.close()
-        self._opened.clear()
+        for node_id in [*self._opened]:
+            self._close(node_id)
         for lock in self._locks:
             lock.release()
         self._locks.clear()
 
 
-def only_broker(top: Path, controller_id: int) -> int | None:
-    """Return the node id of the broker whose folder `top` is, if it is one; UsageError for the controller's id."""
-    ids = read_meta_properties(top) if top.is_dir() else None
-    if ids is not None and ids.node_id == controller_id:
-        raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
-    return None if ids is None else ids.node_id
+def only_broker(tops: Sequence[Path], controller_id: int) -> int | None:
+    """Return the node id of the broker whose folders these are, if any; UsageError for the controller's id."""
+    for top in tops:
+        try:
+            ids = read_meta_properties(top) if top.is_dir() else None
+        except OSError:  # Another one says it.
+            continue
+        if ids is not None and ids.node_id == controller_id:
+            raise UsageError(f"{top}: it is of node {ids.node_id}, and that is the id of the controller here")
+        if ids is not None:
+            return ids.node_id
+    return None
 
 
 def open_cluster_folders(
-    top: Path,
+    tops: Sequence[Path],
     *,
+    metadata: Path | None = None,
     broker_ids: Sequence[int],
     controller_id: int,
     bootstrap: Sequence[Message],
@@ -87,34 +120,79 @@ def open_cluster_folders(
     now_ms: int,
     cluster_id: str | None = None,
 ) -> ClusterFolders:
-    """Lock the folders of the brokers and of the controller, and format those that are not; `top` is made.
+    """Lock the folders of the brokers and of the controller, and format those that are not; `tops` are made.
 
-    `bootstrap` is what an empty metadata log begins with, and `endpoint` where the controller listens, as far as anyone
-    has to know. UsageError for a folder that is not this cluster's, or is in use; FileFault for a `meta.properties`
-    that is damaged; OSError where the system refuses.
+    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `bootstrap` is
+    what an empty metadata log begins with, and `endpoint` where the controller listens, as far as anyone has to know.
+    UsageError for a folder that is not this cluster's, is named twice, or is in use; FileFault for a `meta.properties`
+    that is damaged; OSError where the system refuses the folder of the metadata log, or all those of a broker.
     """
-    _check_is_folder(top)
-    top.mkdir(parents=True, exist_ok=True)
-    known = read_meta_properties(top)
-    folders, roles = _laid_out(top, broker_ids, controller_id, is_single=known is not None)
-    found = {path: ids for path in roles if (ids := read_meta_properties(path)) is not None}
+    metadata, offline = _prepared(tops, metadata)
+    live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
+    layout = _laid_out(tops, live, metadata, broker_ids, controller_id)
+    found = {path: ids for path in layout.roles if (ids := read_meta_properties(path)) is not None}
     clusters = sorted({ids.cluster_id for ids in found.values()} | ({cluster_id} if cluster_id else set()))
     if len(clusters) > 1:
-        raise UsageError(f"{top}: one cluster is wanted, and there are {' and '.join(clusters)}")
+        raise UsageError(f"{_listed(tops)}: one cluster is wanted, and there are {' and '.join(clusters)}")
     cluster_id = clusters[0] if clusters else str(random_uuid())
-    for path, (node_id, is_controller) in roles.items():
+    _check_have_ids_of_their_own(found)
+    for path, (node_id, is_controller) in layout.roles.items():
         if path in found:
             _check_is_node(path, found[path], node_id)
+            _have_directory_id(path, found[path])
         else:
             _check_is_free(path)
             properties = MetaProperties(cluster_id, node_id, random_uuid())
             format_folder(path, properties, bootstrap, now_ms=now_ms, controller=endpoint if is_controller else None)
-    return ClusterFolders(cluster_id, folders, controller_id)
+    return ClusterFolders(cluster_id, layout.folders, controller_id, offline)
 
 
-def open_node_folder(
-    path: Path,
+class _Layout(NamedTuple):
+    folders: dict[int, list[Path]]
+    """Node id to its folders, the offline ones too."""
+    roles: dict[Path, tuple[int, bool]]
+    """Each folder that is not offline to its node id, and whether a controller has its log there."""
+
+
+def _made(tops: Iterable[Path]) -> dict[Path, OSError]:
+    """Make the folders that are not there; return those that the system does not let be made or read."""
+    offline: dict[Path, OSError] = {}
+    for top in tops:
+        _check_is_folder(top)
+        try:
+            top.mkdir(parents=True, exist_ok=True)
+            list(top.iterdir())
+        except OSError as error:
+            offline[top] = error
+    return offline
+
+
+def _check_may_begin(tops: Sequence[Path], metadata: Path, offline: Mapping[Path, OSError]) -> None:
+    """Raise what keeps the folder of the metadata log from being opened, or all of a broker's."""
+    if metadata in offline:
+        raise offline[metadata]
+    if all(top in offline for top in tops):
+        raise offline[tops[0]]
+
+
+def _check_have_ids_of_their_own(found: Mapping[Path, MetaProperties]) -> None:
+    first: dict[Uuid, Path] = {}
+    for path, ids in found.items():
+        other = first.setdefault(ids.directory_id, path)
+        if ids.directory_id != Uuid.ZERO and other != path:
+            raise UsageError(f"{path}: it has the directory.id of {other}, so one is a copy of the other; name one")
+
+
+def _have_directory_id(path: Path, ids: MetaProperties) -> None:
+    """Give an id to a folder that was formatted before there were any, as Kafka's brokers do."""
+    if ids.directory_id == Uuid.ZERO:
+        replace_file(path / META_PROPERTIES, replace(ids, directory_id=random_uuid()).encode())
+
+
+def open_node_folders(
+    tops: Sequence[Path],
     *,
+    metadata: Path | None = None,
     node_id: int,
     is_broker: bool,
     controller: Endpoint | None,
@@ -122,51 +200,86 @@ def open_node_folder(
     now_ms: int,
     cluster_id: str | None = None,
 ) -> ClusterFolders:
-    """Lock the folder of one node of a cluster whose other nodes are elsewhere, and format it if it is not.
+    """Lock the folders of one node of a cluster whose other nodes are elsewhere, and format those that are not.
 
-    `controller` is where the node's controller listens, if it is one; `paths` has that under `NODE_CONTROLLER`. A new
-    cluster's id is drawn where a controller is given none. UsageError for a folder of another node or cluster, for one
-    that is in use, and for an empty one of a broker that is not told which cluster it joins; FileFault for a
-    `meta.properties` that is damaged; OSError where the system refuses.
+    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller` is
+    where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new id
+    is drawn for a cluster where a controller is given none. UsageError for a folder of another node or cluster, for
+    one that is named twice or in use, and for an empty one of a broker that is not told which cluster it joins;
+    FileFault for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata
+    log, or all.
     """
-    _check_is_folder(path)
-    found = read_meta_properties(path) if path.is_dir() else None
-    if found is not None:
-        _check_is_node(path, found, node_id)
-        if cluster_id is not None and found.cluster_id != cluster_id:
-            raise UsageError(f"{path}: it is of cluster {found.cluster_id}, and would be served in {cluster_id}")
-        cluster_id = found.cluster_id
-    else:
+    metadata, offline = _prepared(tops, metadata)
+    live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
+    found = {path: ids for path in live if (ids := read_meta_properties(path)) is not None}
+    _check_have_ids_of_their_own(found)
+    for path, ids in found.items():
+        _check_is_node(path, ids, node_id)
+        if cluster_id is not None and ids.cluster_id != cluster_id:
+            raise UsageError(f"{path}: it is of cluster {ids.cluster_id}, and would be served in {cluster_id}")
+        cluster_id = ids.cluster_id
+        _have_directory_id(path, ids)
+    for path in live:
+        if path in found:
+            continue
         _check_is_free(path)
         if cluster_id is None and controller is None:
             text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
             raise UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
         cluster_id = cluster_id or str(random_uuid())
         properties = MetaProperties(cluster_id, node_id, random_uuid())
-        format_folder(path, properties, bootstrap, now_ms=now_ms, controller=controller)
-    ids = ([node_id] if is_broker else []) + ([NODE_CONTROLLER] if controller is not None else [])
-    return ClusterFolders(cluster_id, dict.fromkeys(ids, path), NODE_CONTROLLER)
+        voter = controller if path == metadata else None
+        format_folder(path, properties, bootstrap, now_ms=now_ms, controller=voter)
+    assert cluster_id is not None, "found or drawn"
+    folders: dict[int, list[Path]] = {node_id: list(tops)} if is_broker else {}
+    if controller is not None:
+        folders[NODE_CONTROLLER] = [metadata]
+    return ClusterFolders(cluster_id, folders, NODE_CONTROLLER, offline)
+
+
+def _prepared(tops: Sequence[Path], metadata: Path | None) -> tuple[Path, dict[Path, OSError]]:
+    """Make the folders; return the one of the metadata log, and those that the system does not let be used."""
+    if len({top.resolve() for top in tops}) < len(tops):
+        raise UsageError(f"Duplicate log directory found: {', '.join(map(str, tops))}")
+    metadata = tops[0] if metadata is None else metadata
+    offline = _made(dict.fromkeys((*tops, metadata)))
+    _check_may_begin(tops, metadata, offline)
+    return metadata, offline
 
 
 def _laid_out(
-    top: Path, broker_ids: Sequence[int], controller_id: int, *, is_single: bool
-) -> tuple[dict[int, Path], dict[Path, tuple[int, bool]]]:
-    """Return the folder of each node, and for each folder its node id and whether a controller has its log there."""
+    tops: Sequence[Path], live: Sequence[Path], metadata: Path, broker_ids: Sequence[int], controller_id: int
+) -> _Layout:
+    """Return which folder is whose; `live` are those of `tops`, and `metadata`, that can be read."""
     brokers = len(broker_ids)
-    there = sorted(_broker_number(path) for path in _entries(top) if _broker_number(path))
+    there = sorted({number for top in live for path in _entries(top) if (number := _broker_number(path))})
+    is_single = any(read_meta_properties(top) is not None for top in live)
+    all_tops = _listed(tops)
     if is_single and brokers > 1:
-        raise UsageError(f"{top}: it is the folder of one broker, and {brokers} are asked for: ask for one")
+        raise UsageError(f"{all_tops}: it is the folder of one broker, and {brokers} are asked for: ask for one")
     if there and there != list(range(1, len(there) + 1)):
-        raise UsageError(f"{top}: it has brokers {_listed(there)}, and they are numbered from 1 without a gap")
+        raise UsageError(f"{all_tops}: it has brokers {_listed(there)}, and they are numbered from 1 without a gap")
     if there and not is_single and brokers != len(there):
-        raise UsageError(f"{top}: it has brokers {_listed(there)}, and {brokers} are asked for: ask for {len(there)}")
+        raise UsageError(
+            f"{all_tops}: it has brokers {_listed(there)}, and {brokers} are asked for: ask for {len(there)}"
+        )
     if brokers == 1 and not there:
-        return {broker_ids[0]: top, controller_id: top}, {top: (broker_ids[0], True)}
-    paths = {number: top / f"broker-{number}" for number in broker_ids} | {controller_id: top / CONTROLLER}
-    strange = sorted(path.name for path in _entries(top) if path not in paths.values())
-    if strange:
-        raise UsageError(f"{top}: it holds {strange[0]!r}, and is no folder of a cluster; name an empty folder")
-    return paths, {path: (node_id, node_id == controller_id) for node_id, path in paths.items()}
+        folders = {broker_ids[0]: list(tops), controller_id: [metadata]}
+        return _Layout(folders, {top: (broker_ids[0], top == metadata) for top in live})
+    folders = {number: [top / f"broker-{number}" for top in tops] for number in broker_ids}
+    folders[controller_id] = [metadata / CONTROLLER]
+    wanted = {path for its in folders.values() for path in its}
+    for top in live:
+        strange = sorted(path.name for path in _entries(top) if path not in wanted)
+        if strange:
+            raise UsageError(f"{top}: it holds {strange[0]!r}, and is no folder of a cluster; name an empty folder")
+    roles = {
+        path: (node_id, node_id == controller_id)
+        for node_id, its in folders.items()
+        for path in its
+        if path.parent in live
+    }
+    return _Layout(folders, roles)
 
 
 def _entries(top: Path) -> Iterable[Path]:
@@ -197,5 +310,5 @@ def _check_is_free(path: Path) -> None:
         raise UsageError(f"{text}; name an empty folder to have one made")
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+def _listed(things: Sequence[object]) -> str:
+    return ", ".join(map(str, things))

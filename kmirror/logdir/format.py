@@ -8,6 +8,7 @@ __cluster_metadata-0/     where the node is a controller
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +63,11 @@ def random_uuid() -> Uuid:
         drawn = Uuid(os.urandom(16))
         if not str(drawn).startswith("-"):
             return drawn
+
+
+def directory_id_of(folder: Path) -> Uuid:
+    """Return the id of a folder that nobody has formatted: always the same for the same path."""
+    return Uuid(hashlib.blake2b(str(folder.absolute()).encode(), digest_size=16).digest())
 
 
 def read_meta_properties(folder: Path) -> MetaProperties | None:

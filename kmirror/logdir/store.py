@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.disk import LogDir
+from kmirror.log.disk import Room
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
@@ -34,9 +34,10 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.files import replace_file, sync_folder, write_new
+from kmirror.logdir.format import directory_id_of, read_meta_properties
 from kmirror.logdir.names import name_aside, parse_folder_name, partition_of
 from kmirror.logdir.segments import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
-from kmirror.logdir.unsafe import Unsafe
+from kmirror.logdir.unsafe import Unsafe, flush
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -55,38 +56,52 @@ class LogFolder:
     with LogFolder(Path("kafka-logs")) as folder:
         log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
 
-    It is made if there is none. Raises `FileFault` for a common checkpoint that is damaged. No other process
+    It is made if there is none; one without a `meta.properties` has a directory id that follows from its path. Raises
+    `FileFault` for a `meta.properties` or a common checkpoint that is damaged. No other process
     may have the folder open, a broker included (`lock_folder` sees to that).
 
     A controller has its log in a folder whose other logs are a broker's, as in a node with both roles. With
     `shares_checkpoints=False` its offsets are kept in memory alone and the common checkpoints left to the broker, as
     Kafka's controllers do: their log is read whole at each start. With `flushes_in_jobs` no other call than `flush`,
-    `write_shared` and `purge`, and what cuts or replaces, waits until new names and files are safe (`unsafe.py`).
+    `write_shared`, `purge`, `stage` and `write_safe_file` waits until something is safe (`unsafe.py`), with one
+    exception: an append to a log that was cut, if no such call came in between.
     """
 
     def __init__(self, path: Path | str, *, shares_checkpoints: bool = True, flushes_in_jobs: bool = False) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
+        self.log_dir = str(self.path.absolute())
+        ids = read_meta_properties(self.path)
+        self.directory_id = directory_id_of(self.path) if ids is None else ids.directory_id
         self._shares_checkpoints = shares_checkpoints
         self._offsets: dict[str, dict[TopicPartition, int]] = {
             name: read_offsets(self.path / file) if shares_checkpoints else {} for name, file in SHARED_FILES.items()
         }
         self._writing = threading.Lock()
         """Held by who changes or writes the common checkpoints: a broker does so beside the jobs for its disk."""
+        self._writing_files = threading.Lock()
+        """Held by who writes the files of those checkpoints: a job, and seldom who cannot go on without it."""
+        self.is_deferred = flushes_in_jobs
         self.unsafe = Unsafe(self.path, is_deferred=flushes_in_jobs)
+        self.cuts: dict[TopicPartition, dict[str, None]] = {}
+        """The partitions with a cut that is not safe yet, each with the files that were cut."""
         self._stores: dict[TopicPartition, FileStore] = {}
         self._is_batch = False
         self._dirty: dict[str, None] = {}
         """The names of the checkpoints that `write_shared` is to write."""
 
-    def log_dirs(self) -> list[LogDir]:
-        """Return this folder, with the room that its file system has now."""
-        room = shutil.disk_usage(self.path)
-        return [LogDir(str(self.path.absolute()), room.total, room.free)]
+    def room(self) -> Room:
+        """Return the room that the folder's file system has now."""
+        usage = shutil.disk_usage(self.path)
+        return Room(usage.total, usage.free)
 
-    def log_dir_of(self, tp: TopicPartition) -> str:
-        """Return the path of this folder."""
-        return str(self.path.absolute())
+    def is_open(self, tp: TopicPartition) -> bool:
+        """Return whether `open` has returned the partition's store, and it was not removed or set aside since."""
+        return tp in self._stores
+
+    def open_count(self) -> int:
+        """Return how many partitions `is_open` holds of."""
+        return len(self._stores)
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
@@ -171,21 +186,56 @@ class LogFolder:
         """Set or remove the partition's line in a common checkpoint."""
         with self._writing:
             offsets = self._offsets[name]
+            before = offsets.get(tp, -1)
             if offsets.get(tp) == offset:
                 return
             if offset is None:
                 del offsets[tp]
             else:
                 offsets[tp] = offset
-            if self._is_batch:
-                self._dirty[name] = None
-            else:
-                self._write(name)
+            self._dirty[name] = None
+            if self.is_deferred and (offset is None or offset < before):
+                self._add_cut(tp)  # What is appended from now on must not be taken for what was there before.
+        if not (self._is_batch or self.is_deferred):
+            self._write_dirty()
 
-    def _write(self, name: str) -> None:
-        if self._shares_checkpoints:
-            replace_file(self.path / SHARED_FILES[name], encode_offsets(self._offsets[name]))
-        self._dirty.pop(name, None)
+    def _write_dirty(self) -> None:
+        """Write the common checkpoints that were put off, as they are by now; nobody else waits for that."""
+        with self._writing_files:
+            while self._dirty:
+                with self._writing:
+                    name = next(iter(self._dirty))
+                    data = encode_offsets(self._offsets[name])
+                    del self._dirty[name]
+                if not self._shares_checkpoints:
+                    continue
+                try:
+                    replace_file(self.path / SHARED_FILES[name], data)
+                except OSError:
+                    with self._writing:
+                        self._dirty[name] = None
+                    raise
+
+    def cut(self, tp: TopicPartition, name: str = "") -> None:
+        """Take in that a file of a partition was cut, or without a name that some are gone."""
+        with self._writing:
+            self._add_cut(tp, name)
+
+    def _add_cut(self, tp: TopicPartition, name: str = "") -> None:
+        self.cuts[tp] = {**self.cuts.get(tp, {}), name: None}
+
+    def make_cut_safe(self, tp: TopicPartition) -> None:
+        """Return when a power cut can bring back nothing of what was cut: offsets first, then the files; OSError."""
+        cut = self.cuts.get(tp)
+        if cut is None:
+            return
+        self._write_dirty()
+        for name in cut:  # The last one may be the folder itself.
+            flush(self.path / str(tp) / name)
+        flush(self.path / str(tp))
+        with self._writing:
+            if self.cuts.get(tp) is cut:  # Else there was another one meanwhile.
+                del self.cuts[tp]
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -200,9 +250,9 @@ class LogFolder:
     def write_shared(self) -> None:
         """Write, once, the common checkpoints that were put off, as they are by now; may run beside other calls."""
         self.unsafe.make_safe()
-        with self._writing:
-            while self._dirty:
-                self._write(next(iter(self._dirty)))
+        for tp in [*self.cuts]:
+            self.make_cut_safe(tp)
+        self._write_dirty()
 
 
 class FileStore:
@@ -252,6 +302,8 @@ class FileStore:
         return self._log(base_offset).stat().st_mtime_ns // 1_000_000
 
     def append(self, base_offset: int, data: Chunk) -> None:
+        if self._folder.cuts:  # A job makes a cut safe; whoever comes before it waits, or old and new bytes could mix.
+            self._folder.make_cut_safe(self._tp)
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
         try:
             written = os.pwrite(descriptor, data, position)
@@ -283,15 +335,9 @@ class FileStore:
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
+        self._folder.make_cut_safe(self._tp)
         self._folder.unsafe.make_safe(self.path)
-        try:
-            descriptor = os.open(self._log(base_offset), os.O_RDONLY)  # Of its own: others may close the one in use.
-        except FileNotFoundError:
-            return
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush(self._log(base_offset))  # By a descriptor of its own: others may close the one in use.
 
     def truncate(self, base_offset: int, size: int) -> None:
         assert 0 <= size <= self._sizes[base_offset], f"a cut to {size} of {self._sizes[base_offset]} bytes"
@@ -300,7 +346,10 @@ class FileStore:
             self._move(base_offset, size)
         else:
             os.ftruncate(self._descriptor(base_offset), size)
-        os.fsync(self._descriptor(base_offset))
+        if self._folder.is_deferred:
+            self._folder.cut(self._tp, self._log(base_offset).name)
+        else:
+            os.fsync(self._descriptor(base_offset))
         self._sizes[base_offset] = size
 
     def _move(self, base_offset: int, size: int) -> None:
@@ -326,7 +375,10 @@ class FileStore:
         self._lingering.pop(base_offset, None)
         self._log(base_offset).unlink()
         del self._sizes[base_offset]
-        sync_folder(self.path)
+        if self._folder.is_deferred:
+            self._folder.cut(self._tp)
+        else:
+            sync_folder(self.path)
 
     def set_aside(self, base_offset: int) -> None:
         if self._open is not None and self._open[0] == base_offset:
@@ -362,13 +414,13 @@ class FileStore:
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
-        sync_folder(self.path)  # From here on the replacement counts.
+        self._folder.unsafe.renamed_in(self.path)  # From here on the replacement counts.
         for base_offset in base_offsets:
             self._lingering.pop(base_offset, None)
-            self._log(base_offset).unlink()
+            self._folder.unsafe.delete_replaced(self._log(base_offset), self._aside(base_offset))
             del self._sizes[base_offset]
         swap.rename(first)
-        sync_folder(self.path)
+        self._folder.unsafe.renamed_in(self.path)
         self._sizes[base_offsets[0]] = size
 
     def _finish_replacements(self) -> None:
@@ -449,13 +501,17 @@ class FileStore:
         if name in SHARED_FILES:
             offset = self._folder.offset(name, self._tp)
             return None if offset is None else b"%d" % offset
-        return read_if_present(self.path / name)
+        return self._folder.unsafe.read_file(self.path / name)
 
     def write_file(self, name: str, data: bytes) -> None:
         if name in SHARED_FILES:
             self._set_offset(name, int(data))
         else:
             self._folder.unsafe.write_file(self.path / name, data)
+
+    @property
+    def has_unsafe_cut(self) -> bool:
+        return self._tp in self._folder.cuts
 
     def write_safe_file(self, name: str, data: bytes) -> None:
         assert name not in SHARED_FILES, f"{name} is a line in a file that all partitions share"
@@ -472,7 +528,7 @@ class FileStore:
         if name in SHARED_FILES:
             self._folder.set_offset(name, self._tp, None)
         else:
-            (self.path / name).unlink(missing_ok=True)
+            self._folder.unsafe.delete_file(self.path / name)
 
     def files(self) -> Iterable[str]:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]

@@ -13,12 +13,13 @@ from collections.abc import Hashable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
-from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -29,6 +30,7 @@ from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
@@ -82,6 +84,8 @@ class MirrorFetchers:
             return
         if not self._lineage_check.may_fetch(now, mp, leader):
             return
+        if mp.source_epoch != leader.epoch:
+            mp.paused_until = 0  # The former leader's error is none of this one's.
         mp.source_epoch, mp.source_topic_id = leader.epoch, source.topics[mp.tp.topic].topic_id
         ours = last_epoch(self._led(mp).log)
         if is_behind(mp, ours, leader.epoch):
@@ -89,6 +93,7 @@ class MirrorFetchers:
             mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
+        self._learn_age(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -154,24 +159,22 @@ class MirrorFetchers:
         partition = self._replicas.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
-        tells_divergence = self._tells_divergence(mp)
-        if not tells_divergence and not self._epoch_check.has_agreed(mp):
+        if mp.source_is_old and not self._epoch_check.has_agreed(mp):
             return None
         return Wanted(
             topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
-            last_fetched_epoch=_last_fetched_epoch(mp, partition) if tells_divergence else -1,
+            last_fetched_epoch=-1 if mp.source_is_old else _last_fetched_epoch(mp, partition),
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
-    def _tells_divergence(self, mp: MirrorPartition) -> bool:
-        """Return whether the source's leader tells a divergence in its answers, as far as its versions are known."""
-        found, source = self._loop.find(mp.tp), self._context.sources.get(mp.assignment.mirror)
-        if found is None or source is None:
-            return True
-        version = source.version(found[0].endpoint, FetchRequest)
-        return version is None or version >= FETCH_WITH_DIVERGENCE
+    def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
+        """Take over whether the source's leader tells a divergence in its answers, if its versions are known."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        version = None if source is None else source.version(endpoint, FetchRequest)
+        if version is not None:
+            mp.source_is_old = version < FETCH_WITH_DIVERGENCE
 
     def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
         """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`.
@@ -220,7 +223,7 @@ class MirrorFetchers:
                 self._writer.fail(now, mp, f"{mp.tp} at offset {partition.log.log_end_offset}: {error}")
                 return
             except OSError as error:
-                self._broker.fail_disk(f"cannot write to {mp.tp}", error)
+                self._broker.fail_disk_of(mp.tp, "cannot write to", error)
                 self._loop.pause(now, fetcher, mp)
                 return
             if info.refused_epoch >= 0:
@@ -242,7 +245,8 @@ class MirrorFetchers:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
-            partition.log.advance_log_start(wanted)
+            with self._replicas.writing_to(mp.tp):
+                partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
             self._loop.changed(mp.tp)
 
@@ -264,6 +268,13 @@ class MirrorFetchers:
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
 
+    def on_moved(self, now: Instant, mp: MirrorPartition, hint: LeaderHint) -> None:
+        """Go on with the leader that the former one names, without waiting for metadata (KIP-951)."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        follows = self._context.is_current(mp, MirrorState.MIRRORING) and not mp.busy
+        if source is not None and follows and source.learn_hint(mp.tp, hint):
+            self.assign(now, mp)
+
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
         """Reset the session: only in a new one does the source repeat an answer that was dropped here."""
         fetcher.session.reset()
@@ -278,8 +289,9 @@ class MirrorFetchers:
                 for mp in list(fetcher.partitions.values()):
                     self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
                 return False
-            for tp in fetcher.partitions:
-                self._loop.changed(tp)  # What is fetched depends on the version.
+            for mp in fetcher.partitions.values():
+                self._learn_age(mp, fetcher.endpoint)
+                self._loop.changed(mp.tp)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         for mp in fetcher.partitions.values():
             if mp.reason != reason:  # A source may be away for hours.

@@ -10,7 +10,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
@@ -26,8 +25,9 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
-from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.log.disk import Disks, MemoryDisk
 from kmirror.logdir.cluster_folders import ClusterFolders, only_broker, open_cluster_folders
+from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.memory import memory_disk
@@ -49,7 +49,8 @@ START_WITHIN_S = 60.0
 PORT_MAX = 65_535
 CONTROLLER_ENDPOINT = Endpoint("localhost", 9093)
 """The controller's listener in a new folder; a controller of Kafka that opens it replaces that by its own."""
-Disks = Callable[[int], Disk]
+OpenDisks = Callable[[int], Disks]
+"""Opens the log directories of a node, by its id."""
 
 
 class TcpCluster(RunningNodes, ClusterInside):
@@ -60,8 +61,10 @@ class TcpCluster(RunningNodes, ClusterInside):
     names and numbers of partitions. `interpose` wraps each node as it is made.
 
     `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
-    served by its node id. `disks` opens the disk of a node instead, by its id, each time that it starts. Without both,
-    logs are in memory, and outlive `kill` and `stop`, but not the object.
+    served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
+    broker goes on with the others. The controller's log is in the first, or where the config `metadata.log.dir` says.
+    `disks` opens the log directories of a node instead, by its id, each time that it starts. Without both, logs are in
+    memory, and outlive `kill` and `stop`, but not the object.
 
     `mirror_version` is 1 in memory. Under `data` it is what the log there says, 0 in a new one, and 1 if that is asked
     for: a controller of Kafka refuses a log that speaks of it.
@@ -80,14 +83,14 @@ class TcpCluster(RunningNodes, ClusterInside):
         name: str = "kafka",
         cluster_id: str | None = None,
         mirror_version: int | None = None,
-        data: str | os.PathLike[str] | None = None,
-        disks: Disks | None = None,
+        data: Data = None,
+        disks: OpenDisks | None = None,
         interpose: Interpose | None = None,
         on_failure: OnFailure = OnFailure.GO_ON,
         authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
-        self._data = None if data is None else Path(data)
-        known = None if self._data is None or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
+        self._data = folders_of(data)
+        known = None if not self._data or brokers != 1 else only_broker(self._data, CONTROLLER_ID)
         first_id = 1 if known is None else known
         RunningNodes.__init__(self, f"cluster {arguments.text('name', name)}")
         ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)
@@ -109,7 +112,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         self._folders: ClusterFolders | None = None
         self._is_on_disk = data is not None or disks is not None
         memory: dict[int, MemoryDisk] = {}
-        self._open_disk: Disks = disks or (lambda node_id: memory.setdefault(node_id, memory_disk()))
+        self._open_disks: OpenDisks = disks or (lambda node_id: [memory.setdefault(node_id, memory_disk())])
         self._ports: dict[int, Port] = {}
         self._client: ScriptClient | None = None
 
@@ -150,10 +153,11 @@ class TcpCluster(RunningNodes, ClusterInside):
 
     def _open_folders(self) -> None:
         """Lock the folders under `data`, and format those that are not."""
-        if self._data is None:
+        if not self._data:
             return
         self._folders = open_cluster_folders(
             self._data,
+            metadata=metadata_folder(self.configs),
             broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
             bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
@@ -161,7 +165,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )
-        self._open_disk, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
+        self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
 
     def _bind(self) -> None:
         host, port = self._listen_at
@@ -210,7 +214,7 @@ class TcpCluster(RunningNodes, ClusterInside):
 
     def _maker(self, assembly: Assembly, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
-            node = assembly.node(node_id, self._open_disk(node_id), new_rng())
+            node = assembly.node(node_id, self._open_disks(node_id), new_rng())
             self._is_new(node_id, node)
             return node if self._interpose is None else self._interpose(self.process(node_id), node)
 

@@ -10,6 +10,7 @@ import mmap
 from typing import Final
 
 from kmirror.log.disk import MemoryDisk
+from kmirror.logdir.format import random_uuid
 
 RESERVED: Final = 1 << 30
 """Bytes for a segment that has come to be large: `log.segment.bytes` unless it is set."""
@@ -32,4 +33,4 @@ def allocate(size: int) -> bytearray | memoryview:
 
 def memory_disk() -> MemoryDisk:
     """Return a disk in memory whose large segments are not copied as they grow."""
-    return MemoryDisk(allocate=allocate)
+    return MemoryDisk(directory_id=random_uuid(), allocate=allocate)

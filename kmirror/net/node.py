@@ -11,12 +11,10 @@ controller is away.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from kmirror.assembly.inside import checked_configs
 from kmirror.assembly.nodes import Assembly, feature_records
@@ -29,9 +27,10 @@ from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Interpose
-from kmirror.log.disk import Disk
-from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folder
+from kmirror.log.disk import Disks
+from kmirror.logdir.cluster_folders import NODE_CONTROLLER, ClusterFolders, open_node_folders
 from kmirror.logdir.format import random_uuid
+from kmirror.net.data import Data, folders_of, metadata_folder
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
 from kmirror.net.memory import memory_disk
@@ -72,9 +71,10 @@ class NodePlan:
 class TcpNode(RunningNodes):
     """The node of `plan`, from `start` to `close`; `stop` ends it in order before that.
 
-    `data` is its log folder, which is formatted if it is empty; without it logs are in memory. A broker has to know the
-    id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller draws one. `configs` are
-    static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node as it is made.
+    `data` is its log folder, or several, which are formatted if they are empty; without it logs are in memory. A
+    broker has to know the id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller
+    draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node
+    as it is made.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TcpNode(RunningNodes):
         plan: NodePlan,
         *,
         configs: Mapping[str, str] | None = None,
-        data: str | os.PathLike[str] | None = None,
+        data: Data = None,
         cluster_id: str | None = None,
         mirror_version: int | None = None,
         interpose: Interpose | None = None,
@@ -99,7 +99,7 @@ class TcpNode(RunningNodes):
                 checked_advertised(at.host)
         if data is None and cluster_id is None and plan.controller_listener is None:
             raise UsageError(f"{self.what} has to know which cluster it joins: say --cluster-id, or where its logs are")
-        self._data = None if data is None else Path(data)
+        self._data = folders_of(data)
         self.cluster_id = cluster_id or str(random_uuid())
         """Under `data` known once the node was started."""
         self._wanted_id = cluster_id
@@ -108,7 +108,7 @@ class TcpNode(RunningNodes):
         self._on_failure = on_failure
         self._authorizer = authorizer
         self._folders: ClusterFolders | None = None
-        self._open_disk: Callable[[int], Disk] = lambda _: memory_disk()
+        self._open_disks: Callable[[int], Disks] = lambda _: [memory_disk()]
         self._ports: dict[str, Port] = {}
         self._nodes: dict[str, Broker | Controller] = {}
 
@@ -232,10 +232,11 @@ class TcpNode(RunningNodes):
             self._folders = None
 
     def _open_folder(self) -> None:
-        if self._data is None:
+        if not self._data:
             return
-        self._folders = open_node_folder(
+        self._folders = open_node_folders(
             self._data,
+            metadata=metadata_folder(self.configs),
             node_id=self.plan.node_id,
             is_broker="broker" in self._processes,
             controller=self.controller_endpoint if "controller" in self._processes else None,
@@ -243,7 +244,7 @@ class TcpNode(RunningNodes):
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )
-        self._open_disk, self.cluster_id = self._folders.disk_of, self._folders.cluster_id
+        self._open_disks, self.cluster_id = self._folders.disks_of, self._folders.cluster_id
 
     def _place(self) -> None:
         host = self._host = Host(asyncio.get_running_loop())
@@ -256,7 +257,7 @@ class TcpNode(RunningNodes):
                 endpoint=self.endpoint if role == "broker" else self.controller_endpoint,
                 port=self._ports[role],
                 options=options,
-                on_disk=self._data is not None,
+                on_disk=bool(self._data),
             )
 
     def _maker(self, role: str) -> Callable[[], Node]:
@@ -275,8 +276,8 @@ class TcpNode(RunningNodes):
         )
 
         def make() -> Node:
-            disk = self._open_disk(node_id if is_broker else NODE_CONTROLLER)
-            node = self._nodes[role] = assembly.node(node_id, disk, new_rng())
+            disks = self._open_disks(node_id if is_broker else NODE_CONTROLLER)
+            node = self._nodes[role] = assembly.node(node_id, disks, new_rng())
             return node if self._interpose is None else self._interpose(self._processes[role], node)
 
         return make

@@ -7,6 +7,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
@@ -24,7 +25,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
-from kmirror.log.disk import Disk, MemoryDisk
+from kmirror.log.disk import MEMORY, Disks, MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -53,12 +54,13 @@ STOP_WITHIN_S = 310
 class Cluster(ClusterInside):
     """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
 
-    `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
-    is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as many as there are brokers,
-    unless `replication_factor` says how many. `disks` opens the disk of a node, by its id, each time that it starts,
-    such as a `LogFolder`; without it disks are in memory. `interpose` is called with the name of a process and its node
-    whenever one starts, and returns what is to stand there: `Hooks` is such a function. `mirror_version` and
-    `transaction_version` are the levels of these features. UsageError for arguments of which no cluster can be made.
+    `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age
+    (`log.retention.ms` is -1) unless `configs` says otherwise. Three replicas are made of each partition, or as
+    many as there are brokers, unless `replication_factor` says how many. Each broker has `log_dirs` log directories
+    in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
+    `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
+    is to stand there: `Hooks` is such a function. `mirror_version` and `transaction_version` are the levels of
+    these features. UsageError for arguments of which no cluster can be made.
     """
 
     def __init__(
@@ -74,7 +76,8 @@ class Cluster(ClusterInside):
         transaction_version: int = 2,
         on_failure: OnFailure = OnFailure.RAISE,
         authorizer: Authorizer = ALLOW_ALL,
-        disks: Callable[[int], Disk] | None = None,
+        log_dirs: int = 1,
+        disks: Callable[[int], Disks] | None = None,
         interpose: Interpose | None = None,
     ) -> None:
         arguments.instance("simulation", simulation, Simulation)
@@ -99,9 +102,10 @@ class Cluster(ClusterInside):
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         nodes = (CONTROLLER_ID, *self.broker_ids)
-        self.disks = {node_id: MemoryDisk() for node_id in nodes} if disks is None else {}
-        """Those in memory."""
-        self._open_disk = self.disks.__getitem__ if disks is None else disks
+        arguments.whole_number("log_dirs", log_dirs, 1)
+        self.log_dirs = {} if disks is not None else {node_id: self._in_memory(node_id, log_dirs) for node_id in nodes}
+        """Those in memory, by the id of their node; a controller has one."""
+        self._open_disks: Callable[[int], Disks] = self.log_dirs.__getitem__ if disks is None else disks
         self._starts: dict[int, int] = {}
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -158,7 +162,7 @@ class Cluster(ClusterInside):
 
     def _maker(self, node_id: int) -> Callable[[], Node]:
         def make() -> Node:
-            node = self._assembly.node(node_id, self._open_disk(node_id), self._node_rng(node_id))
+            node = self._assembly.node(node_id, self._open_disks(node_id), self._node_rng(node_id))
             self._is_new(node_id, node)
             return node
 
@@ -171,12 +175,47 @@ class Cluster(ClusterInside):
             self.broker_ids,
             self.replication_factor,
             lambda topic: Uuid(self.rng.split(f"topic {topic}").octets(16)),
+            lambda tp, broker_id: self._directory_for(tp, broker_id).directory_id,
         )
         for tp, files in logs.partitions.items():
             store = MemoryStore.from_files(dict(files.segments), dict(files.files))
             for replica in placed[tp]:
-                self.disks[replica].put(tp, store.fork())
+                self._directory_for(tp, replica).put(tp, store.fork())
         return records
+
+    def _directory_for(self, tp: TopicPartition, broker_id: int) -> MemoryDisk:
+        """Return in which log directory of a broker a partition is laid down: they take turns."""
+        disks = self.log_dirs[broker_id]
+        return disks[tp.partition % len(disks)]
+
+    def _in_memory(self, node_id: int, count: int) -> list[MemoryDisk]:
+        """Return the empty log directories of a node."""
+        disks = []
+        for number in range(1 if node_id == CONTROLLER_ID else count):
+            rng = self.rng.split(f"directory {number} of node {node_id}")
+            disks.append(MemoryDisk(MEMORY if count == 1 else f"{MEMORY}-{number}", Uuid(rng.octets(16))))
+        return disks
+
+    def fail_log_dir(self, broker_id: int, number: int, error: OSError | None = None) -> None:
+        """Have all that is written to a broker's log directory fail from now on; it is `log_dirs[broker_id][number]`.
+
+        The broker takes it offline when it notices, and so do its next lives until `mend_log_dir`.
+        """
+        disk = self._memory_disk(broker_id, number)
+        error = error or OSError(errno.EIO, "Input/output error", disk.log_dir)
+        self.simulation.world.trace.add(self.simulation.world.now, self.process(broker_id), f"{disk.log_dir} fails")
+        disk.fail(error)
+
+    def mend_log_dir(self, broker_id: int, number: int) -> None:
+        """End what `fail_log_dir` began; what was written before is there. A broker takes it back when it starts."""
+        self._memory_disk(broker_id, number).mend()
+
+    def _memory_disk(self, broker_id: int, number: int) -> MemoryDisk:
+        self._check_is_broker(broker_id)
+        if not self.log_dirs:
+            raise UsageError("log directories fail in memory alone: leave disks out")
+        disks = self.log_dirs[broker_id]
+        return disks[arguments.whole_number("number", number, 0, len(disks) - 1)]
 
     def start(self) -> None:
         """Start every node and wait until each partition has a leader and a full ISR.
@@ -223,14 +262,14 @@ class Cluster(ClusterInside):
         UsageError if it does not run.
         """
         self._check_runs(node_id)
-        if power_cut and not self.disks:
+        if power_cut and not self.log_dirs:
             raise UsageError("what a power cut takes is known of disks in memory alone: leave power_cut or disks out")
         world, name = self.simulation.world, self.process(node_id)
         with world.one_event():  # A script that restarts what was killed does so over the disk that is left.
             world.kill(name)
             if power_cut:
                 rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
-                lost = self.disks[node_id].cut_power(rng)
+                lost = sum(disk.cut_power(rng) for disk in self.log_dirs[node_id])
                 world.trace.add(world.now, name, f"lost {lost} bytes")
                 world.tell(name, PowerLost(lost))
 

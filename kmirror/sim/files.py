@@ -63,7 +63,7 @@ class ReplicaFiles:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFiles:
-    """What the log folder of one broker holds."""
+    """What the log folder of one broker holds; of one that has several, what is in any of them."""
 
     broker_id: int
     directory_id: Uuid
@@ -86,7 +86,7 @@ class Copied(Target, Protocol):
 
     cluster_id: str
     configs: dict[str, str]
-    disks: dict[int, MemoryDisk]
+    log_dirs: dict[int, list[MemoryDisk]]
     rng: Rng
 
     def runs(self, node_id: int) -> bool: ...
@@ -98,7 +98,7 @@ def files_of(
     cluster: Copied, brokers: Collection[int] | None, partitions: Collection[TopicPartition] | None
 ) -> ClusterFiles:
     """Return copies of the replicas that these brokers have of these partitions; see `Cluster.files`."""
-    if not cluster.disks:
+    if not cluster.log_dirs:
         raise UsageError(f"the disks of cluster {cluster.name} are folders already: stop it, and they are complete")
     brokers = None if brokers is None else _some("brokers", arguments.items("brokers", brokers, "broker ids"))
     partitions = None if partitions is None else _some("partitions", arguments.partitions(partitions))
@@ -117,7 +117,7 @@ def _some(name: str, given: list[T]) -> list[T]:
 
 
 def _broker(cluster: Copied, broker_id: int, partitions: Iterable[TopicPartition]) -> BrokerFiles:
-    directory_id = Uuid(cluster.rng.split(f"directory of broker {broker_id}").octets(16))
+    directory_id = cluster.log_dirs[broker_id][0].directory_id
     replicas = {tp: copy for tp in partitions if (copy := _replica(cluster, broker_id, tp)) is not None}
     records = _records(cluster.image, broker_id, directory_id, replicas)
     return BrokerFiles(broker_id, directory_id, replicas, _metadata_log(records, cluster.simulation.now_ms))
@@ -151,8 +151,9 @@ def _replica(cluster: Copied, broker_id: int, tp: TopicPartition) -> ReplicaFile
 
     A broker that does not run left its logs as it did; the copy is repaired as the broker would repair them.
     """
-    image, topic, disk = cluster.image, cluster.image.topics[tp.topic], cluster.disks[broker_id]
-    if broker_id not in topic.partitions[tp.partition].replicas or tp not in disk.partitions():
+    image, topic = cluster.image, cluster.image.topics[tp.topic]
+    disk = next((disk for disk in cluster.log_dirs[broker_id] if disk.is_open(tp)), None)
+    if broker_id not in topic.partitions[tp.partition].replicas or disk is None:
         return None
     store = disk.open(tp).fork()
     if is_of_topic(store, topic.topic_id) is False:

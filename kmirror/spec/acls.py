@@ -39,6 +39,7 @@ CLUSTER_ACLS: tuple[ClusterAcl, ...] = (
     ClusterAcl("Envelope"),
     ClusterAcl("BrokerRegistration"),
     ClusterAcl("BrokerHeartbeat"),
+    ClusterAcl("AssignReplicasToDirs"),
     ClusterAcl("AllocateProducerIds"),
     ClusterAcl("FetchSnapshot"),
     ClusterAcl("ReadMirrorStates"),

@@ -84,6 +84,7 @@ _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.heartbeat.interval.ms", _B, Kind.INT, "2000", "How often a broker reports to the controller.", 1),
     ConfigKey("broker.session.timeout.ms", _B, Kind.INT, "9000", "Silence after which a broker is fenced.", 1),
+    ConfigKey("log.dir.failure.timeout.ms", _B, Kind.LONG, "30000", "How long a failed log dir may go untold.", 1),
     ConfigKey("replica.lag.time.max.ms", _B, Kind.LONG, "30000", "How long a follower may lag and stay in the ISR.", 1),
     ConfigKey("replica.fetch.wait.max.ms", _B, Kind.INT, "500", "Longest wait of a follower's fetch.", 0),
     ConfigKey("replica.fetch.min.bytes", _B, Kind.INT, "1", "Bytes a follower's fetch waits for.", 0),
@@ -107,7 +108,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("metadata.log.segment.ms", _B, Kind.LONG, "604800000", "Age at which such a segment rolls."),
     ConfigKey("metadata.max.retention.bytes", _B, Kind.LONG, "104857600", "Bytes of metadata that are kept; -1: all."),
-    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes; -1: none."),
+    ConfigKey("metadata.max.retention.ms", _B, Kind.LONG, "604800000", "Age of a metadata snapshot that goes."),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
     ConfigKey("socket.request.max.bytes", _B, Kind.INT, "104857600", "A longer request closes its connection.", 1),
     ConfigKey(

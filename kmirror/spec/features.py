@@ -19,6 +19,9 @@ TRANSACTION_VERSION = "transaction.version"
 EPOCH_BUMPS_FROM = 2
 """The level of transaction.version from which on the end of a transaction raises its producer's epoch."""
 
+DIRECTORIES_FROM = 17
+"""The metadata.version, 3.7-IV2, from which on the controller knows where replicas lie (KIP-858)."""
+
 FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 30, "Format of the metadata records; 30 is 4.3."),
     Feature(

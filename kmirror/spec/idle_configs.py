@@ -187,7 +187,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("cordoned.log.dirs", "list", "", dynamic=True),
         Idle("log.cleaner.io.buffer.size", "int", "524288", 0, dynamic=True),
         Idle("log.cleaner.io.max.bytes.per.second", "double", "1.7976931348623157E308", dynamic=True),
-        Idle("log.dir.failure.timeout.ms", "long", "30000", 1),
         Idle("log.flush.offset.checkpoint.interval.ms", "int", "60000", 0),
         Idle("log.flush.start.offset.checkpoint.interval.ms", "int", "60000", 0),
         Idle("log.preallocate", "boolean", "false", dynamic=True),

@@ -20,6 +20,7 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as Added
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
@@ -364,6 +365,13 @@ CASES = [
     Case(BrokerHeartbeatRequest(broker_id=9), 2, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(
         AllocateProducerIdsRequest(broker_id=9), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"
+    ),
+    Case(
+        AssignReplicasToDirsRequest(broker_id=9),
+        0,
+        [CLUSTER_ACTION],
+        E.CLUSTER_AUTHORIZATION_FAILED,
+        role="controller",
     ),
     Case(FetchSnapshotRequest(), 1, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(

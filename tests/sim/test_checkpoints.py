@@ -34,6 +34,8 @@ def test_a_checkpoint_writes_what_moved(monkeypatch: pytest.MonkeyPatch) -> None
     tp = TopicPartition("t", 7)
     cluster.produce("t", 7, [b"v"])
     simulation.run_for(span_s=2 * INTERVAL_S)
-    assert {id(store) for store in written} == {id(cluster.disks[broker].open(tp)) for broker in cluster.broker_ids}
-    stored = {cluster.disks[broker].open(tp).read_file(HIGH_WATERMARK) for broker in cluster.broker_ids}
+    assert {id(store) for store in written} == {
+        id(cluster.log_dirs[broker][0].open(tp)) for broker in cluster.broker_ids
+    }
+    stored = {cluster.log_dirs[broker][0].open(tp).read_file(HIGH_WATERMARK) for broker in cluster.broker_ids}
     assert stored == {b"1"}

@@ -66,7 +66,7 @@ def remove(cluster: StagedCluster) -> RemoveTopicRecord:
 def gone(cluster: StagedCluster) -> bool:
     """Return whether no living broker holds anything of the topic."""
     return all(
-        TP not in cluster.broker(b).parts.replicas.partitions and TP not in cluster.disks[b].partitions()
+        TP not in cluster.broker(b).parts.replicas.partitions and TP not in cluster.log_dirs[b][0].partitions()
         for b in cluster.living()
     )
 
@@ -125,7 +125,7 @@ def test_a_replica_that_was_away_keeps_nothing_of_a_topic_that_is_gone(cluster: 
     assert cluster.delete(TOPIC) == [ErrorCode.NONE]
     cluster.restart(3)
     cluster.simulation.run_until(lambda: 3 in cluster.living() and not cluster.broker(3).parts.lifecycle.fenced)
-    assert TP not in cluster.disks[3].partitions()
+    assert TP not in cluster.log_dirs[3][0].partitions()
 
 
 def test_a_broker_that_knows_only_the_past_drops_what_it_took_meanwhile(cluster: StagedCluster) -> None:
@@ -250,7 +250,7 @@ def test_whatever_happens_meanwhile_the_disks_end_with_what_the_image_says(seed:
     for broker_id in cluster.broker_ids:
         wanted = {TopicPartition(topic.name, index) for topic, index in cluster.image.held_by(broker_id)}
         cluster.simulation.run_until(
-            lambda broker_id=broker_id, wanted=wanted: set(cluster.disks[broker_id].partitions()) == wanted,  # type: ignore[misc]
+            lambda broker_id=broker_id, wanted=wanted: set(cluster.log_dirs[broker_id][0].partitions()) == wanted,  # type: ignore[misc]
             what=f"the disk of {broker_id}",
         )
         for tp, held in cluster.broker(broker_id).parts.replicas.partitions.items():

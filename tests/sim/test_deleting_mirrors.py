@@ -7,15 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import MirrorListing
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest, StoppedPartition, StoppedTopic
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
+from kmirror.protocol.gen.write_mirror_states_request import PartitionData, TopicData, WriteMirrorStatesRequest
+from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesResponse
 from kmirror.protocol.keyed_records import decode_key
 from kmirror.protocol.message import Message
 from kmirror.sim.mirror import Mirror
@@ -49,7 +54,9 @@ def tombstones(cluster: StagedCluster) -> list[list[Message]]:
     found = []
     for index in cluster.image.topics[MIRROR_STATE_TOPIC].partitions:
         for batch in cluster.log(TopicPartition(MIRROR_STATE_TOPIC, index)).batches():
-            keys = [decode_key(MIRROR_STATE_TOPIC, record.key) for record in batch.records() if record.value is None]
+            keys = [
+                decode_key(MIRROR_STATE_TOPIC, record.key or b"") for record in batch.records() if record.value is None
+            ]
             found += [keys] if keys else []
     return found
 
@@ -65,7 +72,8 @@ def refusal_of(mirror: Mirror) -> str:
     return str(caught.value)
 
 
-@pytest.mark.decision("D2", "D51")
+@pytest.mark.decision("D2")
+@pytest.mark.decision("D51")
 def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
@@ -80,7 +88,8 @@ def test_a_mirror_is_deleted_when_all_its_partitions_are_stopped_and_not_before(
     p.there.delete()
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_configs_and_states_go_and_the_state_goes_first() -> None:
     p = failed_over()
     topic_id = p.b.image.topics[TOPIC].topic_id
@@ -147,24 +156,28 @@ def test_a_failback_after_the_deletion_copies_everything_anew() -> None:
     assert_equal(p.back)
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> None:
     p = failed_over()
     key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
     shard = p.b.component(1).context.coordinator.shard_of(key)
     assert shard is not None
     p.b.settle()
-    followers = [b for b in p.b.broker_ids if b != p.b.await_leader(shard).broker_id]
-    for follower in followers:  # They hear nothing of the shard, so no tombstone is committed.
-        p.simulation.line(p.b.process(follower), p.b.process(p.b.await_leader(shard).broker_id)).take_down()
-    p.there.begin_delete()
-    p.run_until(lambda: (ResourceType.MIRROR, "m") not in p.b.image.configs, "the deletion")
+    leader = p.b.await_leader(shard).broker_id
+    for follower in p.b.broker_ids:
+        if follower != leader:  # It hears nothing of the shard, so no tombstone is committed.
+            p.simulation.line(p.b.process(follower), p.b.process(leader)).take_down()
+    reply = p.b.client.call(p.b.endpoint(leader), DeleteMirrorRequest(mirror_name="m"), 0)
+    assert isinstance(reply, DeleteMirrorResponse) and not reply.error_code
     p.simulation.run_for(span_s=0.2)
+    assert p.b.await_leader(shard).broker_id == leader and persisted(p.b) == [key]
     p.b.elect(shard)
     await_no_states(p)
 
 
-@pytest.mark.decision("D8", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D51")
 def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
     p = failed_over()
     p.b.settle()
@@ -184,7 +197,8 @@ def test_tombstones_that_an_isr_is_too_small_for_are_written_later() -> None:
     assert p.b.await_leader(shard).broker_id == leader, "nobody loaded the shard anew"
 
 
-@pytest.mark.decision("D8", "D49")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D49")
 def test_the_states_of_a_topic_go_with_it() -> None:
     p = failed_over()
     assert p.b.delete(TOPIC) == [E.NONE]
@@ -192,7 +206,40 @@ def test_the_states_of_a_topic_go_with_it() -> None:
     assert len(tombstones(p.b)) == 1
 
 
-@pytest.mark.decision("D30", "D51")
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D49")
+def test_the_states_of_a_topic_go_although_there_is_one_of_its_id_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = failed_over()
+    topic_id = p.b.image.topics[TOPIC].topic_id
+    with monkeypatch.context() as patch:  # No coordinator has the time to write a tombstone.
+        patch.setattr(MirrorComponent, "_remove_orphans", lambda self: None)
+        assert p.b.delete(TOPIC) == [E.NONE]
+        wanted = CreatableTopic(TOPIC, 1, -1, mirror_info=MirrorInfo(topic_id=topic_id))
+        p.b.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        p.run_until(p.b.is_settled, "the topic")
+    assert persisted(p.b) == [StateKey("m", topic_id, 0)]
+    shard = p.b.component(1).context.coordinator.shard_of(StateKey("m", topic_id, 0))
+    assert shard is not None and p.b.image.topics[TOPIC].topic_id == topic_id
+    p.b.settle()
+    p.b.elect(shard)
+    await_no_states(p)
+
+
+@pytest.mark.decision("D8")
+def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
+    """It could not be told from one that a deleted mirror left behind, and would go with those."""
+    p = failed_over()
+    row = PartitionData(partition_index=0, state=MirrorState.PREPARING)
+    request = WriteMirrorStatesRequest(mirror_name="n", topics=[TopicData(name=TOPIC, partitions=[row])])
+    for broker_id in p.b.broker_ids:
+        reply = p.b.client.call(p.b.endpoint(broker_id), request, 0)
+        assert isinstance(reply, WriteMirrorStatesResponse)
+        assert reply.topics[0].partitions[0].error_code == E.UNKNOWN_MIRROR
+    assert len(persisted(p.b)) == 1
+
+
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D51")
 def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut() -> None:
     """Once the list is gone nobody would know that the replica must not rejoin with the records it has."""
     p = failed_over()
@@ -220,7 +267,8 @@ def assert_same_logs(cluster: StagedCluster) -> None:
     assert all(log == logs[0] for log in logs)
 
 
-@pytest.mark.decision("D45", "D51")
+@pytest.mark.decision("D45")
+@pytest.mark.decision("D51")
 def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
     """Cluster c holds records of a under the epochs that b's records have at a by now."""
     p = pair(logs=WrittenLogs(LOGS))
@@ -290,3 +338,13 @@ def test_a_mirror_without_topics_is_deleted_at_once() -> None:
     p.there.create()
     p.there.delete()
     p.there.create()
+
+
+def test_mirrors_are_listed_with_their_sources() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    Mirror("empty", source=p.a, destination=p.b).create()
+    p.simulation.run_for(span_s=1)
+    servers, cluster_id = p.a.bootstrap_servers, p.a.cluster_id
+    assert Mirror.list(p.b) == [MirrorListing("empty", servers, "", 0), MirrorListing("m", servers, cluster_id, 1)]
+    assert Mirror.list(p.a) == []

@@ -83,7 +83,8 @@ def test_mirroring_is_not_turned_off_while_there_is_a_mirror(how: int) -> None:
     assert update(p.b, ("mirror.version", 0, how)).error_code == 0
 
 
-@pytest.mark.decision("D45", "D52")
+@pytest.mark.decision("D45")
+@pytest.mark.decision("D52")
 def test_a_topic_that_was_mirrored_is_mirrored_again_after_mirroring_was_off() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
     p.begin()

@@ -37,13 +37,13 @@ class Folders:
     def path(self, node_id: int) -> Path:
         return self.top if self.combined else self.top / f"node-{node_id}"
 
-    def __call__(self, node_id: int) -> Disk:
+    def __call__(self, node_id: int) -> list[Disk]:
         if node_id in self.opened:
             self.opened[node_id].close()
         is_broker = node_id != CONTROLLER_ID
         folder = LogFolder(self.path(node_id), shares_checkpoints=is_broker, flushes_in_jobs=True)
         self.opened[node_id] = folder
-        return folder
+        return [folder]
 
     def close(self) -> None:
         for folder in self.opened.values():

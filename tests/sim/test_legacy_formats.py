@@ -297,11 +297,11 @@ def lose(cluster: StagedCluster, end: int) -> None:
     """Let every replica of `cluster` lose its messages from `end` on, as an unclean election does."""
     for broker_id in cluster.broker_ids:
         cluster.kill(broker_id)
-        store = cluster.disks[broker_id].open(TP)
+        store = cluster.log_dirs[broker_id][0].open(TP)
         kept = b"".join(bytes(one.view) for one in iter_any_batches(store.view(0)) if one.last_offset < end)
         metadata = store.read_file(PARTITION_METADATA)
         assert metadata is not None
-        cluster.disks[broker_id].put(TP, MemoryStore.from_files({0: kept}, {PARTITION_METADATA: metadata}))
+        cluster.log_dirs[broker_id][0].put(TP, MemoryStore.from_files({0: kept}, {PARTITION_METADATA: metadata}))
     for broker_id in cluster.broker_ids:
         cluster.restart(broker_id)
     cluster.settle()

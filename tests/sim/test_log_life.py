@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.errors import KafkaError
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction
@@ -214,15 +215,17 @@ def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> Non
     }
 
 
-def test_a_log_that_cannot_be_compacted_is_left_alone() -> None:
+def test_a_disk_that_fails_the_cleaner_ends_the_broker_and_harms_no_log() -> None:
     cluster = cluster_of(1, topic=BY_KEY)
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("no space"), lambda work: isinstance(work.job, Compaction))
     write_keys(cluster, *"abcabcabcabc")
     before = len(list(cluster.log().batches()))
     cluster.simulation.run_for(span_s=6)
-    assert told(cluster, "cannot be compacted: no space") == 1
-    assert len(list(cluster.log().batches())) == before
+    assert told(cluster, "cannot be compacted: no space") == 1 and not cluster.runs(1)
+    cluster.restart(1)
+    cluster.settle()
+    assert len(list(cluster.log().batches())) <= before
     write_keys(cluster, "next")
     assert cluster.log().log_end_offset == 13
 
@@ -290,14 +293,16 @@ def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
     assert cluster.log().recovery_point == 1
 
 
-def test_a_flush_that_fails_is_tried_again() -> None:
+def test_a_flush_that_fails_takes_the_log_directory_away_and_the_last_one_ends_the_broker() -> None:
     cluster = cluster_of(1, topic={"flush.messages": "1"})
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
-    cluster.write("r0")
-    cluster.simulation.run_for(span_s=1)
-    assert told(cluster, "could not be flushed: disk away") == 1
-    assert cluster.log().recovery_point == 1 and cluster.write("r1") == 1
+    with pytest.raises(KafkaError):
+        cluster.write("r0")
+    assert told(cluster, f"cannot flush {TP}: disk away") == 1 and not cluster.runs(1)
+    cluster.restart(1)
+    cluster.settle()
+    assert cluster.write("r1") == cluster.log().log_end_offset - 1
 
 
 # -- recovery ---------------------------------------------------------------------------------

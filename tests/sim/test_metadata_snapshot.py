@@ -29,7 +29,7 @@ def stopped() -> kmirror.Cluster:
 
 def cut(cluster: kmirror.Cluster, *, tail: int, has_snapshot: bool = True) -> int:
     """Leave only the last `tail` batches of the metadata log, and a snapshot of the rest; return where that ends."""
-    disk = cluster.disks[CONTROLLER_ID]
+    disk = cluster.log_dirs[CONTROLLER_ID][0]
     whole = PartitionLog.open(METADATA_PARTITION, disk.open(METADATA_PARTITION), CONFIG, now_ms=0)
     batches = list(whole.batches())
     end_offset = batches[-tail].base_offset if tail else whole.log_end_offset
@@ -76,7 +76,7 @@ def test_the_log_may_go_on_in_a_later_epoch_than_the_snapshot_ends_in() -> None:
     cluster = stopped()
     cluster.start()
     cluster.stop()
-    store = cluster.disks[CONTROLLER_ID].open(METADATA_PARTITION)
+    store = cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)
     log = PartitionLog.open(METADATA_PARTITION, store, CONFIG, now_ms=0)
     epochs = [batch.partition_leader_epoch for batch in log.batches()]
     assert epochs[0] < epochs[-1]
@@ -89,13 +89,13 @@ def test_the_log_may_go_on_in_a_later_epoch_than_the_snapshot_ends_in() -> None:
 def test_a_log_that_ends_below_its_snapshot_begins_anew_at_its_end() -> None:
     cluster = stopped()
     end_offset = cut(cluster, tail=0)
-    store = cluster.disks[CONTROLLER_ID].open(METADATA_PARTITION)
+    store = cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)
     [name] = [name for name in store.files() if name.startswith(f"{end_offset:020}-")]
     data = store.read_file(name)
     assert data is not None
     emptied = MemoryStore()
     emptied.write_file(name, data)
-    cluster.disks[CONTROLLER_ID].put(METADATA_PARTITION, emptied)
+    cluster.log_dirs[CONTROLLER_ID][0].put(METADATA_PARTITION, emptied)
     cluster.start()
     assert cluster.topics() == ["full", "later"]
     assert cluster.controller.context.log.log.log_start_offset == end_offset

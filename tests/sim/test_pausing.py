@@ -34,7 +34,8 @@ def paused(p: Pair) -> None:
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
 
 
-@pytest.mark.decision("D50", "D7")
+@pytest.mark.decision("D50")
+@pytest.mark.decision("D7")
 def test_a_paused_topic_is_read_only_and_grows_no_more_until_it_is_resumed() -> None:
     p = begun()
     paused(p)
@@ -66,7 +67,8 @@ def test_a_topic_that_prepares_is_paused_before_anything_is_fetched() -> None:
     assert_equal(p.there)
 
 
-@pytest.mark.decision("D50", "D17")
+@pytest.mark.decision("D50")
+@pytest.mark.decision("D17")
 def test_a_topic_that_is_paused_before_it_exists_here_is_created_when_it_is_resumed() -> None:
     p = pair()
     p.there.create()
@@ -80,7 +82,8 @@ def test_a_topic_that_is_paused_before_it_exists_here_is_created_when_it_is_resu
     assert_equal(p.there)
 
 
-@pytest.mark.decision("D9", "D50")
+@pytest.mark.decision("D9")
+@pytest.mark.decision("D50")
 @pytest.mark.parametrize("pausing", [True, False])
 def test_a_leader_that_takes_over_goes_on_pausing_and_stays_paused(pausing: bool) -> None:
     p = begun()
@@ -115,7 +118,8 @@ def test_what_is_resumed_before_it_is_paused_passes_through_paused_and_loses_not
     assert p.cuts_of(p.b) == []
 
 
-@pytest.mark.decision("D6", "D50")
+@pytest.mark.decision("D6")
+@pytest.mark.decision("D50")
 @pytest.mark.parametrize("state", ["PAUSING", "PAUSED"])
 def test_a_paused_topic_is_removed_and_has_what_it_had_when_it_was_paused(state: str) -> None:
     p = begun()
@@ -163,7 +167,8 @@ def ask(p: Pair, what: str, topic: str = TOPIC, topic_id: Uuid = Uuid.ZERO, mirr
     return E(reply.error_code or reply.topics[0].error_code)
 
 
-@pytest.mark.decision("D2", "D50")
+@pytest.mark.decision("D2")
+@pytest.mark.decision("D50")
 def test_what_is_wanted_already_or_cannot_be_wanted_any_more_has_an_error_of_its_own() -> None:
     p = begun()
     p.b.place_topic("other")

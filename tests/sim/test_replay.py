@@ -116,7 +116,7 @@ def test_a_disk_that_failed_fails_again() -> None:
         a.produce("orders", 0, [b"v"])
         simulation.run_for(span_s=5)
     kept.check()
-    assert b"could not be flushed: [Errno 5] Input/output error" in kept.data(f"{name} 1")
+    assert b"cannot flush orders-0: [Errno 5] Input/output error" in kept.data(f"{name} 1")
 
 
 def test_hooks_stand_around_a_journal() -> None:

@@ -26,7 +26,7 @@ def cluster_of(brokers: int = 2, **configs: str) -> kmirror.Cluster:
 
 
 def store_of(cluster: kmirror.Cluster) -> MemoryStore:
-    return cluster.disks[CONTROLLER_ID].open(METADATA_PARTITION)
+    return cluster.log_dirs[CONTROLLER_ID][0].open(METADATA_PARTITION)
 
 
 def facts(image: MetadataImage) -> tuple[object, ...]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, Status, Transaction
 from kmirror.cluster.hooks.hooks import Hooks
@@ -20,12 +19,13 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -40,7 +40,8 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import TRANSACTION_VERSION
 from kmirror.spec.topics import TRANSACTION_TOPIC
-from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster
+from kmirror.spec.wire_values import UpgradeType
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, mirrored, pair
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 SECOND = TopicPartition(TOPIC, 1)
@@ -406,9 +407,9 @@ def test_a_running_producer_takes_over_the_new_level_between_two_transactions() 
 
     write()
     assert producer.producer_epoch == 0
-    controller, world = cluster.controller, cluster.simulation.world
-    controller.commit(world.now, [FeatureLevelRecord(name=TRANSACTION_VERSION, feature_level=2)])
-    world.perform(cluster.process(CONTROLLER_ID), controller.outbox.drain())
+    wanted = FeatureUpdateKey(TRANSACTION_VERSION, 2, upgrade_type=UpgradeType.UPGRADE)
+    reply = cluster.client.call(cluster.endpoint(1), UpdateFeaturesRequest(feature_updates=[wanted]), 2)
+    assert isinstance(reply, UpdateFeaturesResponse) and not reply.error_code
     cluster.simulation.run_for(span_s=2)
     write()
     assert producer.producer_epoch == 0, "it asks when something has changed"
@@ -436,3 +437,33 @@ def test_a_producer_of_ours_adds_nothing_and_follows_its_epochs() -> None:
             assert producer.producer_epoch == n + 1
     log = cluster.log()
     cluster.simulation.run_until(lambda: log.last_stable_offset == log.log_end_offset == 9, what="the markers")
+
+
+def test_the_raised_epochs_are_mirrored_and_forgotten_at_a_failover() -> None:
+    """The destination hands the same producer ids to others, and its epochs begin at 0 again (D15)."""
+    p = pair()
+    p.a.place_topic()
+    there = Producer(p.a, transactional_id="t")
+
+    def write(producer: Producer, *, commit: bool = True) -> None:
+        producer.begin_transaction()
+        producer.send({TP: ROW})
+        (producer.commit_transaction if commit else producer.abort_transaction)()
+
+    for commit in (COMMIT, ABORT, COMMIT):
+        write(there, commit=commit)
+    p.begin()
+    write(there)
+    mirrored(p.there)
+    entry = p.b.log().producers.entries[there.producer_id]
+    assert entry.producer_epoch == there.producer_epoch == 4
+    p.fail_over()
+    assert not p.b.log().producers.entries
+    here = Producer(p.b, transactional_id="t")
+    for _ in range(2):
+        write(here)
+    assert here.producer_epoch == 2
+    p.fail_back()
+    log = p.a.log()
+    p.run_until(lambda: log.last_stable_offset == log.log_end_offset, "the markers at a")
+    assert p.a.log().producers.entries[here.producer_id].producer_epoch == 2

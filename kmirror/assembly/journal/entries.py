@@ -24,7 +24,7 @@ from kmirror.errors import ProtocolError, UsageError
 from kmirror.records.crc32c import crc32c
 
 MAGIC = b"kmirror journal\0"
-VERSION = 1
+VERSION = 2
 NODE, DISK, CALL = 1, 2, 3
 _HEAD = struct.Struct(">II")
 _VERSION = struct.Struct(">H")

@@ -23,6 +23,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, Node, Note
 from kmirror.kernel.wrapping import Wrapper
+from kmirror.log.disk import Disk
 from kmirror.log.state_files import BOOTSTRAP
 from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.protocol.message import Message
@@ -125,9 +126,22 @@ def _node_value(name: str, node: Broker | Controller) -> tuple[Any, ...]:
         () if isinstance(node, Broker) else tuple(map(_record_value, node.options.bootstrap)),
         options.on_failure.name,
         node.context.rng.seed,
-        node.context.previous_epoch if isinstance(node, Broker) else None,
-        tuple(node.context.disk.leftovers()) if isinstance(node, Broker) else (),
+        tuple(_directory_value(node, name) for name in node.context.log_dirs.names)
+        if isinstance(node, Broker)
+        else ((node.disk.log_dir, bytes(node.disk.directory_id), None, ()),),
     )
+
+
+def _directory_value(node: Broker, name: str) -> tuple[Any, ...]:
+    """Return what a log directory of a broker is known by, how its last process ended, and what is to be purged there.
+
+    Of one that is offline the name and the reason.
+    """
+    log_dirs = node.context.log_dirs
+    disk = next((disk for disk in log_dirs.online if disk.log_dir == name), None)
+    if disk is None:
+        return name, log_dirs.offline[name]
+    return name, bytes(disk.directory_id), node.context.ended_cleanly.get(name), tuple(disk.leftovers())
 
 
 def _record_value(record: Message) -> bytes:
@@ -135,18 +149,23 @@ def _record_value(record: Message) -> bytes:
 
 
 def _pieces(node: Broker | Controller) -> Iterator[tuple[Any, ...]]:
-    """Yield what the disk of a node holds, as far as it may look at it.
+    """Yield what the log directories of a node hold, as far as it may look at it, each piece behind the directory.
 
     Of a segment (partition, base offset, when it was written, bytes), of a partition's file (partition, name, bytes),
     and of one that is no partition's (None, name, bytes). The note of a clean shutdown is gone by now.
     """
-    disk = node.context.disk if isinstance(node, Broker) else node.disk
+    for disk in node.context.log_dirs.online if isinstance(node, Broker) else [node.disk]:
+        for piece in _pieces_of(disk, is_controller=isinstance(node, Controller)):
+            yield disk.log_dir, *piece
+
+
+def _pieces_of(disk: Disk, *, is_controller: bool) -> Iterator[tuple[Any, ...]]:
     for name in DISK_FILES:
         data = disk.read_file(name)
         if data is not None:
             yield None, name, data
     for tp in disk.partitions():
-        if isinstance(node, Controller) and tp.topic != METADATA_TOPIC:
+        if is_controller and tp.topic != METADATA_TOPIC:
             continue  # It shares the folder with a broker.
         store = disk.open(tp)
         for base_offset in store.segments():

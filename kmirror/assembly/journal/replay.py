@@ -5,6 +5,7 @@ Disk work is done when the journal says that it ended, over a disk in memory; wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ from kmirror.kernel.events import CancelTimer, DiskDone, DiskWork, Effect, Event
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.log.disk import MemoryDisk
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk, MemoryDisk, OfflineLogDir
 from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol.keyed_records import decode_metadata_record
 
@@ -85,7 +87,7 @@ def replay(data: bytes | memoryview) -> Replay:
     """
     made: tuple[Any, ...] | None = None
     node: _Again | None = None
-    pieces = _Pieces()
+    pieces: dict[str, _Pieces] = {}
     torn = difference = None
     calls, digest = 0, NO_EFFECTS
     for one in entries(data):
@@ -98,9 +100,10 @@ def replay(data: bytes | memoryview) -> Replay:
         if kind == NODE:
             made = value
         elif kind == DISK:
-            pieces.add(value)
+            log_dir, *piece = value
+            pieces.setdefault(log_dir, _Pieces()).add(*piece)
         elif kind == CALL and made is not None:
-            node = node or _Again(_node(made, pieces.disk()))
+            node = node or _Again(_node(made, pieces))
             calls += 1
             now, event, recorded, recorded_digest = value
             replayed = encode(node.give(now, event))
@@ -183,9 +186,7 @@ class _Store(MemoryStore):
 class _Disk(MemoryDisk):
     """A disk that says what the process before has left to be purged."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.left: list[str] = []
+    left: list[str]
 
     def leftovers(self) -> list[str]:
         return list(self.left)
@@ -200,8 +201,7 @@ class _Pieces:
         self._files: dict[TopicPartition, dict[str, bytes]] = {}
         self._of_no_partition: dict[str, bytes] = {}
 
-    def add(self, piece: tuple[Any, ...]) -> None:
-        tp, what, *rest = piece
+    def add(self, tp: TopicPartition | None, what: Any, *rest: Any) -> None:
         if tp is None:
             self._of_no_partition[what] = rest[0]
             return
@@ -214,9 +214,8 @@ class _Pieces:
         if modified is not None:
             self._modified.setdefault(tp, {})[what] = modified
 
-    def disk(self) -> _Disk:
-        """Return a disk that holds it all."""
-        disk = _Disk()
+    def lay_down(self, disk: _Disk) -> None:
+        """Put it all on a disk."""
         for name, data in self._of_no_partition.items():
             disk.write_file(name, data)
         for tp, segments in self._segments.items():
@@ -224,15 +223,26 @@ class _Pieces:
             assert isinstance(store, _Store), "made by its class method"
             store.modified = self._modified.get(tp, {})
             disk.put(tp, store)
-        return disk
 
 
-def _node(made: tuple[Any, ...], disk: _Disk) -> Broker | Controller:
-    """Return the node of a journal's first entry, before its first event."""
-    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, clean_epoch, left = made
+def _disk(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Disk | OfflineLogDir:
+    """Return one log directory of a journal's node."""
+    if len(made) == 2:
+        return OfflineLogDir(*made)
+    log_dir, directory_id, clean_epoch, left = made
+    disk = _Disk(log_dir, Uuid(directory_id))
     disk.left = list(left)
+    if log_dir in pieces:
+        pieces[log_dir].lay_down(disk)
     if clean_epoch is not None:
         clean_shutdown.write(disk, clean_epoch)
+    return disk
+
+
+def _node(made: tuple[Any, ...], pieces: Mapping[str, _Pieces]) -> Broker | Controller:
+    """Return the node of a journal's first entry, before its first event."""
+    _, node_id, cluster_id, endpoint, controller, configs, bootstrap, on_failure, seed, directories = made
+    disks = [_disk(each, pieces) for each in directories]
     controller_id, controller_endpoint = controller or (node_id, endpoint)
     assembly = Assembly(
         cluster_id=cluster_id,
@@ -242,4 +252,4 @@ def _node(made: tuple[Any, ...], disk: _Disk) -> Broker | Controller:
         bootstrap=[decode_metadata_record(record)[0] for record in bootstrap],
         on_failure=OnFailure[on_failure],
     )
-    return assembly.node(node_id, disk, Rng(seed))
+    return assembly.node(node_id, disks, Rng(seed))

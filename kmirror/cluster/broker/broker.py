@@ -19,7 +19,6 @@ from kmirror.cluster.coordinators.groups.apis.routes import routes as group_rout
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, log_manager, replicas
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     DiskDone,
@@ -38,20 +37,19 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.rng import Rng
-from kmirror.log.disk import Disk
+from kmirror.log.disk import Disks
 from kmirror.spec.wire_values import ResourceType
 
 
 class Broker:
-    """One broker process; a restart makes a new object over the same disk."""
+    """One broker process; a restart makes a new object over the same disks, its log directories."""
 
-    def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
-        self.context = BrokerContext(options, disk, rng)
+    def __init__(self, options: BrokerOptions, disks: Disks, rng: Rng) -> None:
+        self.context = BrokerContext(options, disks, rng)
         self.parts = build_parts(self.context, self.publish)
         self._is_ending = False
         """From now on only the disk is listened to."""
         self._is_closing = False
-        self._is_clean = False
         self.parts.server.serve(routes(self.parts))
         self.parts.server.serve(transaction_routes(self.parts))
         self.parts.server.serve(group_routes(self.parts))
@@ -72,6 +70,8 @@ class Broker:
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
         parts = self.parts
+        if self.context.just_failed:
+            self._take_offline(now)
         if self.context.disk_error is not None:
             parts.lifecycle.stop(now)
         if self._is_ending or parts.lifecycle.may_stop:
@@ -84,31 +84,45 @@ class Broker:
             return True
         return self.context.do_at_end(now)
 
+    def _take_offline(self, now: Instant) -> None:
+        """Let go of what lay in log directories that failed, as of partitions that are led elsewhere; tell of it."""
+        failed, self.context.just_failed = self.context.just_failed, {}
+        gone = self.parts.replicas.take_offline(failed)
+        self.parts.logs.take_offline(failed)
+        self.publish(now, Delta(partitions=dict.fromkeys(gone)))
+        self.parts.lifecycle.tell_of_failed_directories(now)
+
     def _end(self) -> None:
-        """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
+        """Have the logs closed once the disks are idle, so that the next start need not recover them; then end."""
         if not self._is_ending:
             self._is_ending = True
-            # Logs whose recovery has not ended are as torn as they were.
-            self._is_clean = self.parts.lifecycle.recovered or self.context.previous_epoch is not None
             self.parts.logs.stop()
         if self.context.disk_jobs.idle and not self._is_closing:
             self._is_closing = True
-            logs = [partition.log for partition in self.parts.replicas.partitions.values()]
-            epoch = self.parts.lifecycle.epoch if self._is_clean else None
-            self.context.disk_jobs.order(LOG_DIR, CloseLogs(self.context.disk, logs, epoch), self._on_closed)
+            partitions = self.parts.replicas.partitions.values()
+            for disk in self.context.log_dirs.online:
+                logs = [partition.log for partition in partitions if partition.log_dir == disk.log_dir]
+                # Logs whose recovery has not ended are as torn as they were.
+                is_clean = self.parts.lifecycle.recovered or disk.log_dir in self.context.ended_cleanly
+                epoch = self.parts.lifecycle.epoch if is_clean else None
+                self.context.disk_jobs.order(disk.log_dir, CloseLogs(disk, logs, epoch), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # The broker ends all the same; its next start recovers the logs.
             self.context.outbox.note(f"the logs could not be closed: {done.error}")
-        self.context.outbox.add(Stopped())
+        if self.context.disk_jobs.idle:
+            self.context.outbox.add(Stopped())
 
     def _dispatch(self, now: Instant, event: Event) -> None:
         context, parts = self.context, self.parts
         if self._is_ending and not isinstance(event, DiskDone):
             return
+        if (
+            type(event) is RequestReceived
+        ):  # By far the most: a class pattern costs as much as its handling begins with.
+            parts.server.on_frame(now, event.link, event.frame)
+            return
         match event:
-            case RequestReceived(link, frame):
-                parts.server.on_frame(now, link, frame)
             case ResponseReceived(peer_link, frame):
                 context.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
@@ -143,6 +157,8 @@ class Broker:
                 parts.fetchers.on_timer(now, leader)
             case (lifecycle.TIMER,):
                 parts.lifecycle.on_timer(now)
+            case (lifecycle.DIRECTORIES_TIMER, int(count)):
+                parts.lifecycle.on_directories_timer(count)
             case (lifecycle.STOP_TIMER,):
                 parts.lifecycle.give_up_waiting()
             case (metadata_follower.TIMER,):

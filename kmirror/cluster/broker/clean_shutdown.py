@@ -1,4 +1,4 @@
-"""`.kafka_cleanshutdown`: the note that the last process over this disk ended cleanly (CleanShutdownFileHandler).
+"""`.kafka_cleanshutdown`: the note in a log directory that its last process ended cleanly (CleanShutdownFileHandler).
 
 It is written after the logs have been closed, and removed before they are opened again, because a crash from then on
 may leave them torn.
@@ -23,7 +23,7 @@ def write(disk: Disk, broker_epoch: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CloseLogs:
-    """A job for the disk: close all logs of a broker, then say so in the note, unless `broker_epoch` is None."""
+    """A job for a disk: close all its logs, then say so in its note, unless `broker_epoch` is None."""
 
     disk: Disk
     logs: Sequence[PartitionLog]

@@ -18,10 +18,11 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
-from kmirror.log.disk import Disk
+from kmirror.log.disk import Disk, Disks, OfflineLogDir
+from kmirror.log.log_dirs import LogDirs
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
@@ -48,10 +49,18 @@ class BrokerOptions:
     authorizer: Authorizer = ALLOW_ALL
 
 
+@dataclass(frozen=True, slots=True)
+class LogDirFailed:
+    """A broker lost a log directory, and goes on with the others."""
+
+    log_dir: str
+    why: str
+
+
 class BrokerContext:
     """One broker's identity, configs, image, disk and outbox."""
 
-    def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
+    def __init__(self, options: BrokerOptions, disks: Disks, rng: Rng) -> None:
         self.options = options
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
@@ -60,9 +69,10 @@ class BrokerContext:
         self.configs = broker_configs(options.configs, {})
         """The configs of now; every alteration makes a new object, so do not keep a reference."""
         self.image = MetadataImage()
-        self.disk = disk
-        self.previous_epoch = clean_shutdown.take(disk)
-        """The broker epoch in which the last process over this disk ended cleanly, or None."""
+        opened, self.ended_cleanly = _taken_over(disks)
+        self.log_dirs = LogDirs(opened, options.configs.get("metadata.log.dir"))
+        self.previous_epoch = _common_epoch(self.log_dirs, self.ended_cleanly)
+        """The broker epoch in which the last process ended cleanly, in all log directories; else None."""
         self.rng = rng
         self.authorizer = options.authorizer
         self.outbox = Outbox()
@@ -70,12 +80,33 @@ class BrokerContext:
         self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
         self.disk_error: OSError | None = None
-        """Why nothing more can be written; the broker hands its leaderships over, and ends."""
+        """Why the broker cannot go on; it hands its leaderships over, and ends."""
+        self.just_failed: dict[str, None] = {}
+        """The log directories that went offline since the broker took their partitions offline."""
         self._at_end: dict[AtEnd, None] = {}
 
-    def fail_disk(self, what: str, error: OSError) -> None:
-        """Take in that the disk refused `what`: as Kafka's, a broker whose only log folder fails shuts down."""
+    def fail_disk(self, disk: Disk | None, what: str, error: OSError) -> None:
+        """Take in that a log directory refused `what`: it goes offline; None for one that has before.
+
+        As Kafka's, a broker ends whose last log directory fails, or the one of its metadata log. That one stays online
+        until then, so that leaderships are handed over with what can still be read.
+        """
         why = f"{what}: {error}"
+        if disk is None or disk not in self.log_dirs.online:
+            self.outbox.note(why)
+        elif self.log_dirs.is_needed(disk):
+            self.give_up(why, error)
+        else:
+            self.log_dirs.fail(disk, why)
+            self.just_failed[disk.log_dir] = None
+            self.outbox.note(f"log directory {disk.log_dir} is offline: {why}", LogDirFailed(disk.log_dir, why))
+
+    def fail_disk_of(self, tp: TopicPartition, what: str, error: OSError) -> None:
+        """Take in that the log directory in which a partition lies refused `what`."""
+        self.fail_disk(self.log_dirs.of(tp), f"{what} {tp}", error)
+
+    def give_up(self, why: str, error: OSError) -> None:
+        """End the broker in order, because a disk does not let it go on."""
         self.outbox.note(why, None if self.disk_error else GaveUp(why))
         self.disk_error = self.disk_error or error
 
@@ -106,6 +137,7 @@ class BrokerContext:
         """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
         listener = f"PLAINTEXT://{self.endpoint}"
         known_by_itself = {
+            "log.dirs": ",".join(self.log_dirs.names),
             "node.id": str(self.node_id),
             "broker.id": str(self.node_id),
             "listeners": listener,
@@ -174,6 +206,31 @@ class BrokerContext:
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""
         return _version_of(request.API_KEY, self.mirror_enabled)
+
+
+def _taken_over(disks: Disks) -> tuple[Disks, dict[str, int]]:
+    """Return the log directories of which the first file can be read, and the epochs in their notes of a clean end."""
+    opened: list[Disk | OfflineLogDir] = []
+    epochs: dict[str, int] = {}
+    for each in disks:
+        if isinstance(each, OfflineLogDir):
+            opened.append(each)
+            continue
+        try:
+            epoch = clean_shutdown.take(each)
+        except OSError as error:
+            opened.append(OfflineLogDir(each.log_dir, str(error)))
+            continue
+        opened.append(each)
+        if epoch is not None:
+            epochs[each.log_dir] = epoch
+    return opened, epochs
+
+
+def _common_epoch(log_dirs: LogDirs, epochs: Mapping[str, int]) -> int | None:
+    """Return the epoch that all log directories name; None if one is offline, has none, or has another one."""
+    first, *others = [epochs.get(name) for name in log_dirs.names]
+    return first if all(other == first for other in others) else None
 
 
 @cache

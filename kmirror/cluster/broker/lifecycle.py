@@ -25,6 +25,7 @@ from kmirror.spec.features import FEATURES
 
 TIMER = "heartbeat"
 STOP_TIMER = "stop"
+DIRECTORIES_TIMER = "directories"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
 """Pause after the first heartbeat that asks to shut down; each further one is twice as long."""
@@ -55,6 +56,8 @@ class Lifecycle:
         self._stop_pause_ms = STOP_RETRY_MS
         """Pause after the next heartbeat that asks to shut down and is told to wait."""
         self._in_flight = False
+        self._told_directories = 0
+        """How many of the log directories that failed the controller knows of."""
         self._is_urgent = False
         """Whether the next heartbeat follows the answer to the one in flight at once."""
 
@@ -97,6 +100,7 @@ class Lifecycle:
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
+            log_dirs=context.log_dirs.ids,
             previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
         context.ask_controller(now, request, self._on_registered, channel="lifecycle")
@@ -117,9 +121,33 @@ class Lifecycle:
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.recovered,
             want_shut_down=self.is_stopping,
+            offline_log_dirs=self._context.log_dirs.offline_ids[:],
         )
         self._in_flight = True
-        self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
+        told = len(request.offline_log_dirs)
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            self._on_heartbeat(later, reply, told)
+
+        self._context.ask_controller(now, request, on_reply, channel="lifecycle")
+
+    def tell_of_failed_directories(self, now: Instant) -> None:
+        """Have the controller know of the log directories that failed, soon: it moves away what this broker led there.
+
+        As Kafka's, a broker that cannot tell it within `log.dir.failure.timeout.ms` ends.
+        """
+        within_ms = self._context.configs.integer("log.dir.failure.timeout.ms")
+        self._context.outbox.set_timer(
+            (DIRECTORIES_TIMER, len(self._context.log_dirs.offline_ids)), now + within_ms * MILLISECOND
+        )
+        if self.epoch >= 0:  # Else the first heartbeat says it.
+            self._report_at_once(now)
+
+    def on_directories_timer(self, count: int) -> None:
+        """End the broker if the controller has not heard of as many directories as had failed by then."""
+        if self._told_directories < count:
+            why = "the controller could not be told in time that a log directory failed"
+            self._context.give_up(why, TimeoutError(why))
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
@@ -139,7 +167,7 @@ class Lifecycle:
             return
         self._again(now, RETRY_MS)
 
-    def _on_heartbeat(self, now: Instant, reply: Message | None) -> None:
+    def _on_heartbeat(self, now: Instant, reply: Message | None, told: int) -> None:
         urgent, self._in_flight, self._is_urgent = self._is_urgent, False, False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
@@ -149,6 +177,7 @@ class Lifecycle:
             self._again(now, RETRY_MS)
             return
         if reply.error_code == ErrorCode.NONE:
+            self._told_directories = max(self._told_directories, told)
             self.fenced = reply.is_fenced
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down

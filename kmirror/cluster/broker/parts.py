@@ -18,6 +18,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.upkeep import OffsetUpkeep
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.deletions import Deletions
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
@@ -62,7 +63,9 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     )
     components = Components()
     lifecycle = Lifecycle(context)
-    replicas = ReplicaManager(context, components)
+    assignments = DirectoryAssignments(context, lifecycle)
+    components.add(assignments)
+    replicas = ReplicaManager(context, components, assignments)
     transactions = TransactionCoordinator(context, lifecycle, replicas)
     groups = GroupCoordinator(context, replicas)
     isr = IsrManager(context, lifecycle, replicas)

@@ -34,7 +34,6 @@ from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.images import NO_LEADER, Delta
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
@@ -117,7 +116,7 @@ class Controller:
             failures=self.failures,
         )
         self._disk_jobs = DiskJobs(self.outbox)
-        self._snapshots = SnapshotGenerator(self.context, self._disk_jobs)
+        self._snapshots = SnapshotGenerator(self.context, self._disk_jobs, disk.log_dir)
         self._held: deque[tuple[int, Reply | CloseLink]] = deque()
         """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
         self._is_ending = False
@@ -182,7 +181,7 @@ class Controller:
 
     def _start(self, now: Instant) -> None:
         job = OpenMetadataLog(self.disk, log_config(self.context.configs), to_ms(now))
-        self._disk_jobs.order(LOG_DIR, job, self._on_opened)
+        self._disk_jobs.order(self.disk.log_dir, job, self._on_opened)
 
     def _on_opened(self, now: Instant, done: DiskDone) -> None:
         """Replay the log, and begin to answer the requests that have come in the meantime."""
@@ -231,7 +230,7 @@ class Controller:
         log = self.context.opened_log
         job = None if log is None else log.begin_flush()
         if job is not None:
-            self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
+            self._disk_jobs.order(self.disk.log_dir, job, self._on_flushed)
 
     def _on_flushed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:
@@ -251,7 +250,7 @@ class Controller:
         if self.context.opened_log is None:
             self.outbox.add(Stopped())
         else:
-            self._disk_jobs.order(LOG_DIR, CloseMetadataLog(self.context.log.log), self._on_closed)
+            self._disk_jobs.order(self.disk.log_dir, CloseMetadataLog(self.context.log.log), self._on_closed)
 
     def _on_closed(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:

@@ -31,6 +31,7 @@ from kmirror.log.state_files import (
 )
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.keyed_records import VersionedMessage, encode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.records.batch import iter_batches
@@ -52,6 +53,9 @@ RECORD_VERSIONS: dict[str, int] = {
 """Versions at metadata.version 30; the rest is 0."""
 ELIGIBLE_FROM = 2
 """The version from which on a PartitionChangeRecord says something about eligible leader replicas."""
+
+DIRECTORIES_FROM = 1
+"""The version from which on the records of a partition say in which log directories its replicas lie."""
 
 
 class TooManyRecords(Exception):
@@ -147,6 +151,8 @@ def log_config(configs: Configs) -> LogConfig:
 def _version_of(record: Message) -> int:
     if isinstance(record, PartitionChangeRecord) and record.eligible_leader_replicas is not None:
         return ELIGIBLE_FROM
+    if isinstance(record, PartitionRecord | PartitionChangeRecord) and record.directories:
+        return DIRECTORIES_FROM
     return RECORD_VERSIONS.get(record.NAME, 0)
 
 
@@ -159,6 +165,7 @@ class CloseMetadataLog:
     def run(self) -> None:
         """Flush and close; raises OSError."""
         self.log.close()
+        self.log.store.flush(self.log.segments.active.base_offset)  # The indexes that were just written, too.
 
 
 class SnapshotFacts(NamedTuple):

@@ -96,6 +96,7 @@ def new_partition(image: MetadataImage, topic_id: Uuid, index: int, replicas: Se
         leader=isr[0],
         leader_epoch=image.first_leader_epoch(topic_id),
         partition_epoch=0,
+        directories=[image.default_directory(b) for b in replicas] if image.has_directories else [],
     )
 
 

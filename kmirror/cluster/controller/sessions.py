@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kmirror.cluster.controller.context import Commit, ControllerContext
-from kmirror.cluster.controller.elections import elect_leaderless, fence_records
+from kmirror.cluster.controller.elections import elect_leaderless, fence_records, offline_records
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced
 from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.images import BrokerImage
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
@@ -62,7 +65,23 @@ class BrokerSessions:
             self._heard(now, broker_id)
         replayed, end = request.current_metadata_offset, self._context.image.offset
         self._heartbeats.reported(broker_id, state, replayed, end)
+        self._take_offline(now, broker_id, request.offline_log_dirs)
         return state
+
+    def _take_offline(self, now: Instant, broker_id: int, reported: Sequence[Uuid]) -> None:
+        """Take what lies in directories that failed out of ISR and leadership (handleDirectoriesOffline).
+
+        They count as offline with the last record, so that a controller that ends within these does it again.
+        """
+        image, broker = self._context.image, self._context.image.brokers[broker_id]
+        failed = [directory for directory in broker.directories if directory in reported]
+        if not failed or not image.has_directories:
+            return
+        left = [directory for directory in broker.directories if directory not in failed]
+        self._context.outbox.note(f"broker {broker_id} has lost {len(failed)} log directories, {len(left)} are left")
+        records = offline_records(image, self._context.configs, broker_id, failed)
+        records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, log_dirs=left))
+        self._commit(now, records)
 
     def fetched(self, broker_id: int, fetch_offset: int) -> None:
         """Take over that a broker has replayed the metadata log below `fetch_offset`; its session is not prolonged."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.metadata_log import SnapshotFacts
 from kmirror.cluster.controller.metadata_snapshot import MetadataSnapshot, SnapshotId
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import DiskDone
@@ -43,8 +42,9 @@ class Purge:
 class SnapshotGenerator:
     """Keeps the metadata log of one controller short."""
 
-    def __init__(self, context: ControllerContext, disk_jobs: DiskJobs) -> None:
+    def __init__(self, context: ControllerContext, disk_jobs: DiskJobs, log_dir: str) -> None:
         self._context = context
+        self._log_dir = log_dir
         self._disk_jobs = disk_jobs
         self._is_writing = False
         self._is_stopped = False
@@ -82,7 +82,7 @@ class SnapshotGenerator:
             self._clean(now)
         else:
             self._is_writing = True
-            self._disk_jobs.order(LOG_DIR, job, self._on_written)
+            self._disk_jobs.order(self._log_dir, job, self._on_written)
 
     def _on_written(self, now: Instant, done: DiskDone) -> None:
         self._is_writing = False
@@ -116,7 +116,7 @@ class SnapshotGenerator:
                 return
             base_offsets, snapshots = log.begin_at(second, now_ms)
             self._context.outbox.note(f"the metadata log begins at offset {second.end_offset}")
-            self._disk_jobs.order(LOG_DIR, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
+            self._disk_jobs.order(self._log_dir, Purge(log.log.store, base_offsets, snapshots), self._on_purged)
 
     def _on_purged(self, now: Instant, done: DiskDone) -> None:
         if done.error is not None:  # They go when the log is opened next.

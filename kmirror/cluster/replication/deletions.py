@@ -79,9 +79,7 @@ class Deletions(BrokerComponent):
         partition = self._replicas.led(tp)
         for key, wait in list(self._waits[tp].items()):
             if partition is None:
-                known = self._context.image.partition(tp) is not None
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                self._end(key, error, NO_LOW_WATERMARK)
+                self._end(key, self._replicas.unavailable(tp), NO_LOW_WATERMARK)
             elif (low := self.low_watermark(partition)) >= wait.offset:
                 self._end(key, ErrorCode.NONE, low)
 

@@ -8,11 +8,13 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
+from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -183,6 +185,9 @@ class ReplicaFetchers:
         log = self.log_of(followed)
         if log.is_flush_due:
             return None
+        if log.store.has_unsafe_cut:
+            self._replicas.grew(followed.tp)  # Has it made safe, after which this is asked again.
+            return None
         return Wanted(
             topic_id=followed.topic_id,
             current_leader_epoch=followed.leader_epoch,
@@ -209,6 +214,14 @@ class ReplicaFetchers:
         """Return the follower's log."""
         return self._replicas.partitions[followed.tp].log
 
+    @contextmanager
+    def _writing_to(self, tp: TopicPartition) -> Iterator[None]:
+        """Take the log directory of `tp` offline for an OSError inside; with it, `tp` is followed no more."""
+        try:
+            yield
+        except OSError as error:
+            self._context.fail_disk_of(tp, "cannot write to", error)
+
     # -- answers ------------------------------------------------------------------------------
 
     def on_records(
@@ -231,12 +244,13 @@ class ReplicaFetchers:
                 self._loop.pause(now, fetcher, followed)
                 return
             except OSError as error:
-                self._context.fail_disk(f"cannot write to {followed.tp}", error)
+                self._context.fail_disk_of(followed.tp, "cannot write to", error)
                 self._loop.pause(now, fetcher, followed)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
-            log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
+            with self._writing_to(followed.tp):
+                log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
         followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
 
     def on_diverged(
@@ -249,13 +263,18 @@ class ReplicaFetchers:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(followed)
         before = log.log_end_offset
-        log.truncate_to(cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
+        end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
+        with self._writing_to(followed.tp):
+            log.truncate_to(end)
         self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before})")
 
     def on_error(
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
     ) -> None:
         """Do nothing: a change in the metadata log ends every error."""
+
+    def on_moved(self, now: Instant, followed: FollowedPartition, hint: LeaderHint) -> None:
+        """Do nothing: a new leader arrives with the metadata log."""
 
     def on_unheard(self, fetcher: Fetcher[FollowedPartition]) -> None:
         """Do nothing: a partition that is followed again has another leader epoch, which renews it in the session."""
@@ -273,18 +292,21 @@ class ReplicaFetchers:
         """Cut the log where the leader's ends."""
         log = self.log_of(followed)
         before = log.log_end_offset
-        log.truncate_to(offset)
+        with self._writing_to(followed.tp):
+            log.truncate_to(offset)
         self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}), out of range")
 
     def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Remove everything, and begin where the leader's log begins."""
         log = self.log_of(followed)
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
-        log.truncate_fully_and_start_at(offset)
+        with self._writing_to(followed.tp):
+            log.truncate_fully_and_start_at(offset)
 
     def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
         """Drop the log's last epoch if it has no batch; return whether it was dropped."""
         log = self.log_of(followed)
         before = log.latest_epoch
-        log.truncate_to(log.log_end_offset)
+        with self._writing_to(followed.tp):
+            log.truncate_to(log.log_end_offset)
         return log.latest_epoch != before

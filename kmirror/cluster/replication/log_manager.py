@@ -19,13 +19,12 @@ that its source gives it, and only segments below that start go. After the stop 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.replication.follower import ReplicaFetchers
-from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
@@ -33,6 +32,7 @@ from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction, Rewrite
 from kmirror.log.disk import Disk
+from kmirror.log.flushing import Flush
 from kmirror.log.store import PartitionStore
 from kmirror.spec.configs import LONG_MAX
 
@@ -47,6 +47,7 @@ KEY_BYTES = 24
 class PurgeSegments:
     """A job for the disk: remove the bytes of segments that were set aside."""
 
+    disk: Disk
     store: PartitionStore
     base_offsets: list[int]
 
@@ -85,6 +86,8 @@ class LogManager:
         """The partitions whose configs ask for compaction: the cleaner looks at no others."""
         self._uncleanable: dict[TopicPartition, Partition] = {}
         """Where a run of the cleaner failed; they are left alone until the broker starts anew, or the topic does."""
+        self._cuts: dict[TopicPartition, None] = {}
+        """The partitions with a job under way that makes a cut safe."""
         self._purges: list[tuple[Instant, Purge]] = []
         self._tasks: dict[str, Callable[[Instant], None]] = {
             "retention": self._retain,
@@ -99,15 +102,27 @@ class LogManager:
         """Begin to look after the logs."""
         configs = self._context.configs
         delay_ms = configs.integer("log.initial.task.delay.ms")
-        for name in self._context.disk.leftovers():  # The process before this one had no time to.
-            purge = PurgePartition(self._context.disk, name)
-            self._purge_later(now, configs.integer("log.segment.delete.delay.ms"), purge)
+        for disk in [*self._context.log_dirs.online]:
+            for name in self._leftovers(disk):  # The process before this one had no time to.
+                purge = PurgePartition(disk, name)
+                self._purge_later(now, configs.integer("log.segment.delete.delay.ms"), purge)
         self._again(now, "retention", delay_ms)
         self._again(now, "expiry", configs.integer("producer.id.expiration.check.interval.ms"))
         if configs.flag("log.cleaner.enable"):
             self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
         if configs.integer("log.flush.scheduler.interval.ms") < LONG_MAX:
             self._again(now, "flush", delay_ms)
+
+    def _leftovers(self, disk: Disk) -> list[str]:
+        try:
+            return disk.leftovers()
+        except OSError as error:
+            self._context.fail_disk(disk, "its folders cannot be listed", error)
+            return []
+
+    def take_offline(self, log_dirs: Collection[str]) -> None:
+        """Forget what was still to be purged in directories that failed."""
+        self._purges = [(at, purge) for at, purge in self._purges if purge.disk.log_dir not in log_dirs]
 
     def stop(self) -> None:
         """Order no more work; what is under way comes to its end."""
@@ -126,9 +141,9 @@ class LogManager:
             grown, replicas.grown = replicas.grown, {}
             for tp in grown:
                 self._follow_growth(tp, replicas.partitions.get(tp))
-        for name in replicas.take_dropped() if replicas.dropped else ():
+        for disk, name in replicas.take_dropped() if replicas.dropped else ():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
-            self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
+            self._purge_later(now, delay_ms, PurgePartition(disk, name))
 
     def _follow_growth(self, tp: TopicPartition, partition: Partition | None) -> None:
         if partition is not None:
@@ -159,13 +174,17 @@ class LogManager:
             log = partition.log
             if partition is self._cleaning or not log.has_old_segments(now_ms):
                 continue
-            before = log.log_start_offset
-            gone = log.set_aside_old_segments(now_ms, is_mirrored=self._is_mirrored(partition))
-            if gone:
+            disk, before = self._context.log_dirs.of(partition.tp), log.log_start_offset
+            try:
+                gone = log.set_aside_old_segments(now_ms, is_mirrored=self._is_mirrored(partition))
+            except OSError as error:
+                self._context.fail_disk(disk, f"old segments of {partition.tp} cannot be renamed", error)
+                continue
+            if gone and disk is not None:
                 partition.mark()
                 what = f"{partition.tp} deletes {len(gone)} segments"
                 self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
-                self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))
+                self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(disk, log.store, gone))
                 self._fetchers.on_log_changed(partition.tp)
 
     def _purge_later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
@@ -178,7 +197,7 @@ class LogManager:
         due = [purge for at, purge in self._purges if at <= now]
         self._purges = [(at, purge) for at, purge in self._purges if at > now]
         for purge in due:
-            self._context.disk_jobs.order(LOG_DIR, purge, self._on_purged)
+            self._context.disk_jobs.order(purge.disk.log_dir, purge, self._on_purged)
         if self._purges:
             self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._purges))
 
@@ -200,7 +219,7 @@ class LogManager:
         log = found.log
         job = log.begin_compaction(log.cleanable(to_ms(now)), to_ms(now), self._keys_max())
         self._cleaning = found
-        self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_cleaned(now, found, job, done))
+        self._context.disk_jobs.order(found.log_dir, job, lambda now, done: self._on_cleaned(now, found, job, done))
 
     def _with_compaction(self) -> list[Partition]:
         held = self._replicas.partitions
@@ -227,7 +246,12 @@ class LogManager:
         tp, self._cleaning = partition.tp, None
         if self._replicas.partitions.get(tp) is partition:
             if isinstance(done.result, Rewrite):
-                cleaned = partition.log.finish_compaction(job, done.result)
+                try:
+                    cleaned = partition.log.finish_compaction(job, done.result)
+                except OSError as error:
+                    self._context.fail_disk_of(tp, "cannot put in place what is left of", error)
+                    self._clean(now)
+                    return
                 if cleaned is None:
                     self._context.outbox.note(f"{tp} was cut while it was compacted")
                 else:
@@ -235,6 +259,8 @@ class LogManager:
                     self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
             else:
                 self._uncleanable[tp] = partition
+                if isinstance(done.error, OSError):
+                    self._context.fail_disk_of(tp, "cannot compact", done.error)
                 self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
         self._delete_old_segments(now, self._with_compaction())
         self._clean(now)
@@ -253,27 +279,59 @@ class LogManager:
 
     def _flush_if_due(self, partition: Partition) -> None:
         log = partition.log
-        end = log.log_end_offset if log.is_flush_due else log.segments.active.base_offset
-        if log.flushing.recovery_point < end:
+        if log.store.has_unsafe_cut:
+            self._make_cut_safe(partition)
+        segments, recovery_point = log.segments, log.flushing.recovery_point
+        end = segments.active.base_offset
+        if segments.end_offset - recovery_point >= log.config.flush_messages:  # `is_flush_due`: each append comes by.
+            end = segments.end_offset
+        if recovery_point < end:
             self._flush(partition, end)
+
+    def _make_cut_safe(self, partition: Partition) -> None:
+        if self._is_stopped or partition.tp in self._cuts:
+            return
+        self._cuts[partition.tp] = None
+        log = partition.log
+        job = Flush(log.store, [log.segments.active.base_offset])
+        self._context.disk_jobs.order(partition.log_dir, job, lambda now, done: self._on_cut_safe(now, partition, done))
+
+    def _on_cut_safe(self, now: Instant, partition: Partition, done: DiskDone) -> None:
+        tp = partition.tp
+        del self._cuts[tp]
+        if done.error is not None:
+            self._on_flush_failed(now, partition, done.error)
+        elif self._replicas.partitions.get(tp) is partition:
+            self._flush_if_due(partition)  # It may have been cut again.
+            if not partition.is_leader:
+                self._fetchers.go_on(now, tp)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
         job = None if self._is_stopped else partition.log.begin_flush(end_offset)
         if job is not None:
-            self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
+            self._context.disk_jobs.order(
+                partition.log_dir, job, lambda now, done: self._on_flushed(now, partition, done)
+            )
 
     def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
         tp = partition.tp
         partition.log.finish_flush(to_ms(now), done=done.error is None)
         if done.error is not None:
-            self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
-            self._again(now, "flush again", RETRY_MS)
+            self._on_flush_failed(now, partition, done.error)
         elif self._replicas.partitions.get(tp) is partition:
             self._flush_if_due(partition)  # What came meanwhile.
             if partition.is_leader:
                 self._replicas.flushed(partition)
             else:
                 self._fetchers.go_on(now, tp)
+
+    def _on_flush_failed(self, now: Instant, partition: Partition, error: Exception) -> None:
+        tp = partition.tp
+        if not isinstance(error, OSError):
+            self._context.outbox.note(f"{tp} could not be flushed: {error}")
+            self._again(now, "flush again", RETRY_MS)
+        elif self._replicas.partitions.get(tp) is partition:  # What the system dropped, a second try does not bring.
+            self._context.fail_disk_of(tp, "cannot flush", error)
 
     # -- producers ----------------------------------------------------------------------------
 

@@ -1,11 +1,13 @@
 """How are the logs that a broker left behind opened again? Each by a job for the disk, before it leads or follows.
 
+A partition that lies in two log directories ends the broker, as it does Kafka's: nobody knows which log is the newer.
+
 After an unclean end what lies above the recovery point is read and cut where it is torn; after a clean one nothing is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,12 +18,10 @@ from kmirror.kernel.events import DiskDone
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
+from kmirror.log.disk import Disk
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT, PartitionStore
 from kmirror.spec.topics import METADATA_TOPIC
-
-LOG_DIR = "log.dir"
-"""What the jobs of the one log folder of a broker are ordered for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
 
 
 class LogRecovery:
-    """Opens what is on the disk of a broker and in the image that it begins with."""
+    """Opens what is in the log directories of a broker and in the image that it begins with."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
@@ -74,42 +74,64 @@ class LogRecovery:
         stray one: it is set aside for whoever may still want it, and does not stand in the way of the next one.
         """
         context = self._context
-        jobs: list[OpenLog] = []
-        for tp in context.disk.partitions():
+        jobs: list[tuple[Disk, OpenLog]] = []
+        for disk in [*context.log_dirs.online]:
+            try:
+                jobs += [(disk, job) for job in self._found(now, disk)]
+            except OSError as error:
+                context.fail_disk(disk, "its logs cannot be looked at", error)
+        jobs = [(disk, job) for disk, job in jobs if disk in context.log_dirs.online]
+        if self._has_twice(jobs):
+            return
+        self.total = self.left = len(jobs)
+        if not jobs:
+            on_done(now)
+        for disk, job in jobs:
+            context.disk_jobs.order(disk.log_dir, job, partial(self._on_opened, disk, job.tp, on_done))
+
+    def _found(self, now: Instant, disk: Disk) -> Iterator[OpenLog]:
+        """Yield the jobs that open what one directory holds; what is not this broker's any more is set aside."""
+        context = self._context
+        for tp in disk.partitions():
             if tp.topic == METADATA_TOPIC:
                 continue
             image = context.image.partition(tp)
             is_ours: bool | None = False
             if image is not None and context.node_id in image.replicas:
-                store = context.disk.open(tp)
+                store = disk.open(tp)
                 is_ours = is_of_topic(store, context.image.topics[tp.topic].topic_id)
                 if is_ours:
-                    jobs.append(self.job(now, tp, store))
+                    yield self.job(now, tp, disk, store)
             if is_ours is False:
-                self._set_stray_aside(tp)
-        self.total = self.left = len(jobs)
-        if not jobs:
-            on_done(now)
-        for job in jobs:
-            context.disk_jobs.order(LOG_DIR, job, partial(self._on_opened, job.tp, on_done))
+                name = disk.set_aside(tp, is_stray=True)
+                context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
 
-    def _set_stray_aside(self, tp: TopicPartition) -> None:
-        context = self._context
-        try:
-            name = context.disk.set_aside(tp, is_stray=True)
-        except OSError as error:  # Its folder stays, and is of no topic that there is.
-            context.fail_disk(f"cannot set {tp} aside", error)
-        else:
-            context.outbox.note(f"{tp} is not this broker's any more: its log is set aside as {name}")
+    def _has_twice(self, jobs: Sequence[tuple[Disk, OpenLog]]) -> bool:
+        """End the broker if a partition lies in two log directories, and return whether one does (loadLog)."""
+        first: dict[TopicPartition, str] = {}
+        for disk, job in jobs:
+            other = first.setdefault(job.tp, disk.log_dir)
+            if other != disk.log_dir:
+                text = (
+                    f"{job.tp} is in {other} and in {disk.log_dir}, likely because a directory failed while the "
+                    "partition was moved: delete one of the two, best the one in the directory that failed"
+                )
+                self._context.give_up(text, FileExistsError(text))
+                return True
+        return False
 
-    def job(self, now: Instant, tp: TopicPartition, store: PartitionStore) -> OpenLog:
+    def job(self, now: Instant, tp: TopicPartition, disk: Disk, store: PartitionStore) -> OpenLog:
         """Return the job that opens a log of which nothing else is left to be asked."""
         config = log_config(self._context.image.topic_config(tp.topic), self._context.configs)
-        return OpenLog(tp, store, config, to_ms(now), self._context.previous_epoch is not None)
+        return OpenLog(tp, store, config, to_ms(now), disk.log_dir in self._context.ended_cleanly)
 
-    def _on_opened(self, tp: TopicPartition, on_done: Callable[[Instant], None], now: Instant, done: DiskDone) -> None:
+    def _on_opened(
+        self, disk: Disk, tp: TopicPartition, on_done: Callable[[Instant], None], now: Instant, done: DiskDone
+    ) -> None:
         if isinstance(done.result, PartitionLog):
             self._opened[tp] = done.result
+        elif isinstance(done.error, OSError):
+            self._context.fail_disk(disk, f"cannot open {tp}", done.error)
         else:
             self._context.outbox.note(f"{tp} could not be opened: {done.error}")
         self.left -= 1

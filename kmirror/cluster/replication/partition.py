@@ -116,6 +116,7 @@ class Partition:
         "followers",
         "image",
         "log",
+        "log_dir",
         "min_insync_replicas",
         "must_cut",
         "not_admitted",
@@ -126,11 +127,15 @@ class Partition:
         "watchers",
     )
 
-    def __init__(self, broker_id: int, tp: TopicPartition, topic_id: Uuid, log: PartitionLog) -> None:
+    def __init__(
+        self, broker_id: int, tp: TopicPartition, topic_id: Uuid, log: PartitionLog, log_dir: str = ""
+    ) -> None:
         self.broker_id = broker_id
         self.tp = tp
         self.topic_id = topic_id
         self.log = log
+        self.log_dir = log_dir
+        """The log directory in which the log lies."""
         self.image = _UNKNOWN
         self.followers: Mapping[int, Follower] = NOTHING
         self.pending_isr: tuple[int, ...] | None = None

@@ -8,22 +8,26 @@ looks at the waiters of those partitions once, after the event has been handled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.log_configs import log_config
-from kmirror.cluster.replication.log_recovery import LOG_DIR, LogRecovery, is_of_topic
+from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk, DiskDone, SetTimer
+from kmirror.kernel.failures import DiskFailed
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import Disk
 from kmirror.log.errors import LogAppendError
+from kmirror.log.log_dirs import UNASSIGNED
 from kmirror.log.log_state import LogState
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
@@ -54,7 +58,7 @@ class AckWait:
 
 @dataclass(frozen=True, slots=True)
 class WriteCheckpoints:
-    """A job for the disk: write the offsets of all logs into the files that they share."""
+    """A job for a disk: write the offsets of all its logs into the files that they share."""
 
     disk: Disk
 
@@ -66,9 +70,10 @@ class WriteCheckpoints:
 class ReplicaManager:
     """Owns the partitions of one broker; the only place where their logs are opened and appended to."""
 
-    def __init__(self, context: BrokerContext, components: Components) -> None:
+    def __init__(self, context: BrokerContext, components: Components, assignments: DirectoryAssignments) -> None:
         self._context = context
         self._components = components
+        self._assignments = assignments
         self.recovery = LogRecovery(context)
         self.partitions: dict[TopicPartition, Partition] = {}
         self._acks: dict[TopicPartition, list[AckWait]] = {}
@@ -82,8 +87,11 @@ class ReplicaManager:
         """The keys of parked requests that watched a partition which was dropped."""
         self.grown: dict[TopicPartition, None] = {}
         """The partitions whose logs grew since LogManager took these."""
-        self.dropped: list[str] = []
-        """The names under which partitions were set aside since `take_dropped`."""
+        self.dropped: list[tuple[Disk, str]] = []
+        """The names under which partitions were set aside since `take_dropped`, and where."""
+        self.offline: dict[TopicPartition, Uuid] = {}
+        """The partitions whose log directory has failed, each with the id of its topic: nothing is done with them until
+        the broker starts anew, or they are not its own any more."""
         self._unsaved: dict[LogState, None] = {}
         """Logs of which a mark is not what the disk has."""
 
@@ -100,19 +108,26 @@ class ReplicaManager:
         logs = list(self._unsaved)
         if not logs:
             return
-        disk = self._context.disk
-        with disk.batch():
-            for log in logs:
-                log.checkpoint()
-        self._context.disk_jobs.order(LOG_DIR, WriteCheckpoints(disk), partial(self._on_checkpointed, logs))
+        by_disk: dict[str, tuple[Disk, list[LogState]]] = {}
+        for log in logs:
+            disk = self._context.log_dirs.of(log.tp)
+            if disk is not None:
+                by_disk.setdefault(disk.log_dir, (disk, []))[1].append(log)
+        for disk, its in by_disk.values():
+            try:
+                with disk.batch():
+                    for log in its:
+                        log.checkpoint()
+            except OSError as error:
+                self._context.fail_disk(disk, "checkpoints cannot be written", error)
+            else:
+                self._context.disk_jobs.order(
+                    disk.log_dir, WriteCheckpoints(disk), partial(self._on_checkpointed, disk)
+                )
 
-    def _on_checkpointed(self, logs: Sequence[LogState], now: Instant, done: DiskDone) -> None:
-        if done.error is None:
-            return
-        self._context.outbox.note(f"checkpoints could not be written: {done.error}")
-        for log in logs:  # Of none is it known that the disk has it.
-            if log.unsaved is self._unsaved:
-                self._unsaved[log] = None
+    def _on_checkpointed(self, disk: Disk, now: Instant, done: DiskDone) -> None:
+        if isinstance(done.error, OSError):
+            self._context.fail_disk(disk, "checkpoints cannot be written", done.error)
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -127,6 +142,11 @@ class ReplicaManager:
             if held is not None and held.topic_id in delta.topics_deleted.get(tp.topic, ()):
                 self._drop(tp)  # Even if the topic is there again: a mirror creates it with the id that it had (D49).
                 changed[tp] = False
+            if tp in self.offline and self._stays_offline(tp, image):
+                if tp in self.partitions:  # Its directory has failed just now.
+                    self._forget(self.partitions.pop(tp))
+                    changed[tp] = False
+                continue
             if image is None or self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
@@ -136,7 +156,11 @@ class ReplicaManager:
             try:
                 has_changed = self._apply_partition(now, tp, image)
             except OSError as error:  # Others are followed all the same.
-                self._context.fail_disk(f"cannot open {tp}", error)
+                self._context.fail_disk_of(tp, "cannot open", error)
+                self._set_offline(tp)
+                continue
+            except DiskFailed:
+                self._set_offline(tp)
                 continue
             if has_changed or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
@@ -145,6 +169,38 @@ class ReplicaManager:
             if kind == ResourceType.TOPIC:
                 self._apply_configs(topic)
         return changed
+
+    def _set_offline(self, tp: TopicPartition) -> None:
+        self.offline[tp] = self._context.image.topics[tp.topic].topic_id
+        self._context.outbox.note(f"{tp} is offline: its log directory has failed")
+
+    def _stays_offline(self, tp: TopicPartition, image: PartitionImage | None) -> bool:
+        """Return whether the partition is still the one whose directory has failed, and this broker's; else forget it.
+
+        A new topic of the same name is another one, and has its place in a directory that is online.
+        """
+        is_ours = image is not None and self._context.node_id in image.replicas
+        if is_ours and self._context.image.topics[tp.topic].topic_id == self.offline[tp]:
+            return True
+        del self.offline[tp]
+        return False
+
+    def take_offline(self, log_dirs: Collection[str]) -> list[TopicPartition]:
+        """Return the partitions in directories that have failed, which are offline from now on.
+
+        `apply` lets go of them, so that whoever follows a change of the image hears of it.
+        """
+        gone = [tp for tp, partition in self.partitions.items() if partition.log_dir in log_dirs]
+        for tp in gone:
+            self._set_offline(tp)
+        return gone
+
+    def unavailable(self, tp: TopicPartition) -> ErrorCode:
+        """Return why a partition is not led here: as Kafka's getPartitionOrError says it."""
+        if tp in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        is_known = self._context.image.partition(tp) is not None
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _apply_configs(self, topic: str) -> None:
         config, min_insync_replicas = self.log_config(topic), self._min_insync_replicas(topic)
@@ -170,13 +226,15 @@ class ReplicaManager:
             self._drop(tp)
             partition = None
         if partition is None:
-            log = self._open_log(now, tp, topic_id)
+            disk, log = self._open_log(now, tp, topic_id, image)
             log.flushing.is_deferred = True  # No handling of a request waits for a disk.
             log.enter_when_unsaved(self._unsaved)
-            partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
+            partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log, disk.log_dir)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
             self.grew(tp)
         changed = partition.apply(now, image)
+        if image.directories:
+            self._assignments.look_at(now, tp, topic_id, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
                 self._begin_epoch(partition, image.leader_epoch)
@@ -187,33 +245,59 @@ class ReplicaManager:
         try:
             partition.log.assign_epoch_start(epoch)
         except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
-            self._context.fail_disk(f"cannot write down epoch {epoch} of {partition.tp}", error)
+            self._context.fail_disk_of(partition.tp, f"cannot write down epoch {epoch} of", error)
 
-    def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
-        opened = self.recovery.take(tp, topic_id)
-        if opened is not None:
+    def _open_log(
+        self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage
+    ) -> tuple[Disk, PartitionLog]:
+        opened, disk = self.recovery.take(tp, topic_id), self._context.log_dirs.of(tp)
+        if opened is not None and disk is not None:
             opened.config = self.log_config(tp.topic)
-            return opened
-        disk = self._context.disk
-        store = disk.open(tp)
-        known = is_of_topic(store, topic_id)
-        if known is False:
-            self.dropped.append(disk.set_aside(tp))  # The folder belongs to an earlier topic of this name.
-            store = disk.open(tp)
-        if not known:
-            store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
-        return self.recovery.job(now, tp, store).run()
+            return disk, opened
+        for disk in self._places(tp, image):
+            try:
+                store = disk.open(tp)
+                known = is_of_topic(store, topic_id)
+                if known is False:
+                    self.dropped.append((disk, disk.set_aside(tp)))  # Of an earlier topic of this name.
+                    store = disk.open(tp)
+                if not known:
+                    store.write_file(PARTITION_METADATA, encode_partition_metadata(topic_id))
+                return disk, self.recovery.job(now, tp, disk, store).run()
+            except OSError as error:
+                self._context.fail_disk(disk, f"cannot open {tp}", error)
+        raise DiskFailed(f"no log directory takes {tp}")
+
+    def _places(self, tp: TopicPartition, image: PartitionImage) -> list[Disk]:
+        """Return the directories in which to open a log, in the order in which to try them.
+
+        Where it lies already; else where the controller says; else, unless it may lie in a directory that is offline,
+        the one with the fewest logs first (Partition.createLogInAssignedDirectoryId, LogManager.nextLogDirs).
+        """
+        log_dirs = self._context.log_dirs
+        if (holder := log_dirs.of(tp)) is not None:
+            return [holder]
+        wanted = image.directory_of(self._context.node_id)
+        if (assigned := log_dirs.by_id(wanted)) is not None:
+            return [assigned]
+        return [*log_dirs.by_load()] if wanted == UNASSIGNED or not log_dirs.offline else []
 
     def log_config(self, topic: str) -> LogConfig:
         return log_config(self._context.image.topic_config(topic), self._context.configs)
 
     def _drop(self, tp: TopicPartition) -> None:
-        partition = self.partitions.pop(tp)
+        partition, disk = self.partitions.pop(tp), self._context.log_dirs.of(tp)
+        if disk is not None:
+            try:
+                self.dropped.append((disk, disk.set_aside(tp)))
+            except OSError as error:  # Its folder stays, and is of no topic that there is.
+                self._context.fail_disk(disk, f"cannot set {tp} aside", error)
+        self._forget(partition)
+
+    def _forget(self, partition: Partition) -> None:
+        """Let go of a partition that is not among the others any more, and of whoever waits for it."""
+        tp = partition.tp
         partition.log.enter_when_unsaved(None)
-        try:
-            self.dropped.append(self._context.disk.set_aside(tp))
-        except OSError as error:  # Its folder stays, and is of no topic that there is.
-            self._context.fail_disk(f"cannot set {tp} aside", error)
         self._lose_acks(tp, -1)  # There may be another topic of this name in the same change of the image.
         partition.mark()
         for watcher in partition.watchers:
@@ -221,8 +305,8 @@ class ReplicaManager:
             watcher.dropped()
         self.touch(tp)
 
-    def take_dropped(self) -> list[str]:
-        """Return the names under which partitions were set aside since the last call; the disk is to purge them."""
+    def take_dropped(self) -> list[tuple[Disk, str]]:
+        """Return the names under which partitions were set aside since the last call, each with its disk."""
         dropped, self.dropped = self.dropped, []
         return dropped
 
@@ -251,6 +335,8 @@ class ReplicaManager:
         KAFKA_STORAGE_ERROR if the disk does: then nothing was appended. A marker is judged by `transaction_version`,
         the one in which its transaction was ended.
         """
+        if partition.log_dir in self._context.just_failed:
+            raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
         try:
             info = partition.log.append_as_leader(
                 data,
@@ -260,7 +346,7 @@ class ReplicaManager:
                 transaction_version=transaction_version,
             )
         except OSError as error:
-            self._context.fail_disk(f"cannot write to {partition.tp}", error)
+            self._context.fail_disk_of(partition.tp, "cannot write to", error)
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}") from None
         self.appended(now, partition)
         return info
@@ -298,7 +384,9 @@ class ReplicaManager:
         """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
         if partition.log.high_watermark < required:
             return None
-        short = len(partition.maximal_isr()) < partition.min_isr
+        image = partition.image
+        isr = image.isr if partition.pending_isr is None else partition.maximal_isr()
+        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`: each append comes by.
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
@@ -307,7 +395,8 @@ class ReplicaManager:
         An offset at or above the log end removes no record, only epochs that begin at the log end.
         """
         end = partition.log.log_end_offset
-        partition.log.truncate_to(min(offset, end))
+        with self.writing_to(partition.tp):
+            partition.log.truncate_to(min(offset, end))
         partition.mark()
         if partition.log.log_end_offset < end:
             self._lose_acks(partition.tp, partition.log.log_end_offset)
@@ -319,12 +408,24 @@ class ReplicaManager:
 
         Raises OffsetOutOfRange above the high watermark.
         """
-        if partition.log.advance_log_start(offset):
+        with self.writing_to(partition.tp):
+            has_moved = partition.log.advance_log_start(offset)
+        if has_moved:
             self.touch(partition.tp)
+
+    @contextmanager
+    def writing_to(self, tp: TopicPartition) -> Iterator[None]:
+        """Raise DiskFailed for an OSError inside, once the log directory of `tp` is taken offline for it."""
+        try:
+            yield
+        except OSError as error:
+            self._context.fail_disk_of(tp, "cannot write to", error)
+            raise DiskFailed(f"cannot write to {tp}: {error}") from error
 
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
         """Remove everything from a led partition's log, which then begins at `offset`."""
-        partition.log.truncate_fully_and_start_at(offset)
+        with self.writing_to(partition.tp):
+            partition.log.truncate_fully_and_start_at(offset)
         self._lose_acks(partition.tp, 0)
         partition.log_was_cut(now)
         partition.epoch_start_offset = min(partition.epoch_start_offset, offset)
@@ -384,8 +485,7 @@ class ReplicaManager:
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         partition, waits = self.led(tp), self._acks[tp]
-        is_known = self._context.image.partition(tp) is not None
-        not_led = ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        not_led = self.unavailable(tp)
         left: list[AckWait] = []
         self._acks[tp] = []
         for wait in waits:

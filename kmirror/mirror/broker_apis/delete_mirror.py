@@ -64,8 +64,10 @@ def _keys_of(context: MirrorContext, mirror: str) -> dict[TopicPartition, StateK
         known = context.broker.image.topics.get(topic)
         if context.assignments[topic].wish is not Wish.REMOVE:
             return {}
-        for index in () if known is None else known.partitions:
-            keys[TopicPartition(topic, index)] = StateKey(mirror, known.topic_id, index)
+        if known is not None:
+            keys |= {
+                TopicPartition(topic, index): StateKey(mirror, known.topic_id, index) for index in known.partitions
+            }
     return keys
 
 

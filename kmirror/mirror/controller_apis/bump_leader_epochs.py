@@ -56,6 +56,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
                         leader=image.leader,
                         leader_epoch=asked.min_leader_epoch,
                         partition_epoch=image.partition_epoch + 1,
+                        directories=list(image.directories),
                     )
                 )
     return Decision(records, response, atomic=False)

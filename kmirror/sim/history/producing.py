@@ -282,7 +282,9 @@ class Producer:
             if self.desk.scene.last_version(self.cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
                 request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
                 reply = yield Ask(self.cluster, directory.any_broker(), request, last)
-                found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+                found = (
+                    [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+                )
             else:
                 request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
                 reply = yield Ask(self.cluster, directory.any_broker(), request)

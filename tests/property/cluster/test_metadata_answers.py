@@ -52,7 +52,7 @@ class Told:
 
     def __init__(self, records: list[Message]) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, ASKED, 100)}
-        self.broker: Broker = Assembly("x", 100, endpoints, {}, []).broker(ASKED, MemoryDisk(), Rng(1))
+        self.broker: Broker = Assembly("x", 100, endpoints, {}, []).broker(ASKED, [MemoryDisk()], Rng(1))
         self.tell(records)
         self.broker.parts.server.accept()
         self.broker.handle(0, CLIENT)

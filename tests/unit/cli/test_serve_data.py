@@ -75,7 +75,8 @@ def test_mirroring_is_a_feature_that_is_asked_for(clusters: list[TcpCluster], tm
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     assert "--memory keeps nothing" in refused("--memory", "--data", str(tmp_path))
-    assert "log.dirs has 2 folders" in refused("--config", properties(tmp_path, "log.dirs=/a, /b"))
+    twice = properties(tmp_path, f"log.dirs={tmp_path}/a, {tmp_path}/./a")
+    assert "Duplicate log directory found" in refused("--config", twice)
     assert "what can be set is mirror.version=0" in refused("--feature", "mirror.version=2")
     assert "what can be set is mirror.version=0" in refused("--feature", "metadata.version=30")
     (tmp_path / "file").write_text("")

@@ -8,6 +8,7 @@ import pytest
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
+from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -19,6 +20,8 @@ from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -129,6 +132,9 @@ class Log:
 
     def on_error(self, now: Instant, fetcher: Fetcher[State], state: State, error: ErrorCode) -> None:
         self.heard.append(("error", error))
+
+    def on_moved(self, now: Instant, state: State, hint: LeaderHint) -> None:
+        self.heard.append(("moved", state.tp, hint))
 
     def on_unheard(self, fetcher: Fetcher[State]) -> None:
         self.heard.append(("unheard",))
@@ -452,3 +458,15 @@ def test_nobody_is_asked_while_there_is_nobody() -> None:
     log = Log(asks=False)
     log.assign(State(TP))
     assert log.script.look() == []
+
+
+def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens() -> None:
+    log = Log()
+    log.assign(State(TP))
+    data = row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    data.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=7)
+    reply = answer(data)
+    reply.node_endpoints = [NodeEndpoint(node_id=2, host=TWO.host, port=TWO.port)]
+    log.script.answer(reply)
+    told = [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER), ("moved", TP, LeaderHint(2, 7, TWO))]
+    assert log.told() == told

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.store import HIGH_WATERMARK
+from kmirror.log.store import HIGH_WATERMARK, RECOVERY_POINT
 from kmirror.logdir.store import LogFolder
 
 TP = TopicPartition("a.topic-with_all", 3)
@@ -47,9 +47,69 @@ def test_who_flushes_in_jobs_does_not_wait_for_names_and_new_files(tmp_path: Pat
     assert flushed == [log]
     flushed.clear()
     store.write_file("leader-epoch-checkpoint", b"0\n1\n1 0\n")
-    assert flushed == ["leader-epoch-checkpoint.tmp"], "what replaces content is safe at once"
+    assert flushed == [] and store.read_file("leader-epoch-checkpoint") == b"0\n1\n1 0\n"
+    assert (store.path / "leader-epoch-checkpoint").read_bytes() == b"0\n0\n", "what replaces content waits"
     folder.write_shared()
     assert flushed == ["leader-epoch-checkpoint.tmp", str(TP)]
+    assert (store.path / "leader-epoch-checkpoint").read_bytes() == b"0\n1\n1 0\n"
+    store.write_file("leader-epoch-checkpoint", b"0\n1\n1 1\n")
+    store.delete_file("leader-epoch-checkpoint")
+    folder.write_shared()
+    assert store.read_file("leader-epoch-checkpoint") is None and not [*store.path.glob("leader-epoch*")]
+
+
+def test_a_cut_is_made_safe_by_a_job_offsets_first(tmp_path: Path, flushed: list[str]) -> None:
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    store = folder.open(TP)
+    for base_offset in (0, 5):
+        store.create(base_offset)
+        store.append(base_offset, b"bytes")
+    store.write_file(RECOVERY_POINT, b"9")
+    store.flush(0)
+    flushed.clear()
+    store.write_file(RECOVERY_POINT, b"2")
+    store.delete(5)
+    store.truncate(0, 2)
+    assert flushed == [] and store.has_unsafe_cut
+    store.flush(0)
+    log = "00000000000000000000.log"
+    assert flushed[:2] == ["recovery-point-offset-checkpoint.tmp", "logs"] and {log, str(TP)} <= {*flushed[2:]}
+    assert (
+        not store.has_unsafe_cut
+        and b"a.topic-with_all 3 2" in (folder.path / "recovery-point-offset-checkpoint").read_bytes()
+    )
+
+
+def test_an_append_to_a_log_that_was_cut_waits_until_that_is_safe(tmp_path: Path, flushed: list[str]) -> None:
+    """Else a power cut could leave new bytes in front of old ones, below a recovery point that says they are whole."""
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    store, other = folder.open(TP), folder.open(TopicPartition("other", 0))
+    for each in (store, other):
+        each.create(0)
+        each.append(0, b"bytes")
+    folder.write_shared()
+    flushed.clear()
+    store.truncate(0, 2)
+    other.append(0, b"more")
+    assert flushed == [] and store.has_unsafe_cut and not other.has_unsafe_cut
+    store.append(0, b"new")
+    assert "00000000000000000000.log" in flushed and not store.has_unsafe_cut
+
+
+def test_what_a_compaction_replaced_goes_when_its_successor_is_safe(tmp_path: Path, flushed: list[str]) -> None:
+    folder = LogFolder(tmp_path / "logs", flushes_in_jobs=True)
+    store = folder.open(TP)
+    for base_offset in (0, 5):
+        store.create(base_offset)
+        store.append(base_offset, b"bytes")
+    folder.write_shared()
+    store.stage(0, b"new")
+    flushed.clear()
+    store.replace([0, 5])
+    assert flushed == [] and len([*store.path.glob("*.deleted")]) == 2
+    assert bytes(store.read(0, 0, 3)) == b"new" and store.segments() == [0]
+    folder.write_shared()
+    assert flushed == [str(TP)] and not [*store.path.glob("*.deleted")]
 
 
 def test_the_next_checkpoint_makes_all_partitions_safe(tmp_path: Path, flushed: list[str]) -> None:

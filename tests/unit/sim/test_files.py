@@ -85,10 +85,10 @@ def test_a_cluster_goes_on_from_what_was_written(cluster: Cluster, tmp_path: Pat
 
 def test_to_look_changes_nothing(cluster: Cluster) -> None:
     before = cluster.simulation.digest, {tp: str(cluster.leader(tp)) for tp in cluster.partitions()}
-    sizes = [sorted(disk.open(ORDERS).files()) for disk in cluster.disks.values()]
+    sizes = [sorted(disk.open(ORDERS).files()) for (disk, *_) in cluster.log_dirs.values()]
     one, other = cluster.files(), cluster.files()
     assert (cluster.simulation.digest, {tp: str(cluster.leader(tp)) for tp in cluster.partitions()}) == before
-    assert sizes == [sorted(disk.open(ORDERS).files()) for disk in cluster.disks.values()]
+    assert sizes == [sorted(disk.open(ORDERS).files()) for (disk, *_) in cluster.log_dirs.values()]
     assert metadata(one, 2) == metadata(other, 2)
     assert [broker.directory_id for broker in one.brokers] == [broker.directory_id for broker in other.brokers]
 
@@ -119,12 +119,12 @@ def test_what_is_chosen_is_all_that_metadata_name(cluster: Cluster) -> None:
 
 
 def test_a_dead_broker_s_torn_log_is_cut_as_it_would_cut_it(cluster: Cluster, tmp_path: Path) -> None:
-    store = cluster.disks[3].open(ORDERS)
+    store = cluster.log_dirs[3][0].open(ORDERS)
     size = store.size(0)
-    cluster.disks[3].put(ORDERS, store.fork())
-    cluster.disks[3].open(ORDERS).truncate(0, size - 1)
+    cluster.log_dirs[3][0].put(ORDERS, store.fork())
+    cluster.log_dirs[3][0].open(ORDERS).truncate(0, size - 1)
     folder = write_log_dirs(cluster.files(brokers=[3]), tmp_path / "b")[3]
-    cluster.disks[3].put(ORDERS, store)
+    cluster.log_dirs[3][0].put(ORDERS, store)
     assert ran(verify, folder).startswith("no fault in ")
     assert read_log_dirs(folder).partitions[ORDERS].log_end_offset == 2
 

@@ -63,7 +63,7 @@ def _error(parts: BrokerParts, tp: TopicPartition, offset: int) -> ErrorCode:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     partition = parts.replicas.led(tp)
     if partition is None:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return parts.replicas.unavailable(tp)
     refused = parts.components.produce_error(tp)
     if refused is not None:
         return refused

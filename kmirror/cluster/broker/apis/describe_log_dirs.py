@@ -1,6 +1,7 @@
 """DescribeLogDirs, versions 1-5: what lies in each log directory of this broker, and how much room is left there.
 
-Left out: directories that are cordoned or offline, logs on their way to another directory.
+A directory that is offline has KAFKA_STORAGE_ERROR and nothing else. Left out: directories that are cordoned, logs on
+their way to another directory.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.disk import Disk, Room
 from kmirror.protocol.gen.describe_log_dirs_request import DescribeLogDirsRequest
 from kmirror.protocol.gen.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -17,6 +19,7 @@ from kmirror.protocol.gen.describe_log_dirs_response import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
 
 
@@ -32,21 +35,35 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     wanted = set(held)
     if request.topics is not None:
         wanted &= {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    disk, results = parts.context.disk, []
-    for log_dir in disk.log_dirs():
+    log_dirs, results = parts.context.log_dirs, []
+    online = {disk.log_dir: disk for disk in log_dirs.online}
+    for name in log_dirs.names:
+        disk = online.get(name)
+        room = None if disk is None else _room(disk)
+        if room is None:
+            results.append(DescribeLogDirsResult(log_dir=name, error_code=ErrorCode.KAFKA_STORAGE_ERROR, topics=[]))
+            continue
         topics: dict[str, DescribeLogDirsTopic] = {}
         for tp in sorted(wanted):
-            if disk.log_dir_of(tp) == log_dir.path:
+            if held[tp].log_dir == name:
                 topic = topics.setdefault(tp.topic, DescribeLogDirsTopic(name=tp.topic, partitions=[]))
                 log = held[tp].log
                 lag = max(log.high_watermark - log.log_end_offset, 0)
                 topic.partitions.append(DescribeLogDirsPartition(tp.partition, log.size_in_bytes, lag))
         results.append(
             DescribeLogDirsResult(
-                log_dir=log_dir.path,
+                log_dir=name,
                 topics=list(topics.values()),
-                total_bytes=log_dir.total_bytes,
-                usable_bytes=log_dir.usable_bytes,
+                total_bytes=room.total_bytes,
+                usable_bytes=room.usable_bytes,
             )
         )
     inbound.reply(DescribeLogDirsResponse(results=results))
+
+
+def _room(disk: Disk) -> Room | None:
+    """Return the room in a log directory; None if it cannot even be asked, which does not take it offline."""
+    try:
+        return disk.room()
+    except OSError:
+        return None

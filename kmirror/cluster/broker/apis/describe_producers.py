@@ -51,8 +51,7 @@ def _describe(parts: BrokerParts, tp: TopicPartition) -> PartitionResponse:
     partition = parts.replicas.partitions.get(tp)
     row = PartitionResponse(partition_index=tp.partition)
     if partition is None:
-        known = parts.context.image.partition(tp) is not None
-        row.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        row.error_code = parts.replicas.unavailable(tp)
         return row
     row.active_producers = [
         ProducerState(

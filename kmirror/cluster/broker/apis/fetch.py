@@ -40,6 +40,7 @@ from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
@@ -80,6 +81,7 @@ class _Fetch:
         "inbound",
         "is_full",
         "is_refused",
+        "leaders",
         "left_out",
         "min_bytes",
         "parked",
@@ -106,6 +108,8 @@ class _Fetch:
         """Whether a follower may not fetch at all."""
         self.topic_errors: dict[str, ErrorCode] = {}
         """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
+        self.leaders: dict[int, None] = {}
+        """Brokers that are named as leaders with an error; the answer tells where they listen."""
         self.rows: dict[CachedPartition, PartitionData] = {}
         """The answer so far."""
         self.taken = 0
@@ -235,8 +239,7 @@ class _Fetch:
             if error:
                 return error
         if partition is None:
-            known = self.parts.context.image.partition(tp) is not None
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return self.parts.replicas.unavailable(tp)
         return ErrorCode.UNKNOWN_LEADER_EPOCH if partition.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:
@@ -307,6 +310,7 @@ class _Fetch:
             if partition is not None:
                 leader = partition.image.leader
                 data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
+                self.leaders[leader] = None
         self.rows[cached] = data
 
     def _give_back(self, cached: CachedPartition) -> None:
@@ -346,6 +350,11 @@ class _Fetch:
                 responses=[
                     FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
                     for (topic, topic_id), partitions in topics.items()
+                ],
+                node_endpoints=[
+                    NodeEndpoint(node_id=leader, host=found.host, port=found.port)
+                    for leader in self.leaders
+                    if (found := self.parts.context.image.endpoint(leader)) is not None
                 ],
             )
         )

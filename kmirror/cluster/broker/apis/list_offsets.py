@@ -80,11 +80,11 @@ def _answer(
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
     partition = parts.replicas.partitions.get(tp)
-    if partition is None and parts.context.image.partition(tp) is None:
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition is None:
+        answer.error_code = parts.replicas.unavailable(tp)
         return answer
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
-    if answer.error_code or partition is None:
+    if answer.error_code:
         return answer
     try:
         found = _find(partition, asked.timestamp, request)

@@ -54,11 +54,11 @@ def _answer(parts: BrokerParts, topic: str, asked: OffsetForLeaderPartition) -> 
     tp = TopicPartition(topic, asked.partition)
     answer = EpochEndOffset(partition=asked.partition)
     partition = parts.replicas.partitions.get(tp)
-    if partition is None and parts.context.image.partition(tp) is None:
-        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition is None:
+        answer.error_code = parts.replicas.unavailable(tp)
         return answer
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
-    if answer.error_code or partition is None:
+    if answer.error_code:
         return answer
     if parts.components.withholds(partition):
         answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE

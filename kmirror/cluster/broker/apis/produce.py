@@ -226,9 +226,12 @@ def _refuse_elsewhere(
     parts: BrokerParts, inbound: Inbound, tp: TopicPartition, answer: PartitionProduceResponse
 ) -> None:
     """Fill in the answer for a partition that this broker does not lead."""
-    known = parts.context.image.partition(tp)
-    answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if known is not None and inbound.version >= CURRENT_LEADER_FROM:
+    known, answer.error_code = parts.context.image.partition(tp), parts.replicas.unavailable(tp)
+    if (
+        answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        and known is not None
+        and inbound.version >= CURRENT_LEADER_FROM
+    ):
         answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
 
 

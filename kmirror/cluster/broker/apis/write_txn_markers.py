@@ -53,8 +53,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
     partition = parts.replicas.led(tp)
     if partition is None:
-        missing = parts.context.image.partition(tp) is None
-        on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        on_acked(now, parts.replicas.unavailable(tp))
         return
     refused = parts.components.marker_error(tp)
     if refused is not None:

@@ -1,7 +1,7 @@
 """BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
 A fenced broker is unfenced once it has replayed its own registration, unless it asks to stay fenced. A broker that
-asks to shut down loses its leaderships first.
+asks to shut down loses its leaderships first, one that lost a log directory those of what lies there (KIP-858).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """BrokerRegistration, versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
 
 The broker epoch is the offset of the registration record. A broker id that is alive under another
-incarnation is refused until its session ends. Left out: log directories, feature checks.
+incarnation is refused until its session ends. Left out: feature checks.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.elections import fence_records
 from kmirror.cluster.controller.facts import BrokerRefused
 from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.log.log_dirs import is_reserved
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
 from kmirror.protocol.gen.broker_registration_response import BrokerRegistrationResponse
 from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
@@ -34,6 +36,9 @@ def handle(
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
         return
     if request.broker_id < 0 or not request.listeners:
+        inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
+        return
+    if context.image.has_directories and _has_wrong_directories(context.image, request):
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
         return
     known = context.image.brokers.get(request.broker_id)
@@ -63,8 +68,18 @@ def handle(
             ],
             rack=request.rack,
             fenced=True,
+            log_dirs=list(request.log_dirs) if context.image.has_directories else [],
         )
     )
     sessions.forget(request.broker_id)
     commit(now, records)
     inbound.reply(BrokerRegistrationResponse(broker_epoch=epoch))
+
+
+def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequest) -> bool:
+    """Return whether a broker names no log directory, one twice, a reserved id, or one of another broker."""
+    named = set(request.log_dirs)
+    if not named or len(named) < len(request.log_dirs) or any(is_reserved(each) for each in named):
+        return True
+    others = (broker for number, broker in image.brokers.items() if number != request.broker_id)
+    return any(not named.isdisjoint(other.directories) for other in others)

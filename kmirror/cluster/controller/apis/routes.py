@@ -10,6 +10,7 @@ from kmirror.cluster.controller.apis import (
     alter_configs,
     alter_partition,
     api_versions,
+    assign_replicas_to_dirs,
     broker_heartbeat,
     broker_registration,
     create_partitions,
@@ -29,6 +30,7 @@ from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerI
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
@@ -61,6 +63,7 @@ DECISIONS: Mapping[type[Message], Decide] = {
     IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
     AlterConfigsRequest: alter_configs.decide,
     AlterPartitionRequest: alter_partition.decide,
+    AssignReplicasToDirsRequest: assign_replicas_to_dirs.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
     UpdateFeaturesRequest: update_features.decide,
 }

@@ -116,7 +116,7 @@ def test_a_broker_that_ended_in_order_starts_without_a_recovery(
     ends = {tp: partition.log.log_end_offset for tp, partition in cluster.broker(1).parts.replicas.partitions.items()}
     epoch = cluster.image.brokers[1].epoch
     cluster.stop(1)
-    assert cluster.disks[1].read_file(clean_shutdown.FILE) == b'{"version":0,"brokerEpoch":%d}' % epoch
+    assert cluster.log_dirs[1][0].read_file(clean_shutdown.FILE) == b'{"version":0,"brokerEpoch":%d}' % epoch
     repaired: list[bool] = []
     opened = PartitionLog.open.__func__  # type: ignore[attr-defined]
 
@@ -128,7 +128,7 @@ def test_a_broker_that_ended_in_order_starts_without_a_recovery(
 
     monkeypatch.setattr(PartitionLog, "open", classmethod(spied))
     cluster.restart(1)
-    assert cluster.disks[1].read_file(clean_shutdown.FILE) is None, "a crash from now on is not a clean end"
+    assert cluster.log_dirs[1][0].read_file(clean_shutdown.FILE) is None, "a crash from now on is not a clean end"
     cluster.simulation.run_until(cluster.is_settled)
     assert repaired and not any(repaired)
     assert cluster.broker(1).context.previous_epoch == epoch
@@ -165,7 +165,7 @@ def test_a_whole_cluster_ends_in_order_and_begins_again(cluster: Cluster) -> Non
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version":0,"brokerEpoch":"x"}'])
 def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, data: bytes) -> None:
-    disk = cluster.disks[1]
+    disk = cluster.log_dirs[1][0]
     disk.write_file(clean_shutdown.FILE, data)
     assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
 
@@ -195,4 +195,4 @@ def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster
 
 def test_what_is_told_of_the_heartbeat_no_longer_leaves_it_out() -> None:
     (row,) = (row for row in ROWS if row.name == "BrokerHeartbeat")
-    assert row.left_out == "log directories"
+    assert row.left_out == "cordoned directories"

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
+from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import Components
 from kmirror.cluster.coordinators.runtime import NOT_TRANSACTIONAL, CoordinatorRuntime, KeyValue, Producer
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import replicas as replica_manager
+from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import SECOND
@@ -71,8 +73,10 @@ class Bench:
 
     def __init__(self, partitions: int = 1, *, configs: Sequence[tuple[str, str]] = ()) -> None:
         options = BrokerOptions(1, "cluster", Endpoint("b-1", 1), Endpoint("c", 2), on_failure=OnFailure.GO_ON)
-        self.context = BrokerContext(options, MemoryDisk(), Rng(1))
-        self.replicas = ReplicaManager(self.context, Components())
+        self.context = BrokerContext(options, [MemoryDisk()], Rng(1))
+        self.replicas = ReplicaManager(
+            self.context, Components(), DirectoryAssignments(self.context, Lifecycle(self.context))
+        )
         self.late: list[int] = []
         self.runtime = CoordinatorRuntime(
             self.context, self.replicas, TOPIC, Counters, on_committed=lambda _, partition: self.late.append(partition)

@@ -148,7 +148,7 @@ def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> 
     world.perform(cluster.process(100), cluster.controller.outbox.drain())
     cluster.simulation.run_for(span_s=3)
     assert all(TP not in cluster.broker(b).parts.replicas.partitions for b in cluster.broker_ids)
-    assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)
+    assert all(TP not in cluster.log_dirs[b][0].partitions() for b in cluster.broker_ids)
     create(cluster)
     assert Producer(cluster).send({TP: [RecordData(value=b"new")]}) == {TP: 0}
 

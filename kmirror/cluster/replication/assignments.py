@@ -1,0 +1,107 @@
+"""Does the controller know in which log directory each replica lies? Kafka's AssignmentsManager.
+
+The controller has to know, because it takes leaderships away by what it was told of a directory that fails (KIP-858).
+One request is under way at a time; what is not accepted is told again, after a pause that doubles with each failure.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.images import PartitionImage
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.assign_replicas_to_dirs_request import (
+    AssignReplicasToDirsRequest,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
+from kmirror.protocol.gen.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+PARTITIONS_MAX = 2250
+"""How many one request names (AssignReplicasToDirsRequest.MAX_ASSIGNMENTS_PER_REQUEST)."""
+RETRY_MIN_MS = 100
+RETRY_MAX_MS = 10_000
+
+Assignments = dict[tuple[Uuid, int], tuple[TopicPartition, Uuid]]
+"""Topic id and number of a partition to its name and the directory in which it lies."""
+
+
+class DirectoryAssignments(BrokerComponent):
+    """What one broker still has to tell the controller."""
+
+    name = "assignments"
+
+    def __init__(self, context: BrokerContext, lifecycle: Lifecycle) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
+        self._waiting: Assignments = {}
+        self._is_busy = False
+        """A request is under way, or its failure was not long enough ago."""
+        self._failures = 0
+
+    def look_at(self, now: Instant, tp: TopicPartition, topic_id: Uuid, image: PartitionImage) -> None:
+        """Tell the controller where the log of `tp` lies, unless `image` says so."""
+        disk = self._context.log_dirs.of(tp)
+        if disk is not None and image.directory_of(self._context.node_id) != disk.directory_id:
+            self._waiting[topic_id, tp.partition] = (tp, disk.directory_id)
+            self._context.at_end(self._send)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Try again."""
+        self._is_busy = False
+        self._send(now)
+
+    def _send(self, now: Instant) -> None:
+        if self._is_busy:
+            return
+        asked: Assignments = {}
+        while self._waiting and len(asked) < PARTITIONS_MAX:
+            key = next(iter(self._waiting))
+            tp, directory_id = self._waiting.pop(key)
+            image = self._context.image.partition(tp)
+            named = self._context.image.topic_names.get(key[0])
+            if image is None or named != tp.topic or self._context.node_id not in image.replicas:
+                continue
+            if image.directory_of(self._context.node_id) != directory_id:
+                asked[key] = (tp, directory_id)
+        if not asked:
+            return
+        directories: dict[Uuid, dict[Uuid, TopicData]] = {}
+        for (topic_id, index), (_, directory_id) in asked.items():
+            topics = directories.setdefault(directory_id, {})
+            topic = topics.setdefault(topic_id, TopicData(topic_id=topic_id, partitions=[]))
+            topic.partitions.append(PartitionData(partition_index=index))
+        request = AssignReplicasToDirsRequest(
+            broker_id=self._context.node_id,
+            broker_epoch=self._lifecycle.epoch,
+            directories=[DirectoryData(id=id_, topics=list(topics.values())) for id_, topics in directories.items()],
+        )
+        self._is_busy = True
+        self._context.ask_controller(now, request, lambda later, reply: self._on_reply(later, asked, reply))
+
+    def _on_reply(self, now: Instant, asked: Assignments, reply: Message | None) -> None:
+        accepted: set[tuple[Uuid, int]] = set()
+        if isinstance(reply, AssignReplicasToDirsResponse) and reply.error_code == ErrorCode.NONE:
+            accepted = {
+                (topic.topic_id, row.partition_index)
+                for directory in reply.directories
+                for topic in directory.topics
+                for row in topic.partitions
+                if row.error_code == ErrorCode.NONE
+            }
+        left = {key: told for key, told in asked.items() if key not in accepted}
+        self._waiting = {**left, **self._waiting}
+        if left:
+            pause_ms = min(RETRY_MIN_MS << min(self._failures, 10), RETRY_MAX_MS)
+            self._failures += 1
+            self._context.outbox.set_timer((self.name,), now + pause_ms * MILLISECOND)
+        else:
+            self._failures, self._is_busy = 0, False
+            self._send(now)
