@@ -45,7 +45,7 @@ class ReplicationQuota:
         return was_within and self._rate.measure(to_ms(now)) > bound
 
     def held_until(self, now: Instant, tp: TopicPartition) -> Instant:
-        """Return until when `tp` may not be fetched, if no other brings anything until then; not after `now`: it may."""
+        """Return until when `tp` may not be fetched, if no other brings anything until then; else not after `now`."""
         bound = self._broker.configs.integer(RATE)
         if bound == LONG_MAX or not self.is_throttled(tp):
             return 0

@@ -66,16 +66,16 @@ def test_a_list_without_this_replica_holds_nothing(listed: str) -> None:
     p.run_until(lambda: has_all(p.there, HELD), "as if there were no rate", within_s=3)
 
 
-def test_a_rate_that_is_raised_or_a_list_that_is_emptied_holds_no_more() -> None:
-    for change in ("rate", "list"):
-        p = loaded(rate=1, listed="0:1")
-        p.simulation.run_for(span_s=2)
-        assert not has_all(p.there, HELD)
-        if change == "rate":
-            p.b.alter("", {RATE: "100000000"}, kind=ResourceType.BROKER)
-        else:
-            p.b.alter(HELD.topic, {REPLICAS: ""})
-        p.run_until(lambda: has_all(p.there, HELD), f"the {change} was altered", within_s=3)
+@pytest.mark.parametrize("altered", ["rate", "list"])
+def test_a_rate_that_is_raised_or_a_list_that_is_emptied_holds_no_more(altered: str) -> None:
+    p = loaded(rate=1, listed="0:1")
+    p.simulation.run_for(span_s=2)
+    assert not has_all(p.there, HELD)
+    if altered == "rate":
+        p.b.alter("", {RATE: "100000000"}, kind=ResourceType.BROKER)
+    else:
+        p.b.alter(HELD.topic, {REPLICAS: ""})
+    p.run_until(lambda: has_all(p.there, HELD), f"the {altered} was altered", within_s=3)
 
 
 def test_the_rate_is_no_static_config() -> None:
