@@ -321,6 +321,6 @@ class Mirror:
     def list(cluster: Cluster) -> list[MirrorListing]:
         """Return the mirrors of which `cluster` is the destination, by name."""
         arguments.instance("cluster", cluster, Cluster)
-        reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest(), 0)
+        reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest())
         assert isinstance(reply, ListMirrorsResponse)
         return listings_in(reply)

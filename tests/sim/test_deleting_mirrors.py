@@ -54,7 +54,9 @@ def tombstones(cluster: StagedCluster) -> list[list[Message]]:
     found = []
     for index in cluster.image.topics[MIRROR_STATE_TOPIC].partitions:
         for batch in cluster.log(TopicPartition(MIRROR_STATE_TOPIC, index)).batches():
-            keys = [decode_key(MIRROR_STATE_TOPIC, record.key) for record in batch.records() if record.value is None]
+            keys = [
+                decode_key(MIRROR_STATE_TOPIC, record.key or b"") for record in batch.records() if record.value is None
+            ]
             found += [keys] if keys else []
     return found
 
