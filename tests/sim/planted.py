@@ -32,7 +32,6 @@ from kmirror.mirror import (
     context,
     fetchers,
     log_cuts,
-    metadata_sync,
     preparing,
     reopened_transactions,
     state_writer,
@@ -49,6 +48,7 @@ from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.syncs import topics
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -556,4 +556,4 @@ def another_topic_id(patch: Patch) -> None:
         raw[0] ^= 1
         return original(topic_id=Uuid(bytes(raw)))
 
-    original = patch(metadata_sync, "MirrorInfo", info)
+    original = patch(topics, "MirrorInfo", info)
