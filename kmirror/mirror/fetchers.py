@@ -9,7 +9,7 @@ the source's is higher, the local one is bumped to it first (D14).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
@@ -19,7 +19,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -28,6 +28,7 @@ from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
@@ -46,6 +47,14 @@ SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CONSUMER = -1
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
+ORDINARY = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+)
+"""What a source answers while its leaders move: no failure."""
 
 MirrorFetcher = Fetcher[MirrorPartition]
 
@@ -66,6 +75,7 @@ class MirrorFetchers:
         self._bumps = bumps
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
         self._epoch_check = EpochCheck(context, writer, self._loop)
+        self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
         """Fetch `mp` from its source's leader from now on, or refresh the metadata if the leader is not known."""
@@ -192,6 +202,22 @@ class MirrorFetchers:
         mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
         self._bumps.ask(mp, epoch)
 
+    def held_until(self, now: Instant, mp: MirrorPartition) -> Instant:
+        """Return until when the destination's throttle keeps `mp` out of fetches, and tell it as the reason."""
+        held_until = self.quota.held_until(now, mp.tp)
+        if held_until > now:
+            mp.reason = f"throttled: {RATE} is {self._broker.configs.integer(RATE)} bytes a second"
+        return held_until
+
+    def fetchers(self) -> Iterable[MirrorFetcher]:
+        """Return all fetchers of this broker's mirrors."""
+        return self._loop.fetchers()
+
+    def find(self, tp: TopicPartition) -> MirrorFetcher | None:
+        """Return the fetcher of a partition, None if it is not fetched."""
+        found = self._loop.find(tp)
+        return None if found is None else found[0]
+
     def topic_id(self, mp: MirrorPartition) -> Uuid:
         """Return the id that the topic had at the source when `mp` was assigned."""
         return mp.source_topic_id
@@ -213,9 +239,12 @@ class MirrorFetchers:
         """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
         mp.reason = ""
+        mp.is_failing = False
         mp.source_offset = data.high_watermark
         mp.source_log_start = data.log_start_offset
         if data.records:
+            if self.quota.is_throttled(mp.tp) and self.quota.record(now, len(data.records)):
+                self._hold_throttled()
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
             try:
                 info = partition.log.append_as_mirror(data.records, source_epoch=ceiling)
@@ -232,6 +261,13 @@ class MirrorFetchers:
             if info.batches:
                 self._replicas.appended(now, partition)
         self.raise_log_start(mp)
+
+    def _hold_throttled(self) -> None:
+        """Look at all throttled partitions before the next fetches: from now on none of them is in one."""
+        for fetcher in self._loop.fetchers():
+            for mp in fetcher.partitions.values():
+                if self.quota.is_throttled(mp.tp):
+                    fetcher.mark(mp)
 
     def _led(self, mp: MirrorPartition) -> Partition:
         partition = self._replicas.led(mp.tp)
@@ -262,6 +298,7 @@ class MirrorFetchers:
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
+        mp.is_failing = mp.is_failing or error not in ORDINARY
         if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
             mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
@@ -294,6 +331,7 @@ class MirrorFetchers:
                 self._loop.changed(mp.tp)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         for mp in fetcher.partitions.values():
+            mp.is_failing = True
             if mp.reason != reason:  # A source may be away for hours.
                 mp.reason = reason
                 self._context.note_reason(mp)

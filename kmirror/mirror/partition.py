@@ -42,6 +42,8 @@ class MirrorPartition:
     retry_at: Instant = 0
     reason: str = ""
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
+    is_failing: bool = False
+    """The source was not reached, or refused it, and nothing was fetched since; leaders that move are no failure."""
     told_reason: str = ""
     """The reason that was last told to those who watch."""
 
@@ -118,6 +120,7 @@ class MirrorPartition:
             self.resolving = False
             self.source_without_epochs = False
             self.agreed_epoch = NOT_AGREED
+            self.is_failing = False
             self.source_topic_id = Uuid.ZERO
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
