@@ -6,6 +6,8 @@ needs. The parts themselves are not in here: each takes this context and names t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -31,6 +33,18 @@ ORPHANS_TIMER = "orphans"
 RETRY_MS = 500
 
 
+@dataclass(slots=True)
+class SyncErrors:
+    """How often something went wrong in the syncs of this broker since it started; what is ordinary is not counted."""
+
+    metadata_refresh: int = 0
+    """Refreshes without an answer, topics that the source refused, and those that could not be created here."""
+    topic_config: int = 0
+    """Topics whose configs could not be synced."""
+    consumer_group_offset: int = 0
+    """Consumer groups whose offsets could not be synced."""
+
+
 class MirrorContext:
     """What one broker knows of mirroring."""
 
@@ -47,6 +61,7 @@ class MirrorContext:
         """Mirror to its source."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
+        self.errors = SyncErrors()
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
         self._led: dict[str, dict[TopicPartition, None]] = {}

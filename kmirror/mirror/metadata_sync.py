@@ -116,6 +116,7 @@ class MetadataSync:
             for row in reply.topics if isinstance(reply, CreateTopicsResponse) else ():
                 if row.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                     error = code_of(row.error_code).name
+                    self._context.errors.metadata_refresh += 1
                     self._broker.outbox.note(f"cannot create {row.name}: {error} {row.error_message}")
 
         self._broker.ask_controller(now, CreateTopicsRequest(topics=list(topics), timeout_ms=30_000), on_reply)

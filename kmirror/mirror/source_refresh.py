@@ -12,6 +12,7 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
 from kmirror.mirror.states import Wish
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
@@ -132,12 +133,15 @@ class SourceRefresh:
     def _on_answer(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
         plan, configs, asked = self._context.refreshes[mirror], self._context.broker.configs, self._asked[mirror]
         if changes is None:
+            self._context.errors.metadata_refresh += 1
             plan.want(() if asked.is_all else asked.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
             # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)
+                if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
+                    self._context.errors.metadata_refresh += 1
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
