@@ -6,8 +6,6 @@ needs. The parts themselves are not in here: each takes this context and names t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -22,6 +20,7 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.sync_errors import SyncErrors
 
 NAME = "mirror"
 """First element of the keys of this component's timers."""
@@ -31,18 +30,6 @@ REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
 ORPHANS_TIMER = "orphans"
 RETRY_MS = 500
-
-
-@dataclass(slots=True)
-class SyncErrors:
-    """How often something went wrong in the syncs of this broker since it started; what is ordinary is not counted."""
-
-    metadata_refresh: int = 0
-    """Refreshes without an answer, topics that the source refused, and those that could not be created here."""
-    topic_config: int = 0
-    """Topics whose configs could not be synced."""
-    consumer_group_offset: int = 0
-    """Consumer groups whose offsets could not be synced."""
 
 
 class MirrorContext:
@@ -55,13 +42,13 @@ class MirrorContext:
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
         """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`; see `assign`."""
+        self.sync_errors = SyncErrors()
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
-        self.errors = SyncErrors()
         self._topics: dict[str, dict[str, None]] = {}
         """Mirror to its topics."""
         self._led: dict[str, dict[TopicPartition, None]] = {}

@@ -19,7 +19,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -103,6 +103,7 @@ class MirrorFetchers:
             mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
+        self._learn_age(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -168,24 +169,22 @@ class MirrorFetchers:
         partition = self._replicas.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
-        tells_divergence = self._tells_divergence(mp)
-        if not tells_divergence and not self._epoch_check.has_agreed(mp):
+        if mp.source_is_old and not self._epoch_check.has_agreed(mp):
             return None
         return Wanted(
             topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
-            last_fetched_epoch=_last_fetched_epoch(mp, partition) if tells_divergence else -1,
+            last_fetched_epoch=-1 if mp.source_is_old else _last_fetched_epoch(mp, partition),
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
-    def _tells_divergence(self, mp: MirrorPartition) -> bool:
-        """Return whether the source's leader tells a divergence in its answers, as far as its versions are known."""
-        found, source = self._loop.find(mp.tp), self._context.sources.get(mp.assignment.mirror)
-        if found is None or source is None:
-            return True
-        version = source.version(found[0].endpoint, FetchRequest)
-        return version is None or version >= FETCH_WITH_DIVERGENCE
+    def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
+        """Take over whether the source's leader tells a divergence in its answers, if its versions are known."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        version = None if source is None else source.version(endpoint, FetchRequest)
+        if version is not None:
+            mp.source_is_old = version < FETCH_WITH_DIVERGENCE
 
     def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
         """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`.
@@ -327,8 +326,9 @@ class MirrorFetchers:
                 for mp in list(fetcher.partitions.values()):
                     self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
                 return False
-            for tp in fetcher.partitions:
-                self._loop.changed(tp)  # What is fetched depends on the version.
+            for mp in fetcher.partitions.values():
+                self._learn_age(mp, fetcher.endpoint)
+                self._loop.changed(mp.tp)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         for mp in fetcher.partitions.values():
             mp.is_failing = True

@@ -24,13 +24,8 @@ def samples(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> I
     """Yield everything that one broker tells of its mirrors."""
     yield from _of_fetchers(context, fetchers, now)
     yield from _of_states(context)
-    errors = context.errors
-    for name, count in (
-        ("MetadataRefreshError", errors.metadata_refresh),
-        ("TopicConfigMetadataSyncError", errors.topic_config),
-        ("ConsumerGroupOffsetSyncError", errors.consumer_group_offset),
-    ):
-        yield gauge(row(_SYNCS, name), count)
+    for kind, count in context.sync_errors.counts.items():
+        yield gauge(row(_SYNCS, kind.value), count)
     yield gauge(row("MirrorReplication", "ByteRate"), fetchers.quota.bytes_per_second(now))
 
 

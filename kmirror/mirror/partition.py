@@ -74,6 +74,8 @@ class MirrorPartition:
     rank: int = 0
     source_without_epochs: bool = False
     """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
+    source_is_old: bool = False
+    """The source's leader tells no divergence when it is fetched from (before Kafka 2.7)."""
     agreed_epoch: int = NOT_AGREED
     """The source's leader epoch in which its leader was seen to have all that our log has; of older sources (D12)."""
     bumping: bool = False
