@@ -64,6 +64,8 @@ class Requester:
         self._next_correlation_id = 0
         self._failures = failures or Failures(outbox)
         self.outbox = outbox
+        self.closings: dict[Endpoint, int] = {}
+        """How many links to a peer have ended: it may be another release when it is back."""
 
     def send(
         self,
@@ -138,6 +140,7 @@ class Requester:
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """End every request that was under way on the link, with None."""
+        self.closings[link.peer] = self.closings.get(link.peer, 0) + 1
         lost = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in lost:
             pending = self._pending.pop(correlation_id, None)

@@ -12,14 +12,12 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
 from kmirror.mirror.states import Wish
+from kmirror.mirror.sync_errors import SyncKind
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
 NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
 """Configs of a mirror that may change while its connection stays, beside those that begin with `mirror.`."""
-
-OnRefreshed = Callable[[Instant, str, RemoteCluster, Sequence[str], Changes], None]
-"""(now, mirror, its source, the topics asked about, what the answer changed), called after the source has answered."""
 
 
 class Asked(NamedTuple):
@@ -28,6 +26,10 @@ class Asked(NamedTuple):
     topics: Sequence[str]
     is_all: bool
     """Not just what somebody wanted."""
+
+
+OnRefreshed = Callable[[Instant, str, RemoteCluster, Asked, Changes], None]
+"""(now, mirror, its source, what it was asked, what the answer changed), called after the source has answered."""
 
 
 class SourceRefresh:
@@ -132,6 +134,7 @@ class SourceRefresh:
     def _on_answer(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
         plan, configs, asked = self._context.refreshes[mirror], self._context.broker.configs, self._asked[mirror]
         if changes is None:
+            self._context.sync_errors.add(SyncKind.METADATA)
             plan.want(() if asked.is_all else asked.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
@@ -142,7 +145,7 @@ class SourceRefresh:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
         if changes is not None:
-            self._on_refreshed(now, mirror, source, asked.topics, changes)
+            self._on_refreshed(now, mirror, source, asked, changes)
 
 
 def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
