@@ -1,8 +1,10 @@
-"""A broker on a TCP port beside a real Kafka: one librdkafka client, in turns (N1 to N5).
+"""Brokers on TCP ports beside a real Kafka: one librdkafka client, in turns (N1 to N6).
 
 N1: processor time of the server for what is produced; N2: for what is consumed; N3: the client's wall time for N1;
 N4: round trips of single records, acks=all, by a bare socket, at the median and the 99th of a hundred; N5: start-up and
-memory at rest. Each server has done each job 25 times before it counts, for the JVM compiles what it does often.
+memory at rest. N6 is the same of three brokers, RF 3, min.insync.replicas 2: one process of ours beside three JVMs,
+which share the processors with the client. One broker has done each job 25 times before it counts, for the JVM
+compiles what it does often; three have 8 times, for they take long.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -19,16 +21,23 @@ from benchmarks import net_servers
 from benchmarks.harness import Case, no_runs
 from benchmarks.net_servers import Server
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from kmirror.protocol.headers import encode_request
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.registry import key_of
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
 
 MIB = 1 << 20
 PRODUCED_BYTES = 64 * MIB
 RECORD_BYTES = 1_024
 PAIRS_MAX = 5
 WARM_UP = 25  # After two runs a JVM still compiles: it took more than twice the processor time that it takes after 25.
+WARM_UP_OF_THREE = 8
+STARTS_OF_THREE = 3
+PRODUCE_VERSION = 9
 SINGLE_RECORDS = 2_000
+SINGLE_RECORDS_OF_THREE = 1_000
 WORKLOADS = [(size, codec) for size in (16 << 10, MIB) for codec in ("none", "lz4")]
 CONSUMED_AT_ONCE = 10_000
 WITHIN_S = 120.0
@@ -60,7 +69,7 @@ def produce(server: Server, topic: str, batch_bytes: int, codec: str) -> None:
 
     producer: Any = Producer(
         {
-            "bootstrap.servers": server.address,
+            "bootstrap.servers": server.addresses,
             "log_level": 0,
             "acks": "all",
             "batch.size": batch_bytes,
@@ -84,7 +93,7 @@ def consume(server: Server, topic: str) -> None:
 
     consumer: Any = Consumer(
         {
-            "bootstrap.servers": server.address,
+            "bootstrap.servers": server.addresses,
             "log_level": 0,
             "group.id": "none",
             "enable.auto.commit": False,
@@ -94,35 +103,38 @@ def consume(server: Server, topic: str) -> None:
     consumer.assign([TopicPartition(topic, 0, 0)])
     left, deadline = PRODUCED_BYTES // RECORD_BYTES, time.monotonic() + WITHIN_S
     while left > 0:
-        left -= sum(message.error() is None for message in consumer.consume(CONSUMED_AT_ONCE, 1.0))
+        asked = min(left, CONSUMED_AT_ONCE)  # For more it would wait the whole second.
+        left -= sum(message.error() is None for message in consumer.consume(asked, 1.0))
         assert time.monotonic() < deadline, f"{left} records did not come from {server.name}"
     consumer.close()
 
 
 @cache
-def measured(batch_bytes: int, codec: str, pairs: int) -> list[dict[str, tuple[Spent, Spent]]]:
-    """Return for each pair what producing and consuming cost: ours and Kafka's."""
+def measured(batch_bytes: int, codec: str, pairs: int, brokers: int = 1) -> list[dict[str, tuple[Spent, Spent]]]:
+    """Return for each pair what producing and, of one broker, consuming cost: ours and Kafka's."""
+    jobs: dict[str, Callable[[Server, str], None]] = {"produce": lambda *to: produce(*to, batch_bytes, codec)}
+    if brokers == 1:
+        jobs["consume"] = consume
     found = []
-    with net_servers.both() as servers:
-        for turn in range(WARM_UP + pairs):
-            spent: dict[str, dict[str, Spent]] = {"produce": {}, "consume": {}}
+    with net_servers.both(brokers) as servers:
+        warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
+        for turn in range(warm_up + pairs):
+            spent: dict[str, dict[str, Spent]] = {job: {} for job in jobs}
             for server in servers if turn % 2 else reversed(servers):
                 topic = f"bench-{next(_numbers)}"
                 server.create_topic(topic)
-                spent["produce"][server.name] = timed(
-                    server, lambda server=server, topic=topic: produce(server, topic, batch_bytes, codec)
-                )
-                spent["consume"][server.name] = timed(server, lambda server=server, topic=topic: consume(server, topic))
-            if turn >= WARM_UP:
+                for job, run in jobs.items():
+                    spent[job][server.name] = timed(server, partial(run, server, topic))
+            if turn >= warm_up:
                 found.append({job: (each["kmirror"], each["kafka"]) for job, each in spent.items()})
     return found
 
 
-def ratios(batch_bytes: int, codec: str, job: str, what: str) -> Measure:
+def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) -> Measure:
     """Return what measures Kafka's seconds over ours."""
 
     def measure(pairs: int) -> list[float]:
-        rows = [row[job] for row in measured(batch_bytes, codec, min(pairs, PAIRS_MAX))]
+        rows = [row[job] for row in measured(batch_bytes, codec, min(pairs, PAIRS_MAX), brokers)]
         return [getattr(theirs, what) / getattr(ours, what) for ours, theirs in rows]
 
     return measure
@@ -134,47 +146,59 @@ def ratios(batch_bytes: int, codec: str, job: str, what: str) -> Measure:
 def round_trips(server: Server) -> list[float]:
     """Return how long each of many single records took, in seconds, sorted."""
     topic = f"single-{next(_numbers)}"
-    server.create_topic(topic)
+    port = server.create_topic(topic)
     batch = bytes(build_batch([RecordData(value=b"x" * 100)], timestamp_ms=time.time_ns() // 1_000_000))
     data = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])]
-    frame = encode_request(
-        ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data), 9, correlation_id=1, client_id="c"
-    )
+    request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data)
+    frame = encode_request(request, PRODUCE_VERSION, correlation_id=1, client_id="c")
     wire = len(frame).to_bytes(4, "big") + frame
     spent = []
-    with socket.create_connection(("127.0.0.1", server.port), timeout=WITHIN_S) as connected:
+    with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as connected:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(SINGLE_RECORDS):
+        while len(spent) < (SINGLE_RECORDS if len(server.ports) == 1 else SINGLE_RECORDS_OF_THREE):
             began = time.perf_counter()
             connected.sendall(wire)
             answer = connected.recv(4_096)
             spent.append(time.perf_counter() - began)
             assert len(answer) > 4 and len(answer) == 4 + int.from_bytes(answer[:4], "big"), answer
+            error = _error_in(answer[4:])
+            if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and len(spent) == 1:
+                spent.clear()  # The leader has yet to hear that it is one.
+            else:
+                assert not error, error
     return sorted(spent)
 
 
+def _error_in(frame: bytes) -> int:
+    """Return the error code in the answer to a single record."""
+    body = decode_response(frame, key_of(ProduceRequest), PRODUCE_VERSION).body
+    assert isinstance(body, ProduceResponse)
+    return body.responses[0].partition_responses[0].error_code
+
+
 @cache
-def latencies(pairs: int) -> list[tuple[list[float], list[float]]]:
+def latencies(pairs: int, brokers: int) -> list[tuple[list[float], list[float]]]:
     """Return ours and Kafka's round trips, once for each pair."""
     found = []
-    with net_servers.both() as (ours, theirs):
-        for turn in range(WARM_UP + pairs):
+    with net_servers.both(brokers) as (ours, theirs):
+        warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
+        for turn in range(warm_up + pairs):
             if turn % 2:
                 pair = round_trips(ours), round_trips(theirs)
             else:
                 other = round_trips(theirs)
                 pair = round_trips(ours), other
-            if turn >= WARM_UP:
+            if turn >= warm_up:
                 found.append(pair)
     return found
 
 
-def latency(per_cent: int) -> Measure:
+def latency(per_cent: int, brokers: int = 1) -> Measure:
     """Return what measures a percentile of Kafka's round trips over ours."""
 
     def measure(pairs: int) -> list[float]:
-        at = SINGLE_RECORDS * per_cent // 100
-        return [theirs[at] / ours[at] for ours, theirs in latencies(min(pairs, PAIRS_MAX))]
+        rows = latencies(min(pairs, PAIRS_MAX), brokers)
+        return [theirs[len(theirs) * per_cent // 100] / ours[len(ours) * per_cent // 100] for ours, theirs in rows]
 
     return measure
 
@@ -183,23 +207,24 @@ def latency(per_cent: int) -> Measure:
 
 
 @cache
-def starts(pairs: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
-    """Return seconds until there is a port, and resident bytes then: ours and Kafka's, once for each pair."""
+def starts(pairs: int, brokers: int) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    """Return seconds until all ports are open, and resident bytes then: ours and Kafka's, once for each pair."""
 
-    def one(begin: Callable[[], Any]) -> tuple[float, int]:
-        with begin() as server:
+    def one(begin: Callable[[int], Any]) -> tuple[float, int]:
+        with begin(brokers) as server:
             return server.started_in_s, server.resident_bytes()
 
     return [(one(net_servers.kmirror), one(net_servers.kafka)) for _ in range(pairs)]
 
 
-def at_rest(index: int) -> Measure:
+def at_rest(index: int, brokers: int = 1) -> Measure:
     """Return what measures Kafka's start-up (0) or memory (1) over ours."""
-    return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, PAIRS_MAX))]
+    at_most = PAIRS_MAX if brokers == 1 else STARTS_OF_THREE
+    return lambda pairs: [theirs[index] / ours[index] for ours, theirs in starts(min(pairs, at_most), brokers)]
 
 
 def cases() -> list[Case]:
-    """Return N1 to N5, or nothing where there is no Kafka."""
+    """Return N1 to N6, or nothing where there is no Kafka."""
     return list(_cases()) if net_servers.version() is not None else []
 
 
@@ -220,3 +245,11 @@ def _cases() -> Iterator[Case]:
     yield case("N4", "a single record, acks=all, 99 %", 1, None, latency(99))
     yield case("N5", "start-up to an open port", None, None, at_rest(0))
     yield case("N5", "resident memory at rest", None, None, at_rest(1))
+    size, codec = WORKLOADS[0]
+    text = f"three brokers: produce, RF 3, {{}}, batches of {size >> 10} KiB, {codec}"
+    yield case("N6", text.format("CPU"), 1, 3, ratios(size, codec, "produce", "cpu_s", 3))
+    yield case("N6", text.format("wall"), 0.8, 1.2, ratios(size, codec, "produce", "wall_s", 3))
+    yield case("N6", "three brokers: a single record, RF 3, acks=all, median", 1, None, latency(50, 3))
+    yield case("N6", "three brokers: a single record, RF 3, acks=all, 99 %", 1, None, latency(99, 3))
+    yield case("N6", "three brokers: start-up to open ports", None, None, at_rest(0, 3))
+    yield case("N6", "three brokers: resident memory at rest", None, None, at_rest(1, 3))

@@ -1,4 +1,4 @@
-"""Two servers for the group `net`: `kmirror serve` and a real Kafka, each a process with a log folder of its own."""
+"""Two clusters for the group `net`, of one broker or three: `kmirror serve`, one process, and Kafka, a JVM for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.harness import scratch
 from benchmarks.tools import class_path, kafka_version
 
-START_WITHIN_S = 60.0
+START_WITHIN_S = 120.0
 CONFIGS = {
     "message.max.bytes": "4000000",
     "offsets.topic.num.partitions": "5",
@@ -28,38 +28,53 @@ CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 CLUSTER_ID = "AAAAAAAAQACAAAAAAAAAAA"
-TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A process that serves one broker."""
+    """The processes that serve a cluster, and the port of each broker, by broker id."""
 
     name: str
-    process: subprocess.Popen[str]
-    port: int
+    processes: tuple[subprocess.Popen[str], ...]
+    ports: Mapping[int, int]
     started_in_s: float
 
     @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+    def addresses(self) -> str:
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
 
     def cpu_s(self) -> float:
-        """Return the processor time of all of its threads so far, in user and system mode."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_S
+        """Return the processor time of all threads so far, in user and system mode, to the microsecond."""
+        # The clock of another process has a number that the system derives from the process's: clock_getcpuclockid(3).
+        return sum(time.clock_gettime(~process.pid << 3 | 2) for process in self.processes)
 
     def resident_bytes(self) -> int:
-        """Return the memory that it has resident."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]) * PAGE_BYTES
+        """Return the memory that is resident."""
+        rows = [Path(f"/proc/{process.pid}/statm").read_text(encoding="ascii") for process in self.processes]
+        return sum(int(row.split()[1]) for row in rows) * PAGE_BYTES
 
-    def create_topic(self, name: str) -> None:
+    def create_topic(self, name: str) -> int:
+        """Create a topic of one partition, with a replica on every broker; return the port of its leader."""
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient, NewTopic
 
-        admin: Any = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
-        for future in admin.create_topics([NewTopic(name, 1, 1)]).values():
-            future.result(30)
+        admin: Any = AdminClient({"bootstrap.servers": self.addresses, "log_level": 0})
+        config = {"min.insync.replicas": str(max(1, len(self.ports) - 1))}
+        deadline = time.monotonic() + START_WITHIN_S
+        while True:  # Brokers that have just begun to listen may not be known to the controller yet.
+            try:
+                admin.create_topics([NewTopic(name, 1, len(self.ports), config=config)])[name].result(30)
+                break
+            except KafkaException:
+                assert time.monotonic() < deadline, f"{self.name} does not create a topic"
+                time.sleep(0.1)
+        while True:
+            rows = admin.list_topics(name).topics[name].partitions
+            if rows and rows[0].leader in self.ports and len(rows[0].isrs) == len(self.ports):
+                return self.ports[rows[0].leader]
+            assert time.monotonic() < deadline, f"{self.name} elects no leader of {name}"
+            time.sleep(0.01)
 
 
 def free_port() -> int:
@@ -81,12 +96,13 @@ def _is_up(port: int) -> bool:
 
 
 @contextmanager
-def kmirror() -> Iterator[Server]:
+def kmirror(brokers: int = 1) -> Iterator[Server]:
     """Yield `kmirror serve` over a new folder."""
     folder = scratch() / f"ours-{time.monotonic_ns()}"
     folder.mkdir()
     config = _properties(folder / "server.properties", CONFIGS)
     words = ["--port", "0", "--data", str(folder / "data"), "--config", str(config), "-o", "json"]
+    words += ["--brokers", str(brokers)]
     began = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "kmirror", "serve", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -95,51 +111,61 @@ def kmirror() -> Iterator[Server]:
             assert process.stdout is not None
             ready, _, _ = select.select([process.stdout], [], [], START_WITHIN_S)
             assert ready, "kmirror serve did not start"
-            port = json.loads(process.stdout.readline())["brokers"][0]["port"]
-            yield Server("kmirror", process, port, time.monotonic() - began)
+            found = json.loads(process.stdout.readline())["brokers"]
+            ports = {each["node_id"]: each["port"] for each in found}
+            yield Server("kmirror", (process,), ports, time.monotonic() - began)
         finally:
             process.kill()
 
 
 @contextmanager
-def kafka() -> Iterator[Server]:
-    """Yield a real Kafka over a new folder, with the heap that tests give it."""
-    folder = scratch() / f"kafka-{time.monotonic_ns()}"
-    folder.mkdir()
-    port, controller = free_port(), free_port()
-    roles = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "log.dirs": str(folder / "data"),
-    }
-    config = str(_properties(folder / "server.properties", {**CONFIGS, **roles}))
+def kafka(brokers: int = 1) -> Iterator[Server]:
+    """Yield a real Kafka over new folders, each JVM with the heap that tests give it; the first is the controller."""
+    ports = {node: free_port() for node in range(1, brokers + 1)}
+    controller = free_port()
     path = class_path()
     assert path is not None, "asked before"
     java = ["java", "-Xmx512m", "-Xms512m", "-cp", path]
-    subprocess.run(
-        [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config], check=True, capture_output=True
-    )
+    configs = [_formatted(java, node, port, controller) for node, port in ports.items()]
     began = time.monotonic()
-    with subprocess.Popen(
-        [*java, "kafka.Kafka", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            while not _is_up(port):
-                assert process.poll() is None and time.monotonic() - began < START_WITHIN_S, "Kafka did not start"
-                time.sleep(0.01)
-            yield Server("kafka", process, port, time.monotonic() - began)
-        finally:
-            process.kill()
+    with ExitStack() as stack:
+        processes = []
+        for config in configs:
+            command = [*java, "kafka.Kafka", config]
+            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+            processes.append(stack.enter_context(started))
+            stack.callback(started.kill)
+        while not all(map(_is_up, ports.values())):
+            assert all(process.poll() is None for process in processes), "Kafka ended"
+            assert time.monotonic() - began < START_WITHIN_S, "Kafka did not start"
+            time.sleep(0.01)
+        yield Server("kafka", tuple(processes), ports, time.monotonic() - began)
+
+
+def _formatted(java: list[str], node: int, port: int, controller: int) -> str:
+    """Return the path of the properties of one node, whose folder is formatted."""
+    folder = scratch() / f"kafka-{time.monotonic_ns()}"
+    folder.mkdir()
+    listener = f"PLAINTEXT://127.0.0.1:{port}"
+    roles = {
+        "process.roles": "broker,controller" if node == 1 else "broker",
+        "node.id": str(node),
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}" if node == 1 else listener,
+        "log.dirs": str(folder / "data"),
+    }
+    config = str(_properties(folder / "server.properties", {**CONFIGS, **roles}))
+    format_ = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config]
+    subprocess.run(format_, check=True, capture_output=True)
+    return config
 
 
 @contextmanager
-def both() -> Iterator[tuple[Server, Server]]:
+def both(brokers: int = 1) -> Iterator[tuple[Server, Server]]:
     """Yield ours and Kafka's, both running."""
     with ExitStack() as stack:
-        yield stack.enter_context(kmirror()), stack.enter_context(kafka())
+        yield stack.enter_context(kmirror(brokers)), stack.enter_context(kafka(brokers))
 
 
 def version() -> str | None:

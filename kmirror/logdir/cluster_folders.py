@@ -202,20 +202,12 @@ def open_node_folders(
 ) -> ClusterFolders:
     """Lock the folders of one node of a cluster whose other nodes are elsewhere, and format those that are not.
 
-    <<<<<<< HEAD
-        `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller` is
-        where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new id
-        is drawn for a cluster where a controller is given none. UsageError for a folder of another node or cluster, for
-        one that is named twice or in use, and for an empty one of a broker that is not told which cluster it joins;
-        FileFault for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata
-        log, or all.
-    =======
-        `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller`
-        is where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new id is
-        drawn for a cluster where a controller is given none. UsageError for a folder of another node or cluster, for one
-        that is named twice or in use, and for an empty one of a broker that is not told which cluster it joins; FileFault
-        for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata log, or all.
-    >>>>>>> dirs
+    `metadata` is which of `tops` has the controller's log, or another folder; the first if it is None. `controller` is
+    where the node's controller listens, if it is one; `paths` has its folder under `NODE_CONTROLLER`. A new id
+    is drawn for a cluster where a controller is given none. UsageError for a folder of another node or cluster, for
+    one that is named twice or in use, and for an empty one of a broker that is not told which cluster it joins;
+    FileFault for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata
+    log, or all.
     """
     metadata, offline = _prepared(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]

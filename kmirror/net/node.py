@@ -71,15 +71,10 @@ class NodePlan:
 class TcpNode(RunningNodes):
     """The node of `plan`, from `start` to `close`; `stop` ends it in order before that.
 
-        `data` is its log folder, or several, which are formatted if they are empty; without it logs are in memory. A
-        broker has to know the id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller
-    <<<<<<< HEAD
-        draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node
-        as it is made.
-    =======
-        draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each
-        node as it is made.
-    >>>>>>> dirs
+    `data` is its log folder, or several, which are formatted if they are empty; without it logs are in memory. A
+    broker has to know the id of the cluster that it joins: from its folder, or as `cluster_id`; a new controller
+    draws one. `configs` are static configs as in a properties file, over Kafka's defaults. `interpose` wraps each node
+    as it is made.
     """
 
     def __init__(

@@ -38,8 +38,9 @@ from kmirror.mirror import (
     state_writer,
 )
 from kmirror.mirror.cut_rules import SESSION
+from kmirror.mirror.epoch_check import EpochCheck
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.partition import NOT_AGREED, MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.source_lineage import LineageCheck
@@ -116,6 +117,21 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
         original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
     original = patch(StateLoader, "_gather", gather)
+
+
+# -- sources of earlier releases --------------------------------------------------------------------
+
+
+@fault("divergence", profile="sources", seed=36)
+def ends_of_epochs_not_asked(patch: Patch) -> None:
+    """A mirror fetches from an old source without asking where the logs part (D12)."""
+    patch(EpochCheck, "has_agreed", lambda self, mp: True)
+
+
+@fault("divergence", profile="sources", seed=36)
+def ends_of_epochs_asked_once(patch: Patch) -> None:
+    """A mirror does not ask again when the leader of an old source is another one (D12)."""
+    original = patch(EpochCheck, "has_agreed", lambda self, mp: mp.agreed_epoch != NOT_AGREED or original(self, mp))
 
 
 # -- cuts -----------------------------------------------------------------------------------------

@@ -281,8 +281,11 @@ class LogManager:
         log = partition.log
         if log.store.has_unsafe_cut:
             self._make_cut_safe(partition)
-        end = log.log_end_offset if log.is_flush_due else log.segments.active.base_offset
-        if log.flushing.recovery_point < end:
+        segments, recovery_point = log.segments, log.flushing.recovery_point
+        end = segments.active.base_offset
+        if segments.end_offset - recovery_point >= log.config.flush_messages:  # `is_flush_due`: each append comes by.
+            end = segments.end_offset
+        if recovery_point < end:
             self._flush(partition, end)
 
     def _make_cut_safe(self, partition: Partition) -> None:

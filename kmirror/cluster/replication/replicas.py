@@ -384,7 +384,9 @@ class ReplicaManager:
         """Return what `await_acks` would tell at once of a led partition; None if it would have to wait."""
         if partition.log.high_watermark < required:
             return None
-        short = len(partition.maximal_isr()) < partition.min_isr
+        image = partition.image
+        isr = image.isr if partition.pending_isr is None else partition.maximal_isr()
+        short = len(isr) < min(partition.min_insync_replicas, len(image.replicas))  # `min_isr`: each append comes by.
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:

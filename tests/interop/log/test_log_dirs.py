@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Two log directories, served in turns by a real broker and by kmirror: each finds replicas where the other left them.
-=======
-"""Two log directories, served in turns by a real broker and by kmirror: each finds the replicas where they were left.
->>>>>>> dirs
 
 The metadata log is in the second one, as `metadata.log.dir` says.
 """

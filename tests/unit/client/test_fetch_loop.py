@@ -20,6 +20,8 @@ from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -456,3 +458,15 @@ def test_nobody_is_asked_while_there_is_nobody() -> None:
     log = Log(asks=False)
     log.assign(State(TP))
     assert log.script.look() == []
+
+
+def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens() -> None:
+    log = Log()
+    log.assign(State(TP))
+    data = row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    data.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=7)
+    reply = answer(data)
+    reply.node_endpoints = [NodeEndpoint(node_id=2, host=TWO.host, port=TWO.port)]
+    log.script.answer(reply)
+    told = [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER), ("moved", TP, LeaderHint(2, 7, TWO))]
+    assert log.told() == told

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.errors import SimulationFailure
 from kmirror.mirror.states import MirrorState
 from kmirror.sim import mirror as sim_mirror
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 
 PARTITIONS = 8

@@ -190,3 +190,18 @@ def test_a_fetch_outside_the_session_that_stands_for_a_follower_begins_where_its
     assert follower.caught_up_at == 50, "it had all that there was at its last fetch"
     clock.fetched_at = 70
     assert follower.caught_up_at == 50, "and its clock stands for it no longer"
+
+
+@pytest.mark.parametrize(("adds", "marker_epoch", "counts"), [(True, 4, True), (True, 5, False), (False, 4, False)])
+def test_a_verification_outlives_the_marker_of_the_transaction_before(
+    adds: bool, marker_epoch: int, counts: bool
+) -> None:
+    """Only where transactions raise the epoch does a marker of the same epoch say that it is of another one."""
+    p = partition()
+    guard = p.begin_verifying(7, 3, 2, adds=adds)
+    assert p.begin_verifying(7, 4, 5, adds=adds) is guard
+    assert (guard.epoch, guard.lowest_sequence) == (4, 5)
+    p.begin_verifying(7, 4, 6, adds=adds)
+    assert guard.lowest_sequence == 5
+    p.end_verifying(7, marker_epoch)
+    assert (p.verifying.get(7) is guard) is counts
