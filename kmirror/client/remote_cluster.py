@@ -378,15 +378,16 @@ class RemoteCluster:
     # -- requests -----------------------------------------------------------------------------
 
     def trouble(self, *endpoints: Endpoint) -> str:
-        """Return why links to some of these brokers, or of all, cannot be secured, as the end of a sentence.
-
-        Empty if nothing is known to be wrong, else ": " and each reason once.
-        """
+        """Return why links to these brokers, or any at all, cannot be secured, each reason once; empty if they can."""
         if self._authenticator is None:
-            return self.problem and f": {self.problem}"
+            return self.problem
         asked = endpoints or dict.fromkeys((*self.servers, *self.brokers.values()))
-        found = dict.fromkeys(why for endpoint in asked if (why := self._authenticator.why(endpoint)))
-        return f": {', '.join(found)}" if found else ""
+        return ", ".join(dict.fromkeys(why for endpoint in asked if (why := self._authenticator.why(endpoint))))
+
+    def suffix(self, *endpoints: Endpoint) -> str:
+        """Return `trouble` as the end of a sentence: behind a colon, if there is any."""
+        trouble = self.trouble(*endpoints)
+        return trouble and f": {trouble}"
 
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""

@@ -43,9 +43,8 @@ class MirrorComponent(BrokerComponent):
         self.context = MirrorContext(parts.context, parts.replicas)
         self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
-        self._refresh = SourceRefresh(
-            self.context, self._driver.stop_fetching, self._on_refreshed, self._look_at_waiting
-        )
+        driver = self._driver
+        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
         self._sync = MetadataSync(self.context)
         self._altered: dict[str, None] = {}
         """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
@@ -193,10 +192,6 @@ class MirrorComponent(BrokerComponent):
             self._driver.look_soon(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
-
-    def _look_at_waiting(self, now: Instant, mirror: str) -> None:
-        for mp in self.context.waiting_for(mirror):
-            self._driver.look_soon(now, mp)
 
     def _on_refreshed(
         self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes

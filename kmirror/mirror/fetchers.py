@@ -291,7 +291,7 @@ class MirrorFetchers:
                 return False
             for tp in fetcher.partitions:
                 self._loop.changed(tp)  # What is fetched depends on the version.
-        trouble = "" if source is None else source.trouble(fetcher.endpoint)
+        trouble = "" if source is None else source.suffix(fetcher.endpoint)
         reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
             if mp.reason != reason:  # A source may be away for hours.

@@ -13,7 +13,8 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_configs, mirror_names
 from kmirror.mirror.context import RETRY_MS, MirrorContext
-from kmirror.mirror.state_writer import StopFetching
+from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.spec.wire_values import ResourceType
 
@@ -23,8 +24,6 @@ NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
 
 OnRefreshed = Callable[[Instant, str, RemoteCluster, Sequence[str], Changes], None]
 """(now, mirror, its source, the topics asked about, what the answer changed), called after the source has answered."""
-OnTrouble = Callable[[Instant, str], None]
-"""(now, mirror), called when it is another cause than before that keeps the source from being connected to."""
 
 
 class Asked(NamedTuple):
@@ -39,15 +38,13 @@ class SourceRefresh:
     """Keeps the sources of one broker's mirrors, and what is known of them, up to date."""
 
     def __init__(
-        self, context: MirrorContext, stop_fetching: StopFetching, on_refreshed: OnRefreshed, on_trouble: OnTrouble
+        self, context: MirrorContext, stop_fetching: StopFetching, look_soon: LookAt, on_refreshed: OnRefreshed
     ) -> None:
         self._context = context
         self._stop_fetching = stop_fetching
         self._on_refreshed = on_refreshed
-        self._on_trouble = on_trouble
+        self._look_soon = look_soon
         self._rng = context.broker.rng.split("sources")
-        self._troubles: dict[str, str] = {}
-        """Mirror to what kept its source from being connected to when that was last told."""
         self._asked: dict[str, Asked] = {}
         """Mirror to the refresh that was sent last."""
         self._connections: dict[str, Mapping[str, str]] = {}
@@ -60,7 +57,7 @@ class SourceRefresh:
         for gone in [m for m in context.sources if m not in names]:
             context.refreshes.pop(gone, None)
             context.sources.pop(gone).close(now)
-            self._troubles.pop(gone, None)
+            context.troubles.pop(gone, None)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"
@@ -73,7 +70,7 @@ class SourceRefresh:
             self._connections[mirror] = connection
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             context.sources[mirror] = self._connected(mirror, servers, values, timeout_ms)
-            self._troubles.pop(mirror, None)
+            self._tell_trouble(now, mirror, context.sources[mirror].trouble())
             if known is not None:  # Fetching goes on once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
@@ -166,12 +163,23 @@ class SourceRefresh:
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
-        trouble = source.trouble() if changes is None else ""
-        if trouble != self._troubles.get(mirror, ""):
-            self._troubles[mirror] = trouble
-            self._on_trouble(now, mirror)
+        self._tell_trouble(now, mirror, source.trouble() if changes is None else "")
         if changes is not None:
             self._on_refreshed(now, mirror, source, asked.topics, changes)
+
+    def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
+        """Keep and tell why the source cannot be spoken to, if that is another cause than before; empty for none."""
+        context = self._context
+        if why == context.troubles.get(mirror, ""):
+            return
+        if why:
+            context.troubles[mirror] = why
+        else:
+            del context.troubles[mirror]
+        text = f"cannot speak to its source: {why}" if why else "has no trouble any more with its source"
+        context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, why))
+        for mp in context.waiting_for(mirror):
+            self._look_soon(now, mp)
 
 
 def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:
