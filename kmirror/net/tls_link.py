@@ -31,7 +31,15 @@ class TlsEnd:
         self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=host)
 
     async def shake_hands(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
-        """Do the handshake; OSError, of which ssl.SSLError is one, if it fails."""
+        """Do the handshake; ssl.SSLError if the two do not agree, any other OSError if the connection is lost."""
+        try:
+            await self._exchange(loop, connected)
+        except ssl.SSLError:
+            raise
+        except OSError as error:
+            raise ConnectionError(f"the TLS handshake broke off: {error.strerror or error}") from None
+
+    async def _exchange(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
         while True:
             try:
                 self.tls.do_handshake()
@@ -39,7 +47,7 @@ class TlsEnd:
                 await self._write(loop, connected)
                 data = await loop.sock_recv(connected, RECEIVED_BYTES)
                 if not data:
-                    raise ConnectionError("the other end closed it during the TLS handshake") from None
+                    raise ConnectionError("the other end closed it") from None
                 self.incoming.write(data)
             except ssl.SSLError:
                 await self._write(loop, connected)  # The alert tells the server what we do not like.
