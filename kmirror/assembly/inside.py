@@ -212,6 +212,9 @@ def checked_configs(configs: object) -> dict[str, str]:
     for name, value in values.items():
         problem = problem_with(Scope.BROKER, name, value)
         if problem is None:
+            if known(Scope.BROKER)[name].only_dynamic:
+                hint = "kafka-configs --entity-type brokers --alter sets it while the brokers run"
+                raise UsageError(f"{name} can only be set dynamically: {hint}")
             continue
         row = known(Scope.TOPIC).get(name)
         hint = did_you_mean(name, known(Scope.BROKER)) if name not in known(Scope.BROKER) else ""

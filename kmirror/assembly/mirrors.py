@@ -5,7 +5,7 @@ Nothing is sent here: a request is made, and an answer is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kmirror.kernel.ids import TopicPartition
@@ -20,7 +20,7 @@ from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirror
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
-from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -34,6 +34,11 @@ from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopic
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+DESCRIBE_EVERY_S = 0.5
+ROWS_PER_S = 20_000
+"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
+does most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,30 @@ class MirrorListing:
     """Empty until the source was seen to have a topic of the mirror."""
     topic_count: int
     """Topics in the mirror, those that were removed included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a mirror is to come to."""
+
+    state: MirrorState
+    partitions: Collection[TopicPartition]
+    caught_up: bool = False
+    """They also have, on the whole ISR, all that the source has decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where two logs of a partition differ."""
+
+    tp: TopicPartition
+    offset: int
+    field: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        return f"{self.tp} offset {self.offset} field {self.field}: expected {self.expected}, found {self.found}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +173,19 @@ def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusa
     return Refusal(error, message or error.text, topic)
 
 
-def rows_in(reply: DescribeMirrorsResponse) -> Iterator[MirrorRow]:
-    """Yield what one broker says of the partitions that it leads."""
-    for mirror in reply.mirrors:
-        for topic in mirror.topics:
-            for p in topic.partitions:
-                yield MirrorRow(
-                    TopicPartition(topic.topic_name, p.partition_index),
-                    p.source_offset,
-                    p.destination_offset,
-                    p.lag,
-                    MirrorState[p.state],
-                    p.last_mirror_epoch,
-                    p.reason,
-                )
+def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
+    """Yield what one broker says of the partitions of a mirror that it leads."""
+    for topic in mirror.topics:
+        for p in topic.partitions:
+            yield MirrorRow(
+                TopicPartition(topic.topic_name, p.partition_index),
+                p.source_offset,
+                p.destination_offset,
+                p.lag,
+                MirrorState[p.state],
+                p.last_mirror_epoch,
+                p.reason,
+            )
 
 
 def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
@@ -167,3 +195,21 @@ def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
         for row in reply.mirrors
     ]
     return sorted(rows, key=lambda row: row.name)
+
+
+def explained(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> str:
+    """Say where some partitions are and what they wait for."""
+    by_tp = {row.tp: row for row in rows}
+    parts = []
+    for tp in partitions[:3]:
+        row = by_tp.get(tp)
+        where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
+        reason = f": {row.reason}" if row is not None and row.reason else ""
+        parts.append(f"{tp} ({where}{reason})")
+    more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
+    return ", ".join(parts) + more
+
+
+def pause_s(rows: Collection[MirrorRow]) -> float:
+    """Return after how many seconds a mirror with these rows may be described again."""
+    return max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S)

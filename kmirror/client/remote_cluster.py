@@ -142,6 +142,8 @@ class RemoteCluster:
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
+        self._learned_at: dict[Endpoint, int] = {}
+        """How many links to a broker had ended when its versions were learned; later they are asked for again."""
         self._silent: dict[Endpoint, None] = {}
         """Those that left a request without an answer, the last one as well."""
         self._links: dict[OutboundLink, None] = {}
@@ -319,6 +321,10 @@ class RemoteCluster:
     def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
         """Take over what a broker serves: API key to (first, last) version."""
         self._versions[endpoint] = versions
+        self._learned_at[endpoint] = self._closings(endpoint)
+
+    def _closings(self, endpoint: Endpoint) -> int:
+        return self._requester.closings.get(endpoint, 0)
 
     def forget_versions(self, endpoint: Endpoint) -> None:
         """Make the next request to a broker ask for its versions again."""
@@ -434,7 +440,7 @@ class RemoteCluster:
         self._links[link] = None
         if self._authenticator is not None:
             self._requester.secure(link, self._authenticator)
-        if endpoint in self._versions:
+        if endpoint in self._versions and self._learned_at[endpoint] == self._closings(endpoint):
             go(now)
         else:
             self._ask_versions(now, endpoint, purpose, wait_ms, go)

@@ -67,6 +67,8 @@ class Requester:
         self._failures = failures or Failures(outbox)
         self._secured: dict[OutboundLink, SecuredLink] = {}
         self.outbox = outbox
+        self.closings: dict[Endpoint, int] = {}
+        """How many links to a peer have ended: it may be another release when it is back."""
 
     # -- secured links ------------------------------------------------------------------------
 
@@ -180,6 +182,7 @@ class Requester:
 
     def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
         """End every request that was under way on the link, with None; `why` is what the runner knows of the cause."""
+        self.closings[link.peer] = self.closings.get(link.peer, 0) + 1
         if self._secured and (secured := self._secured.get(link)) is not None:
             secured.on_closed(now, why)
         lost = [key for key, p in self._pending.items() if p.link == link]

@@ -16,14 +16,12 @@ from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
+from kmirror.mirror.sync_errors import SyncKind
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
 NOT_OF_THE_CONNECTION = (TIMEOUT, SOURCE_CLUSTER_ID)
 """Configs of a mirror that may change while its connection stays, beside those that begin with `mirror.`."""
-
-OnRefreshed = Callable[[Instant, str, RemoteCluster, Sequence[str], Changes], None]
-"""(now, mirror, its source, the topics asked about, what the answer changed), called after the source has answered."""
 
 
 class Asked(NamedTuple):
@@ -32,6 +30,10 @@ class Asked(NamedTuple):
     topics: Sequence[str]
     is_all: bool
     """Not just what somebody wanted."""
+
+
+OnRefreshed = Callable[[Instant, str, RemoteCluster, Asked, Changes], None]
+"""(now, mirror, its source, what it was asked, what the answer changed), called after the source has answered."""
 
 
 class SourceRefresh:
@@ -154,6 +156,7 @@ class SourceRefresh:
     def _on_answer(self, now: Instant, mirror: str, source: RemoteCluster, changes: Changes | None) -> None:
         plan, configs, asked = self._context.refreshes[mirror], self._context.broker.configs, self._asked[mirror]
         if changes is None:
+            self._context.sync_errors.add(SyncKind.METADATA)
             plan.want(() if asked.is_all else asked.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
@@ -165,7 +168,7 @@ class SourceRefresh:
         self._context.refresh_at(mirror, max(now, plan.next_at()))
         self._tell_trouble(now, mirror, source.trouble() if changes is None else "")
         if changes is not None:
-            self._on_refreshed(now, mirror, source, asked.topics, changes)
+            self._on_refreshed(now, mirror, source, asked, changes)
 
     def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
         """Keep and tell why the source cannot be spoken to, if that is another cause than before; empty for none."""

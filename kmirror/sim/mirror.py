@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar
 
 from kmirror.assembly.mirrors import (
+    Difference,
+    Goal,
     MirrorListing,
     MirrorRow,
     adding_topics,
     altering,
     creating,
+    explained,
     listings_in,
+    pause_s,
     pausing_topics,
     refusals_in,
     removing_topics,
@@ -33,26 +36,12 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.message import Message
-from kmirror.sim.checkers import Difference, mirror_agrees
+from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.pending import Pending, Script, pause
 from kmirror.spec.wire_values import ResourceType
 
-DESCRIBE_EVERY_S = 0.5
-ROWS_PER_S = 20_000
-"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
-does most."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a mirror is to come to."""
-
-    state: MirrorState
-    partitions: Collection[TopicPartition]
-    caught_up: bool = False
-    """They also have, on the whole ISR, all that the source has decided."""
 
 
 class Mirror:
@@ -186,7 +175,7 @@ class Mirror:
             reply = yield partial(client.send, endpoint, request)
             if not isinstance(reply, DescribeMirrorsResponse):
                 continue
-            rows.update((row.tp, row) for row in rows_in(reply))
+            rows.update((row.tp, row) for mirror in reply.mirrors for row in rows_in(mirror))
         return [rows[tp] for tp in sorted(rows)]
 
     def catch_up(self, *, within_s: float = 120) -> None:
@@ -310,7 +299,7 @@ class Mirror:
                 watch(rows)
             if not self._not_there(goal, rows):
                 return rows
-            yield pause(self.destination.simulation.world, max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S))
+            yield pause(self.destination.simulation.world, pause_s(rows))
 
     def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
         # A lag is known once a fetch was answered: before that two logs may end alike and differ.
@@ -322,19 +311,7 @@ class Mirror:
         return [tp for tp in sorted(goal.partitions) if tp not in ready]
 
     def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
-        return self.explain(self._not_there(goal, rows), rows)
-
-    def explain(self, partitions: list[TopicPartition], rows: list[MirrorRow]) -> str:
-        """Say where some partitions are and what they wait for."""
-        by_tp = {row.tp: row for row in rows}
-        parts = []
-        for tp in partitions[:3]:
-            row = by_tp.get(tp)
-            where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
-            reason = f": {row.reason}" if row is not None and row.reason else ""
-            parts.append(f"{tp} ({where}{reason})")
-        more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
-        return ", ".join(parts) + more
+        return explained(self._not_there(goal, rows), rows)
 
     def _source_id(self, topic: str) -> Uuid:
         known = self.source.image.topics.get(topic)

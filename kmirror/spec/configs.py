@@ -60,6 +60,8 @@ class ConfigKey:
     """For a broker key without a default: which key is read in its place, and how many of its units that one's is."""
     dynamic: bool = False
     """For a broker key: may it be altered while the broker runs (DynamicBrokerConfig)? Then it takes effect at once."""
+    only_dynamic: bool = False
+    """A properties file may not set it."""
     required: bool = False
     """It has no default, so it cannot be deleted."""
     rule: Rule | None = None
@@ -291,6 +293,14 @@ ROWS: tuple[ConfigKey, ...] = (
         "mirror.metadata.refresh.interval.ms", _B, Kind.INT, "30000",
         "How often a mirror looks at its source's metadata.", 1, dynamic=True,
     ),
+    ConfigKey(
+        "mirror.replication.throttled.rate", _B, Kind.LONG, str(LONG_MAX),
+        "Bytes a second that throttled replicas are mirrored with.", 0, dynamic=True, only_dynamic=True,
+    ),
+    ConfigKey(
+        "replication.quota.window.num", _B, Kind.INT, "11", "Windows over which that rate is kept.", 1,
+    ),
+    ConfigKey("replication.quota.window.size.seconds", _B, Kind.INT, "1", "Length of such a window.", 1),
     ConfigKey(
         "compression.type", _T, Kind.STRING, None, "Codec of the topic; producer keeps the client's.", choices=_CODECS,
         broker_key="compression.type",

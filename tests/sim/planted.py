@@ -32,7 +32,6 @@ from kmirror.mirror import (
     context,
     fetchers,
     log_cuts,
-    metadata_sync,
     preparing,
     reopened_transactions,
     state_writer,
@@ -49,6 +48,7 @@ from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.syncs import topics
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -434,7 +434,7 @@ def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
     return b"".join(found)
 
 
-@fault("divergence", profile="smoke")
+@fault("divergence", profile="smoke", seed=1)
 def byte_flipped(patch: Patch) -> None:
     """Now and then a byte of a value is another one, and the checksum says that it is right."""
     due = _every(5)
@@ -478,13 +478,20 @@ def source_read_uncommitted(patch: Patch) -> None:
 
 @fault("pause-breach", profile="paused_for_a_while")
 def paused_topics_are_fetched(patch: Patch) -> None:
-    """A pause leaves the fetchers where they are."""
+    """A pause leaves the fetchers where they are, and what they ask about."""
 
     def remove(self: Any, mp: Any) -> None:
         if mp.assignment.wish is not Wish.PAUSE:
-            original(self, mp)
+            stop_fetching(self, mp)
 
-    original = patch(fetchers.MirrorFetchers, "remove", remove)
+    def enter(self: Any, state: MirrorState) -> None:
+        topic_id = self.source_topic_id
+        take_over(self, state)
+        if self.assignment.wish is Wish.PAUSE:
+            self.source_topic_id = topic_id
+
+    stop_fetching = patch(fetchers.MirrorFetchers, "remove", remove)
+    take_over = patch(MirrorPartition, "enter", enter)
 
 
 @fault("divergence", profile="mirror_of_a_deleted_mirror")
@@ -496,7 +503,7 @@ def lineage_goes_with_its_mirror(patch: Patch) -> None:
 # -- producers and clients ------------------------------------------------------------------------
 
 
-@fault("hanging-transaction", profile="smoke", seed=1)
+@fault("hanging-transaction", profile="smoke", seed=4)
 def marker_forgotten(patch: Patch) -> None:
     """Now and then a transaction marker is confirmed and not written."""
     due = _every(6)
@@ -556,4 +563,4 @@ def another_topic_id(patch: Patch) -> None:
         raw[0] ^= 1
         return original(topic_id=Uuid(bytes(raw)))
 
-    original = patch(metadata_sync, "MirrorInfo", info)
+    original = patch(topics, "MirrorInfo", info)

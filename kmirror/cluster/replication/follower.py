@@ -199,6 +199,10 @@ class ReplicaFetchers:
             mirror_leader_epoch=followed.mirror_epoch,
         )
 
+    def held_until(self, now: Instant, followed: FollowedPartition) -> Instant:
+        """Hold none: there is no throttle between the brokers of a cluster."""
+        return 0
+
     def on_withheld(self, now: Instant, followed: FollowedPartition) -> None:
         """Do nothing: the end of the flush has it looked at again."""
 
