@@ -11,7 +11,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.spec.metrics import ROWS
 from kmirror.spec.wire_values import ResourceType
-from tests.sim.stage import TOPIC, TP, Pair, assert_equal, has_all, pair
+from tests.sim.stage import TOPIC, Pair, assert_equal, has_all, pair
 
 ERRORS = ("MetadataRefreshError", "TopicConfigMetadataSyncError", "ConsumerGroupOffsetSyncError")
 

@@ -26,9 +26,7 @@ def told() -> list[Series]:
     p.begin()
     p.a.write("x")
     assert_equal(p.there)
-    return [
-        (sample.name, sample.labels) for family in families(p.b.metrics().page()) for sample in family.samples
-    ]
+    return [(sample.name, sample.labels) for family in families(p.b.metrics().page()) for sample in family.samples]
 
 
 def answers(series: Series, name: str, matchers: str) -> bool:
