@@ -23,6 +23,9 @@ from kmirror.assembly.mirrors import (
 from kmirror.cli.mirror_tables import (
     describe_json,
     describe_table,
+    filter_json,
+    filter_rows,
+    filter_table,
     list_json,
     list_table,
     outcome_json,
@@ -39,6 +42,7 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
+from kmirror.net.mirror_filters import explain_filters
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
@@ -46,7 +50,18 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
 
-ACTIONS: Final = ("add", "alter", "create", "delete", "describe", "list", "pause", "remove", "resume")
+ACTIONS: Final = (
+    "add",
+    "alter",
+    "create",
+    "delete",
+    "describe",
+    "explain-filters",
+    "list",
+    "pause",
+    "remove",
+    "resume",
+)
 NEEDS_CONFIG: Final = ("create", "alter")
 NEEDS_TOPIC: Final = {
     "add": "adding topic(s) to a mirror",
@@ -144,6 +159,16 @@ async def _describe(admin: AsyncAdmin, task: Task) -> int:
         if task.watched_every_s is None:
             return 0
         await asyncio.sleep(task.watched_every_s)
+
+
+async def _explain(admin: AsyncAdmin, task: Task) -> int:
+    listing = await _listing(admin, task.mirror)
+    async with _admin(listing.source_servers, task.client) as source:
+        found = await explain_filters(task.mirror, source=source, destination=admin)
+    is_wanted = _matcher(task.topic or ".*")
+    rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
+    print((filter_json if task.as_json else filter_table)(rows), end="")
+    return 0
 
 
 # -- orders about a mirror --------------------------------------------------------------------
@@ -322,6 +347,7 @@ _HOW: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
     "create": _create,
     "delete": _delete,
     "describe": _describe,
+    "explain-filters": _explain,
     "list": _list,
     "pause": _change,
     "remove": _change,

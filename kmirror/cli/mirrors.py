@@ -5,7 +5,7 @@ failed, and what was refused, is on stderr.
 Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused, also
 if for one topic only, and where no broker answers.
 Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --dry-run,
---watch and -o are not in its list of options.
+--explain-filters, --watch and -o are not in its list of options.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ OPTIONS = (
     OptionRow(("create",), "Create a mirror: --mirror, --mirror-config."),
     OptionRow(("delete",), "Delete a mirror without topics, or whose topics are all STOPPED: --mirror."),
     OptionRow(("describe",), "Show states, offsets and lag of partitions; --mirror and --topic choose some."),
+    OptionRow(("explain-filters",), "Say of each topic, config and group of the source why it is mirrored: --mirror."),
     OptionRow(("list",), "Show all mirrors."),
     OptionRow(("mirror",), "The mirror's name.", "NAME"),
     OptionRow(("mirror-config",), "Properties of the mirror: bootstrap.servers of the source, and more.", "FILE"),
@@ -97,7 +98,7 @@ def _check_options(given: ParsedOptions, action: str) -> None:
         raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
     for option, actions in (
         ("mirror-config", (*NEEDS_CONFIG,)),
-        ("topic", (*NEEDS_TOPIC, "describe")),
+        ("topic", (*NEEDS_TOPIC, "describe", "explain-filters")),
         ("replication-factor", ("add",)),
         ("watch", ("describe",)),
     ):

@@ -182,6 +182,30 @@ def test_what_is_not_there(stage: Stage) -> None:
     stage.run("--delete --mirror empty")
 
 
+def test_filters_are_explained(stage: Stage, tmp_path: Path) -> None:
+    stage.source.create_topic("compacted", configs={"cleanup.policy": "compact", "min.insync.replicas": "1"})
+    config = tmp_path / "filters"
+    config.write_text(f"bootstrap.servers={stage.source.bootstrap_servers}\nmirror.groups.include=app-.*\n")
+    stage.run(f"--create --mirror filters --mirror-config {config}")
+    stage.run("--add --topic compacted --mirror filters")
+    TcpMirror("filters", source=stage.source, destination=stage.destination).catch_up()
+    code, out, err = stage.run("--explain-filters --mirror filters --topic compacted|foo")
+    assert (code, err) == (0, "")
+    assert [line.split(None, 4) for line in out.splitlines()] == [
+        ["KIND", "NAME", "MIRRORED", "WHY"],
+        ["topic", "compacted", "yes", "it", "was added to the mirror"],
+        ["topic", "foo", "no", "it", "was not added to the mirror"],
+        ["config", "compacted:", "cleanup.policy", "yes", "no entry of mirror.topic.properties.exclude matches"],
+        ["config", "compacted:", "min.insync.replicas", "no", "mirror.topic.properties.exclude=min.insync.replicas"],
+    ]
+    lines = stage.run("--explain-filters --mirror filters -o json")[1].splitlines()
+    assert {"kind": "topic", "name": "foo", "mirrored": False, "why": "it was not added to the mirror"} in [
+        json.loads(line) for line in lines
+    ]
+    TcpMirror("filters", destination=stage.destination).fail_over()
+    stage.run("--delete --mirror filters")
+
+
 def test_the_number_of_replicas_is_given(stage: Stage) -> None:
     stage.run(f"--create --mirror wide --mirror-config {stage.config}")
     code, _, err = stage.run("--add --topic bar --mirror wide --replication-factor 9")
@@ -238,8 +262,8 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server x --list", "'x' is no server"),
         (
             "--bootstrap-server :1",
-            "Command must include exactly one action: --add, --alter, --create, --delete, --describe, --list, --pause, "
-            "--remove, --resume",
+            "Command must include exactly one action: --add, --alter, --create, --delete, --describe, "
+            "--explain-filters, --list, --pause, --remove, --resume",
         ),
         ("--bootstrap-server :1 --list --describe", "Command must include exactly one action"),
         ("--bootstrap-server :1 --create", "--mirror must be specified"),
