@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kmirror.assembly.mirrors import MirrorListing, MirrorRow
 from kmirror.cli import mirror_actions
 from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
-from kmirror.cli.mirrors import client_configs, command
+from kmirror.cli.mirrors import client_of, command
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
@@ -231,13 +231,25 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     code, out, err = stage.run(f"--add --topic f.* --mirror away {client}")
     assert (code, out) == (1, "")
     assert "the source does not answer" in err
-    assert "name one topic in full instead" in err
+    assert "give --mirror-config, or name one topic in full" in err
     code, out, err = stage.run(f"--add --topic fresh --mirror away {client}")
     assert (code, out) == (0, "Added 1 topic(s) to mirror away: [fresh]\n")
     assert "the topic is added without its id" in err
     code, out, err = stage.run("--remove --topic fresh --mirror away")
     assert (code, out) == (0, "Removed 1 topic(s) from mirror away: [fresh]\n")
     stage.run("--delete --mirror away")
+
+
+def test_a_client_that_is_not_let_in_is_told_at_once(stage: Stage, tmp_path: Path) -> None:
+    module = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";'
+    (tmp_path / "sasl").write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={module}\n"
+    )
+    for action in ("--list", f"--create --mirror m --mirror-config {stage.config}"):
+        code, out, err = stage.run(f"{action} --command-config {tmp_path / 'sasl'}")
+        assert (code, out) == (1, "")
+        assert err.startswith("Error while executing mirror command : no secured connection to 127.0.0.1:")
+        assert "s3cret" not in err
 
 
 def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,11 +300,11 @@ def test_a_command_line_that_is_refused(words: str, text: str) -> None:
 
 def test_the_configs_of_the_client() -> None:
     given = {"request.timeout.ms": "5000", "default.api.timeout.ms": " 7000 ", "client.id": "me"}
-    assert client_configs(given) == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
+    assert client_of(given).configs == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
     with pytest.raises(UsageError, match=r"request\.timeout\.ms is a number of milliseconds, not '5s'"):
-        client_configs({"request.timeout.ms": "5s"})
-    with pytest.raises(UsageError, match=r"security\.protocol=SASL_SSL"):
-        client_configs({"security.protocol": "SASL_SSL"})
+        client_of({"request.timeout.ms": "5s"})
+    with pytest.raises(UsageError, match=r"sasl\.mechanism is not set"):
+        client_of({"security.protocol": "SASL_SSL"})
 
 
 def test_help_names_every_option() -> None:
