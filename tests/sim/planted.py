@@ -137,7 +137,7 @@ def ends_of_epochs_asked_once(patch: Patch) -> None:
 # -- cuts -----------------------------------------------------------------------------------------
 
 
-@fault("mirrored-lost", profile="smoke", seed=1)
+@fault("mirrored-lost", profile="smoke", seed=8)
 def cut_off_by_one(patch: Patch) -> None:
     """A leader of a mirrored partition cuts one record too many."""
 
@@ -153,14 +153,14 @@ def epoch_off_by_one(patch: Patch) -> None:
     original = patch(preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch))
 
 
-@fault("aborted-read", profile="smoke", seed=1)
+@fault("aborted-read", profile="smoke", seed=15)
 def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
     patch(Stopping, "_is_cut", lambda self, mp, partition: True)
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
-@fault("aborted-read", profile="smoke", seed=1)
+@fault("aborted-read", profile="smoke", seed=15)
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
@@ -292,7 +292,7 @@ def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     )  # fmt: skip
 
 
-@fault("lme-loss", profile="smoke", seed=1)
+@fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
     """A read of a stopped partition's state finds no last mirrored epoch."""
     _change_what_is_read(
@@ -434,7 +434,7 @@ def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
     return b"".join(found)
 
 
-@fault("divergence", profile="smoke", seed=1)
+@fault("divergence", profile="smoke", seed=2)
 def byte_flipped(patch: Patch) -> None:
     """Now and then a byte of a value is another one, and the checksum says that it is right."""
     due = _every(5)
@@ -494,7 +494,7 @@ def paused_topics_are_fetched(patch: Patch) -> None:
     take_over = patch(MirrorPartition, "enter", enter)
 
 
-@fault("divergence", profile="mirror_of_a_deleted_mirror")
+@fault("divergence", "stuck-state", profile="mirror_of_a_deleted_mirror")
 def lineage_goes_with_its_mirror(patch: Patch) -> None:
     """Once a mirror is deleted its logs count as written by their own cluster (D51)."""
     patch(context, "lineages_in", lambda text: {})
