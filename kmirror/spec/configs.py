@@ -418,7 +418,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), rule=config_rules.plain,
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     ),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(
