@@ -17,6 +17,7 @@ from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
@@ -163,6 +164,8 @@ class SourceRefresh:
             # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)
+                if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
+                    self._context.sync_errors.add(SyncKind.METADATA)
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))

@@ -54,7 +54,7 @@ from kmirror.kernel.tls import TlsSettings
 from kmirror.net.clock import Clock
 from kmirror.net.dialing import Dialed
 from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
-from kmirror.net.frames import FrameReader
+from kmirror.net.frames import FrameReader, Scratch
 from kmirror.net.links import TcpLink
 from kmirror.net.listener import Listener, Port
 from kmirror.net.local import LocalEnd
@@ -117,7 +117,7 @@ class Host:
         self._is_planned = False
         self._links = 0
         self._conditions: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
-        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._scratch = Scratch(SCRATCH_BYTES)
         self._timers = Timers(loop, self._clock, self._fire, self.turn_over)
         self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
         self._carry_out: dict[type, Callable[[Process, Any], None]] = {
@@ -458,7 +458,8 @@ class Host:
         self.turn_over()
 
     def _sweep(self) -> None:
-        """Close the links that nobody has used for long; follow the wall's clock."""
+        """Close the links that nobody has used for long, give memory back; follow the wall's clock."""
+        self._scratch.sweep()
         if self._clock.follow_wall():
             self._timers.again()
         now: Instant = self.now()
