@@ -39,7 +39,7 @@ def test_every_action_and_every_workload_is_drawn() -> None:
     actions: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for seed in SEEDS:
-        for plan in (draw(seed), draw(seed, "power")):
+        for plan in (draw(seed), draw(seed, "power"), draw(seed, "syncs")):
             actions.update(step.action for step in plan.steps)
             kinds.update(client.kind for client in plan.clients)
     assert set(actions) == set(ACTIONS)
