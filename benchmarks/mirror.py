@@ -1,10 +1,11 @@
 """Mirroring a real Kafka: `kmirror serve` beside MirrorMaker 2, and beside a follower of the same Kafka (M1 to M4).
 
 M1 and M2: log bytes for each second of a process's processor time, user and system, all threads. One client writes
-64 MiB of 1 KiB records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower, ours
-and MirrorMaker catch up one after the other, each from the same source and to files in the page cache. MirrorMaker is
-charged for its own process only, ours for the broker that keeps the log too. All do so until the JVMs' costs no longer fall.
-Between two turns the system drops what it cached of the logs: memory that a virtual machine has not used before is slow.
+64 MiB of 1 KiB records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower,
+ours and MirrorMaker catch up one after the other, each from the same source and to files in the page cache.
+MirrorMaker is charged for its own process only, ours for the broker that keeps the log too. All do so until the JVMs'
+costs no longer fall. Between two turns the system drops what it cached of the logs: memory that a virtual machine has
+not used before is slow.
 M3: what each comes to by itself. M4: how much later than at the source a record is seen by a consumer, at 10 MB/s.
 """
 

@@ -19,7 +19,7 @@ def pages() -> list[Path]:
 
 
 def tables(*, writes: bool) -> int:
-    """Write the pages and other files of docs/ that differ from what the code makes, or name them; return an exit code."""
+    """Write the pages and files of docs/ that differ from what the code makes, or name them; return an exit code."""
     # Their columns are Spark's, and to build the pages no Spark is needed.
     from manual.tables import made_files, renewed
 

@@ -46,7 +46,8 @@ class MirrorComponent(BrokerComponent):
         self.context = MirrorContext(parts.context, parts.replicas)
         self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
-        self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
+        driver = self._driver
+        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
         self._sync = MetadataSync(self.context, GroupCoordinators(parts.groups, parts.internal_topics))
         self._altered: dict[str, None] = {}
         """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""

@@ -99,7 +99,7 @@ def test_silent_peers_do_not_keep_others_out_for_good(page: str, monkeypatch: py
 def test_a_port_that_is_taken_is_told(cluster: TcpCluster, page: str) -> None:
     with pytest.raises(UsageError, match="serves its metrics already"):
         cluster.serve_metrics()
-    with TcpCluster(brokers=1) as other, pytest.raises(UsageError, match="cannot listen at .* for metrics"):
+    with TcpCluster(brokers=1) as other, pytest.raises(UsageError, match=r"cannot listen at .* for metrics"):
         other.serve_metrics(port=urlsplit(page).port or 0)
 
 

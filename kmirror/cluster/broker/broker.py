@@ -135,8 +135,8 @@ class Broker:
                 context.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(OutboundLink() as lost):
-                context.requester.on_link_closed(now, lost)
+            case LinkClosed(OutboundLink() as lost, why):
+                context.requester.on_link_closed(now, lost, why)
             case LinkClosed(InboundLink() as gone):
                 parts.server.on_closed(gone)
             case LinkOpened():

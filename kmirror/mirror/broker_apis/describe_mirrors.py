@@ -54,6 +54,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             continue
         if request.include_authorized_operations:
             described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
+        described.reason = context.troubles.get(mirror, "")
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
