@@ -39,7 +39,7 @@ def test_every_action_and_every_workload_is_drawn() -> None:
     actions: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for seed in SEEDS:
-        for plan in (draw(seed), draw(seed, "power")):
+        for plan in (draw(seed), draw(seed, "power"), draw(seed, "syncs")):
             actions.update(step.action for step in plan.steps)
             kinds.update(client.kind for client in plan.clients)
     assert set(actions) == set(ACTIONS)
@@ -51,8 +51,11 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.moves) <= set(MOVES)
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
-    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power"}
-    assert "lose_power" in PROFILES["power"].moves
+    # Growth and configs have theirs, so that the seeds of the others draw what they drew.
+    elsewhere = {"power": {"lose_power"}, "syncs": {"grow", "topic_config"}}
+    assert set(PROFILES["full"].moves) == set(MOVES) - {name for names in elsewhere.values() for name in names}
+    for profile, names in elsewhere.items():
+        assert names <= set(PROFILES[profile].moves)
 
 
 def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() -> None:
