@@ -44,7 +44,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "kmirror.mirror": ("states", "facts"),
     "kmirror.cluster.controller": ("facts",),
     "kmirror.assembly": ("inside",),
-    "kmirror.net": ("cluster", "node", "running"),
+    "kmirror.net": ("admin", "cluster", "mirror", "node", "running"),
     "kmirror.assembly.journal": ("recorder", "replay"),
     "kmirror.cluster.hooks": ("hooks", "hook", "received"),
     "kmirror.client": (

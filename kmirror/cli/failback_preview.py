@@ -19,7 +19,7 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
-from kmirror.cli.mirrors import client_configs
+from kmirror.cli.mirrors import client_of
 from kmirror.cli.output import Output
 from kmirror.cli.refusing import refusing
 from kmirror.cli.server_properties import parse
@@ -41,7 +41,8 @@ Found = Mapping[TopicPartition, Removed | Waits]
 @click.option("--mirror", metavar="NAME", required=True, help="The mirror's name, the same on both sides.")
 @click.option("--topic", default=".*", metavar="TOPIC", help="A topic, or a regular expression for whole names.")
 @click.option("--records", is_flag=True, help="Print each record that would go: offset, time, key, size.")
-@click.option("--command-config", metavar="FILE", type=click.Path(path_type=Path), help="Properties of the client.")
+@click.option("--command-config", metavar="FILE", type=click.Path(path_type=Path), help="How to reach the first.")
+@click.option("--source-config", metavar="FILE", type=click.Path(path_type=Path), help="How to reach the source.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
 def command(
     folders: tuple[Path, ...],
@@ -51,6 +52,7 @@ def command(
     topic: str,
     records: bool,
     command_config: Path | None,
+    source_config: Path | None,
     output: str,
 ) -> int:
     """Print every record that a failback would remove from the cluster that is mirrored into.
@@ -72,7 +74,9 @@ def command(
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
-            found = asyncio.run(_live(bootstrap_server, source, mirror, is_wanted, command_config))
+            found = asyncio.run(
+                _live(_admin(bootstrap_server, command_config), _admin(source, source_config), mirror, is_wanted)
+            )
         if not found:
             raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
         tell = _json if output == "json" else _text
@@ -80,11 +84,17 @@ def command(
     return int(any(isinstance(each, Waits) or each.batches for each in found.values()))
 
 
-async def _live(
-    servers: str, source_servers: str, mirror: str, is_wanted: Callable[[str], bool], config: Path | None
-) -> Found:
-    configs = client_configs({} if config is None else parse(config.read_text("latin-1")))
-    async with AsyncAdmin(source_servers, configs) as source, AsyncAdmin(servers, configs) as destination:
+def _admin(servers: str, config: Path | None) -> AsyncAdmin:
+    try:
+        text = "" if config is None else config.read_text("latin-1")
+    except OSError as error:
+        raise UsageError(f"cannot read {config}: {error.strerror}") from None
+    client = client_of(parse(text))
+    return AsyncAdmin(servers, client.configs, security=client.security)
+
+
+async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wanted: Callable[[str], bool]) -> Found:
+    async with source, destination:
         theirs, ours = await source.topics(), await destination.topics()
         names = [name for name in ours if name in theirs and is_wanted(name) and not name.startswith("__")]
         tps = [TopicPartition(name, index) for name in names for index in ours[name].leaders]

@@ -6,7 +6,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kmirror.assembly.mirrors import (
@@ -23,6 +23,9 @@ from kmirror.assembly.mirrors import (
 from kmirror.cli.mirror_tables import (
     describe_json,
     describe_table,
+    filter_json,
+    filter_rows,
+    filter_table,
     list_json,
     list_table,
     outcome_json,
@@ -31,6 +34,7 @@ from kmirror.cli.mirror_tables import (
 from kmirror.cli.output import complain
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.remote_cluster import code_of
+from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.names import counted
@@ -39,6 +43,7 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
+from kmirror.net.mirror_filters import explain_filters
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
@@ -46,7 +51,18 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
 
-ACTIONS: Final = ("add", "alter", "create", "delete", "describe", "list", "pause", "remove", "resume")
+ACTIONS: Final = (
+    "add",
+    "alter",
+    "create",
+    "delete",
+    "describe",
+    "explain-filters",
+    "list",
+    "pause",
+    "remove",
+    "resume",
+)
 NEEDS_CONFIG: Final = ("create", "alter")
 NEEDS_TOPIC: Final = {
     "add": "adding topic(s) to a mirror",
@@ -85,7 +101,16 @@ CONCERNED: Final[Mapping[str, Collection[MirrorState]]] = {
 }
 """A pattern stands for topics with a partition in such a state: the others are where they are to go already."""
 INTERNAL = "__"
+SOURCE_TIMEOUT_MS = 10_000
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How this tool speaks to a cluster."""
+
+    configs: AdminConfigs
+    security: Security | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +119,9 @@ class Task:
 
     action: str
     servers: str
-    client: AdminConfigs
+    client: Client
+    source_client: Client
+    """As the mirror's properties say, where they are given."""
     mirror: str = ""
     topic: str = ""
     """A topic, or a pattern for whole names; empty for all."""
@@ -111,15 +138,23 @@ async def carry_out(task: Task) -> int:
         return await _HOW[task.action](admin, task)
 
 
-def _admin(servers: str, configs: AdminConfigs) -> AsyncAdmin:
+def _admin(servers: str, client: Client) -> AsyncAdmin:
     told: dict[Endpoint, None] = {}
 
     def on_silent(endpoint: Endpoint) -> None:
         if endpoint not in told:
             told[endpoint] = None
-            complain(f"{endpoint} does not answer; trying for {configs.default_api_timeout_ms / 1000:g} s\n")
+            complain(f"{endpoint} does not answer; trying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
 
-    return AsyncAdmin(servers, configs, on_silent=on_silent)
+    return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
+
+
+def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
+    """Return a client of the mirror's source, which does not wait for long: brokers may reach it where we do not."""
+    configs = task.client.configs
+    patience_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
+    client = Client(replace(configs, default_api_timeout_ms=patience_ms), task.source_client.security)
+    return _admin(listing.source_servers, client)
 
 
 # -- what is there ----------------------------------------------------------------------------
@@ -144,6 +179,16 @@ async def _describe(admin: AsyncAdmin, task: Task) -> int:
         if task.watched_every_s is None:
             return 0
         await asyncio.sleep(task.watched_every_s)
+
+
+async def _explain(admin: AsyncAdmin, task: Task) -> int:
+    listing = await _listing(admin, task.mirror)
+    async with _source(listing, task) as source:
+        found = await explain_filters(task.mirror, source=source, destination=admin)
+    is_wanted = _matcher(task.topic or ".*")
+    rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
+    print((filter_json if task.as_json else filter_table)(rows), end="")
+    return 0
 
 
 # -- orders about a mirror --------------------------------------------------------------------
@@ -258,11 +303,11 @@ async def _listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:
 async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicInfo] | None:
     """Return the topics of the source; None if it does not answer from here, and a single topic is named."""
     try:
-        async with _admin(listing.source_servers, task.client) as source:
+        async with _source(listing, task) as source:
             return await source.topics()
     except KafkaError as error:
         if problem_with_name(task.topic) is not None:
-            advice = "a pattern is matched with the source's topics, from here; name one topic in full instead"
+            advice = "a pattern is matched from here: give --mirror-config, or name one topic in full"
             raise KafkaError(error.code, f"the source does not answer: {error}; {advice}") from None
         complain(f"the source does not answer from here: {error}; the topic is added without its id\n")
         return None
@@ -292,7 +337,7 @@ async def _create_topics(
         )
         for name, topic in new.items()
     ]
-    reply = await admin.order(CreateTopicsRequest(topics=rows, timeout_ms=task.client.request_timeout_ms))
+    reply = await admin.order(CreateTopicsRequest(topics=rows, timeout_ms=task.client.configs.request_timeout_ms))
     assert isinstance(reply, CreateTopicsResponse), "the answer to its request"
     for row in reply.topics:
         if row.error_code:
@@ -322,6 +367,7 @@ _HOW: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
     "create": _create,
     "delete": _delete,
     "describe": _describe,
+    "explain-filters": _explain,
     "list": _list,
     "pause": _change,
     "remove": _change,

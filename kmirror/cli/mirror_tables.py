@@ -6,11 +6,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from kmirror.assembly.mirrors import MirrorListing, MirrorRow
+from kmirror.mirror.syncs.explain import Explanation
+from kmirror.mirror.syncs.rules import Verdict
 
 LIST_WIDTHS = (30, 10, 26, 50)
 LIST_HEADINGS = ("MIRROR", "TOPICS", "CLUSTER-ID", "BOOTSTRAP-SERVER")
 DESCRIBE_WIDTHS = (30, 40, 10, 15, 18, 10, 12)
 DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE")
+FILTER_WIDTHS = (6, 60, 8, 1)
+FILTER_HEADINGS = ("KIND", "NAME", "MIRRORED", "WHY")
 UNKNOWN = "-"
 ELLIPSIS = "..."
 
@@ -82,6 +86,35 @@ def describe_json(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
         )
         for mirror, rows in mirrors.items()
         for row in rows
+    )
+
+
+def filter_rows(found: Explanation) -> list[tuple[str, str, Verdict]]:
+    """Return kind, name and verdict of everything that the source has; a config's name has its topic before it."""
+    return [
+        *(("topic", name, verdict) for name, verdict in found.topics.items()),
+        *(
+            ("config", f"{topic}: {name}", verdict)
+            for topic, verdicts in found.configs.items()
+            for name, verdict in verdicts.items()
+        ),
+        *(("group", name, verdict) for name, verdict in found.groups.items()),
+    ]
+
+
+def filter_table(rows: Iterable[tuple[str, str, Verdict]]) -> str:
+    """Return the table of verdicts."""
+    lines = [
+        (kind, _fitted(name, FILTER_WIDTHS[1]), "yes" if verdict.is_mirrored else "no", verdict.rule)
+        for kind, name, verdict in rows
+    ]
+    return _table(FILTER_HEADINGS, lines, FILTER_WIDTHS)
+
+
+def filter_json(rows: Iterable[tuple[str, str, Verdict]]) -> str:
+    """Return an object a line for each verdict."""
+    return "".join(
+        _line(kind=kind, name=name, mirrored=verdict.is_mirrored, why=verdict.rule) for kind, name, verdict in rows
     )
 
 

@@ -5,7 +5,7 @@ failed, and what was refused, is on stderr.
 Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused, also
 if for one topic only, and where no broker answers.
 Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --dry-run,
---watch and -o are not in its list of options.
+--explain-filters, --watch and -o are not in its list of options.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import click
 
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
+from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Client, Task, carry_out
 from kmirror.cli.output import complain
 from kmirror.cli.server_properties import parse
 from kmirror.client.admin import AdminConfigs
+from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.net.admin import checked_servers
 
@@ -30,16 +31,17 @@ SHORT_MAX = 2**15 - 1
 TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms")
 
 OPTIONS = (
-    OptionRow(("add",), "Begin to mirror topics: --mirror, --topic."),
+    OptionRow(("add",), "Mirror topics: --mirror, --topic, and --mirror-config of a source with security."),
     OptionRow(("alter",), "Set configs of a mirror: --mirror, --mirror-config."),
     OptionRow(("bootstrap-server",), "Brokers of the destination cluster; always needed.", "SERVER,SERVER..."),
     OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
     OptionRow(("create",), "Create a mirror: --mirror, --mirror-config."),
     OptionRow(("delete",), "Delete a mirror without topics, or whose topics are all STOPPED: --mirror."),
     OptionRow(("describe",), "Show states, offsets and lag of partitions; --mirror and --topic choose some."),
+    OptionRow(("explain-filters",), "Say of each topic, config and group of the source why it is mirrored: --mirror."),
     OptionRow(("list",), "Show all mirrors."),
     OptionRow(("mirror",), "The mirror's name.", "NAME"),
-    OptionRow(("mirror-config",), "Properties of the mirror: bootstrap.servers of the source, and more.", "FILE"),
+    OptionRow(("mirror-config",), "Properties of the mirror: bootstrap.servers, security.*, ...", "FILE"),
     OptionRow(("pause",), "Stop fetching topics, which stay read-only: --mirror, --topic."),
     OptionRow(("remove",), "Fail over: topics take writes, and are no longer mirrored: --mirror, --topic."),
     OptionRow(("replication-factor",), "With --add: how many replicas new topics get here.", "N"),
@@ -76,7 +78,8 @@ def read_task(given: ParsedOptions) -> Task:
     return Task(
         action=action,
         servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_configs(_properties(given, "command-config")),
+        client=client_of(_properties(given, "command-config")),
+        source_client=client_of(configs),
         mirror=mirror,
         topic=topic,
         configs=configs,
@@ -96,8 +99,8 @@ def _check_options(given: ParsedOptions, action: str) -> None:
     if action in NEEDS_TOPIC and not given.text("topic", ""):
         raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
     for option, actions in (
-        ("mirror-config", (*NEEDS_CONFIG,)),
-        ("topic", (*NEEDS_TOPIC, "describe")),
+        ("mirror-config", (*NEEDS_CONFIG, "add", "explain-filters")),
+        ("topic", (*NEEDS_TOPIC, "describe", "explain-filters")),
         ("replication-factor", ("add",)),
         ("watch", ("describe",)),
     ):
@@ -115,19 +118,16 @@ def _properties(given: ParsedOptions, option: str) -> Mapping[str, str]:
         raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
 
 
-def client_configs(properties: Mapping[str, str]) -> AdminConfigs:
-    """Return how this tool's client waits; UsageError for a time that is none, and for what it cannot do."""
-    protocol = properties.get("security.protocol", "PLAINTEXT")
-    if protocol.upper() != "PLAINTEXT":
-        raise UsageError(f"--command-config: security.protocol={protocol}: this tool speaks PLAINTEXT alone")
+def client_of(properties: Mapping[str, str]) -> Client:
+    """Return how this tool's client connects and waits; UsageError for a time that is none, or wrong security."""
     times: dict[str, int] = {}
     for key in TIMES:
         if key in properties:
             text = properties[key].strip()
             if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
-                raise UsageError(f"--command-config: {key} is a number of milliseconds, not {text!r}")
+                raise UsageError(f"{key} is a number of milliseconds, not {text!r}")
             times[key.replace(".", "_")] = int(text)
-    return AdminConfigs(**times)
+    return Client(AdminConfigs(**times), security_of(properties))
 
 
 def _replication_factor(given: ParsedOptions) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kmirror.client.authentication import Authenticator
 from kmirror.client.backoff import Backoff
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.client.requester import Requester
@@ -91,13 +92,20 @@ class Admin:
     """An admin client of one cluster; the keys of its timers begin with its name."""
 
     def __init__(
-        self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: AdminConfigs | None = None
+        self,
+        name: str,
+        requester: Requester,
+        servers: tuple[Endpoint, ...],
+        configs: AdminConfigs | None = None,
+        *,
+        authenticator: Authenticator | None = None,
     ) -> None:
         self.name = name
         self._configs = configs or AdminConfigs()
         self._outbox = requester.outbox
         self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
-        self.cluster = RemoteCluster(name, requester, servers, timeout_ms=self._configs.request_timeout_ms)
+        timeout_ms = self._configs.request_timeout_ms
+        self.cluster = RemoteCluster(name, requester, servers, timeout_ms=timeout_ms, authenticator=authenticator)
         self._orders: dict[int, _Order] = {}
         self._count = 0
 

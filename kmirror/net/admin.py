@@ -16,15 +16,18 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from kmirror.client.admin import Admin, AdminConfigs
+from kmirror.client.authentication import Authenticator
 from kmirror.client.backoff import Backoff
 from kmirror.client.node import ClientNode
 from kmirror.client.remote_cluster import RemoteCluster, code_of, parse_servers
+from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.net.host import Host
+from kmirror.net.running import new_rng
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
@@ -52,7 +55,8 @@ class AsyncAdmin:
     """An admin client of the cluster at `servers`, text as of `bootstrap.servers`, on the loop that runs.
 
     A server without a host is one of this machine, as in `:9094`. UsageError if there is none that could be one.
-    `on_silent` is called with a broker each time that it did not answer and another attempt follows.
+    `security` is that of `security_of`; None for plain connections. `on_silent` is called with a broker each time that
+    it did not answer and another attempt follows.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class AsyncAdmin:
         servers: str,
         configs: AdminConfigs | None = None,
         *,
+        security: Security | None = None,
         on_silent: Callable[[Endpoint], None] = lambda endpoint: None,
     ) -> None:
         self._on_silent = on_silent
@@ -68,13 +73,13 @@ class AsyncAdmin:
         self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
         self._node = ClientNode("kmirror-admin")
         self._host: Host | None = None
+        endpoints, timeout_ms = parse_servers(self.servers), self._configs.request_timeout_ms
+        authenticator = None if security is None else Authenticator(security, new_rng(), timeout_ms)
+        requester = self._node.requester
         self._cluster = RemoteCluster(
-            "queries",
-            self._node.requester,
-            parse_servers(self.servers),
-            timeout_ms=self._configs.request_timeout_ms,
+            "queries", requester, endpoints, timeout_ms=timeout_ms, authenticator=authenticator
         )
-        self._orders = Admin("orders", self._node.requester, parse_servers(self.servers), self._configs)
+        self._orders = Admin("orders", requester, endpoints, self._configs, authenticator=authenticator)
         self._node.timers["orders"] = self._orders.on_timer
 
     def __repr__(self) -> str:
@@ -97,8 +102,10 @@ class AsyncAdmin:
         """Have the cluster carry out a request that changes something, and return its answer.
 
         KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, REQUEST_TIMED_OUT if no broker answers
-        within `default.api.timeout.ms`.
+        within `default.api.timeout.ms`, SASL_AUTHENTICATION_FAILED if none lets this client in.
         """
+        if not self._cluster.brokers:
+            await self.brokers()  # An order would go on trying where a client is refused.
         answer: Message | ErrorCode = await self._outcome(
             lambda now, done: self._orders.ask(now, body, lambda _, reply: done(reply))
         )
@@ -120,6 +127,10 @@ class AsyncAdmin:
                 return reply
             if self._cluster.knows_versions(endpoint) and not self._cluster.supports(endpoint, type(body)):
                 raise self._unanswered(ErrorCode.UNSUPPORTED_VERSION, body)
+            trouble = self._cluster.trouble(endpoint)
+            if trouble:
+                text = f"no secured connection to {endpoint}: {trouble}"
+                raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)
             pause_s = self._backoff.pause_ms(attempts) / 1000
             attempts += 1
             if broker_id is not None or asyncio.get_running_loop().time() + pause_s >= until:

@@ -217,6 +217,8 @@ def _merged(before: VersionedMessage, change: PartitionChangeRecord, version: in
         value = getattr(change, name)
         if value is not None:
             setattr(partition, name, value)
+    if len(partition.directories) != len(partition.replicas):  # They were those of the replicas before.
+        partition.directories = []
     if change.eligible_leader_replicas is not None:
         partition.eligible_leader_replicas = change.eligible_leader_replicas or None
     if change.last_known_elr is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,14 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from kmirror.client.security import Security, security_of
+from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition as Partition
+from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.leader_reader import LeaderReader
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
 from tests.certificates import LONG_AGO, Authority, Identity
 from tests.interop.clients.real import free_ports, real_clusters
 from tests.interop.mirror.destination import Mirrored
@@ -163,6 +171,22 @@ def test_everything_is_mirrored_through(listener: str, source: Source, destinati
     produce(source, listener)
     mirrored.catch_up()
     assert "hush" not in str(mirrored.reasons)
+
+
+@pytest.mark.parametrize("listener", ["PLAIN", "SCRAM", "MUTUAL"])
+def test_an_admin_client_reads_through(listener: str, source: Source) -> None:
+    configs = source.configs(listener)
+
+    async def end_of_topic(security: Security | None) -> int:
+        async with AsyncAdmin(configs["bootstrap.servers"], security=security) as admin:
+            return await LeaderReader(admin, Partition(TOPIC, 0)).offset(OffsetSpec.LATEST)
+
+    assert asyncio.run(end_of_topic(security_of(configs))) > 0
+    if listener != "MUTUAL":
+        wrong = {**configs, "sasl.jaas.config": jaas(listener.title(), "guessed")}
+        with pytest.raises(KafkaError, match="no secured connection to") as refused:
+            asyncio.run(end_of_topic(security_of(wrong)))
+        assert refused.value.code is ErrorCode.SASL_AUTHENTICATION_FAILED
 
 
 def test_a_session_is_renewed_and_no_link_is_lost(source: Source, destination: TcpCluster) -> None:

@@ -75,6 +75,8 @@ OFTEN = [
     "ConfigRecord",
     "ClearElrRecord",
 ]
+NOT_SAID = "not_enforced", "offset", "_tuples", "_directories"
+"""Fields of an image that are no statement about the cluster: where it stands, and values that are shared."""
 BEGINNING = ["FeatureLevelRecord", "RegisterBrokerRecord", "TopicRecord", "PartitionRecord", "PartitionChangeRecord"]
 
 
@@ -271,7 +273,7 @@ def image_of(chunks: Sequence[bytes], delta: Delta | None = None) -> MetadataIma
 
 def facts(image: MetadataImage) -> dict[str, object]:
     """Return all that an image says; what it counts while it is made is left out, and sets that are empty."""
-    found = {name: value for name, value in vars(image).items() if name not in ("not_enforced", "_tuples", "offset")}
+    found = {name: value for name, value in vars(image).items() if name not in NOT_SAID}
     for name in ("_held", "_leads", "_configured", "_alike"):
         found[name] = {key: value for key, value in found[name].items() if value}
     found["_held"] = {key: {topic: bits for topic, bits in value.items() if bits} for key, value in image._held.items()}
@@ -371,4 +373,4 @@ def test_the_epochs_of_deleted_topics_stay_when_mirroring_is_switched_off_and_on
         off,
     ]
     image = image_of([merged(encoded([tuple(VersionedMessage(record, 0) for record in records)])).data])
-    assert image.first_leader_epoch(topic_id) == 8 and image.features == {MIRROR_VERSION: 0} and not image.topics
+    assert image.first_leader_epoch(topic_id) == 8 and image.features == {} and not image.topics

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kmirror.assembly.mirrors import MirrorListing, MirrorRow
 from kmirror.cli import mirror_actions
 from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
-from kmirror.cli.mirrors import client_configs, command
+from kmirror.cli.mirrors import client_of, command
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
@@ -182,6 +182,30 @@ def test_what_is_not_there(stage: Stage) -> None:
     stage.run("--delete --mirror empty")
 
 
+def test_filters_are_explained(stage: Stage, tmp_path: Path) -> None:
+    stage.source.create_topic("compacted", configs={"cleanup.policy": "compact", "min.insync.replicas": "1"})
+    config = tmp_path / "filters"
+    config.write_text(f"bootstrap.servers={stage.source.bootstrap_servers}\nmirror.groups.include=app-.*\n")
+    stage.run(f"--create --mirror filters --mirror-config {config}")
+    stage.run("--add --topic compacted --mirror filters")
+    TcpMirror("filters", source=stage.source, destination=stage.destination).catch_up()
+    code, out, err = stage.run("--explain-filters --mirror filters --topic compacted|foo")
+    assert (code, err) == (0, "")
+    assert [line.split(None, 4) for line in out.splitlines()] == [
+        ["KIND", "NAME", "MIRRORED", "WHY"],
+        ["topic", "compacted", "yes", "it", "was added to the mirror"],
+        ["topic", "foo", "no", "it", "was not added to the mirror"],
+        ["config", "compacted:", "cleanup.policy", "yes", "no entry of mirror.topic.properties.exclude matches"],
+        ["config", "compacted:", "min.insync.replicas", "no", "mirror.topic.properties.exclude=min.insync.replicas"],
+    ]
+    lines = stage.run("--explain-filters --mirror filters -o json")[1].splitlines()
+    assert {"kind": "topic", "name": "foo", "mirrored": False, "why": "it was not added to the mirror"} in [
+        json.loads(line) for line in lines
+    ]
+    TcpMirror("filters", destination=stage.destination).fail_over()
+    stage.run("--delete --mirror filters")
+
+
 def test_the_number_of_replicas_is_given(stage: Stage) -> None:
     stage.run(f"--create --mirror wide --mirror-config {stage.config}")
     code, _, err = stage.run("--add --topic bar --mirror wide --replication-factor 9")
@@ -207,13 +231,25 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     code, out, err = stage.run(f"--add --topic f.* --mirror away {client}")
     assert (code, out) == (1, "")
     assert "the source does not answer" in err
-    assert "name one topic in full instead" in err
+    assert "give --mirror-config, or name one topic in full" in err
     code, out, err = stage.run(f"--add --topic fresh --mirror away {client}")
     assert (code, out) == (0, "Added 1 topic(s) to mirror away: [fresh]\n")
     assert "the topic is added without its id" in err
     code, out, err = stage.run("--remove --topic fresh --mirror away")
     assert (code, out) == (0, "Removed 1 topic(s) from mirror away: [fresh]\n")
     stage.run("--delete --mirror away")
+
+
+def test_a_client_that_is_not_let_in_is_told_at_once(stage: Stage, tmp_path: Path) -> None:
+    module = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";'
+    (tmp_path / "sasl").write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={module}\n"
+    )
+    for action in ("--list", f"--create --mirror m --mirror-config {stage.config}"):
+        code, out, err = stage.run(f"{action} --command-config {tmp_path / 'sasl'}")
+        assert (code, out) == (1, "")
+        assert err.startswith("Error while executing mirror command : no secured connection to 127.0.0.1:")
+        assert "s3cret" not in err
 
 
 def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,8 +274,8 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server x --list", "'x' is no server"),
         (
             "--bootstrap-server :1",
-            "Command must include exactly one action: --add, --alter, --create, --delete, --describe, --list, --pause, "
-            "--remove, --resume",
+            "Command must include exactly one action: --add, --alter, --create, --delete, --describe, "
+            "--explain-filters, --list, --pause, --remove, --resume",
         ),
         ("--bootstrap-server :1 --list --describe", "Command must include exactly one action"),
         ("--bootstrap-server :1 --create", "--mirror must be specified"),
@@ -264,11 +300,11 @@ def test_a_command_line_that_is_refused(words: str, text: str) -> None:
 
 def test_the_configs_of_the_client() -> None:
     given = {"request.timeout.ms": "5000", "default.api.timeout.ms": " 7000 ", "client.id": "me"}
-    assert client_configs(given) == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
+    assert client_of(given).configs == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
     with pytest.raises(UsageError, match=r"request\.timeout\.ms is a number of milliseconds, not '5s'"):
-        client_configs({"request.timeout.ms": "5s"})
-    with pytest.raises(UsageError, match=r"security\.protocol=SASL_SSL"):
-        client_configs({"security.protocol": "SASL_SSL"})
+        client_of({"request.timeout.ms": "5s"})
+    with pytest.raises(UsageError, match=r"sasl\.mechanism is not set"):
+        client_of({"security.protocol": "SASL_SSL"})
 
 
 def test_help_names_every_option() -> None:

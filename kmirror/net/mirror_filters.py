@@ -1,0 +1,114 @@
+"""Why is a topic, a config or a group of the source mirrored, or why not? Two live clusters are asked.
+
+The verdicts are those of the syncs' own rules (`mirror.syncs.explain`), with the mirror's configs as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kmirror.assembly.mirrors import MirrorRow
+from kmirror.client.remote_cluster import RemoteTopic, code_of
+from kmirror.errors import KafkaError
+from kmirror.mirror.states import MirrorState, Wish
+from kmirror.mirror.syncs.config_answers import SourceConfigs, describe
+from kmirror.mirror.syncs.conversation import AskSource
+from kmirror.mirror.syncs.explain import Explanation, explain
+from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
+from kmirror.mirror.syncs.topics import TopicFacts
+from kmirror.net.admin import AsyncAdmin, TopicInfo
+from kmirror.net.mirror import describe_mirrors
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
+from kmirror.spec.configs import Configs, Scope, broker_configs, known
+from kmirror.spec.wire_values import ConfigSource, ResourceType
+
+WISHES = {
+    MirrorState.PAUSING: Wish.PAUSE,
+    MirrorState.PAUSED: Wish.PAUSE,
+    MirrorState.STOPPING: Wish.REMOVE,
+    MirrorState.STOPPED: Wish.REMOVE,
+}
+
+
+async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: AsyncAdmin) -> Explanation:
+    """Return a verdict about each topic, config and group of the source; internal topics are left out.
+
+    KafkaError if the mirror is not there, or where a cluster does not answer.
+    """
+    rows = (await describe_mirrors(destination, [mirror])).get(mirror, [])
+    theirs, ours = await source.topics(), await destination.topics()
+    wishes = _wishes(rows)
+    facts = [
+        TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name))) for name, wish in wishes.items()
+    ]
+    mirrored = [name for name in wishes if name in theirs]
+    broker_id = next(iter(await destination.brokers()))
+    brokers_own = await _configs(destination, ResourceType.BROKER, str(broker_id), broker_id)
+    found = explain(
+        Rules.of(Configs(Scope.MIRROR, await _configs(destination, ResourceType.MIRROR, mirror, None))),
+        facts,
+        await source.cluster_id(),
+        (await _topic_configs(source, mirrored)).values,
+        await _groups(source),
+        broker_configs(brokers_own, {}),
+    )
+    others = {name for name, topic in theirs.items() if not topic.is_internal and not name.startswith("__")}
+    left_out = dict.fromkeys(sorted(others - wishes.keys()), Verdict(False, "it was not added to the mirror"))
+    return Explanation(dict(sorted({**found.topics, **left_out}.items())), found.configs, found.groups)
+
+
+def _wishes(rows: Sequence[MirrorRow]) -> dict[str, Wish]:
+    """Return what is wanted of each topic in the mirror, as the states of its partitions show."""
+    return {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in rows}
+
+
+def _remote(topic: TopicInfo | None) -> RemoteTopic | None:
+    return None if topic is None else RemoteTopic(topic.topic_id, len(topic.leaders))
+
+
+async def _configs(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id: int | None) -> Mapping[str, str]:
+    """Return what is set for a resource, without its defaults and secrets."""
+    wanted = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+    reply = await admin.ask(DescribeConfigsRequest(resources=[wanted]), broker_id=broker_id)
+    assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
+    result = reply.results[0]
+    if result.error_code:
+        error = code_of(result.error_code)
+        text = result.error_message or error.text
+        raise KafkaError(error, f"cannot describe the configs of {kind.name.lower()} {name}: {error.name}: {text}")
+    rows = known(Scope.MIRROR if kind is ResourceType.MIRROR else Scope.BROKER)
+    return {
+        entry.name: entry.value
+        for entry in result.configs
+        if entry.value is not None and entry.config_source != ConfigSource.DEFAULT and entry.name in rows
+    }
+
+
+async def _topic_configs(source: AsyncAdmin, topics: Sequence[str]) -> SourceConfigs:
+    """Return what the source has set for topics, asked for as the sync asks."""
+    script = describe(topics)
+    questions = next(script)
+    answers = [await source.ask(question.request) for question in questions if isinstance(question, AskSource)]
+    try:
+        script.send(answers)
+    except StopIteration as end:
+        found = end.value
+        assert isinstance(found, SourceConfigs)
+        return found
+    raise AssertionError("the configs of topics are asked for once")
+
+
+async def _groups(source: AsyncAdmin) -> list[ListedGroup]:
+    """Return the groups of every coordinator of the source."""
+    groups: dict[str, ListedGroup] = {}
+    for broker_id, reply in (await source.ask_each(ListGroupsRequest())).items():
+        assert isinstance(reply, ListGroupsResponse), "the answer to its request"
+        if reply.error_code:
+            error = code_of(reply.error_code)
+            raise KafkaError(error, f"broker {broker_id} of {source.servers} lists no groups: {error.name}")
+        for row in reply.groups:
+            groups[row.group_id] = ListedGroup(row.group_id, row.protocol_type, row.group_type)
+    return list(groups.values())
