@@ -324,7 +324,10 @@ class FetchLoop(Generic[P]):
         if quiet is None or answer != quiet.answer or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
-        fetcher.requests.mark(now)
+        requests = fetcher.requests
+        if now >= requests.next_tick:
+            requests.tick(now)
+        requests.count += 1  # As `mark` does, without a call: idle clusters do nothing else.
         fetcher.session.go_on(quiet.session_id)
         self._fetch(now, fetcher)
         return True

@@ -11,9 +11,10 @@ from math import ceil, exp
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
 
-TICK: Duration = 5 * SECOND
+TICK_SECONDS = 5
+TICK: Duration = TICK_SECONDS * SECOND
 MINUTES = (1, 5, 15)
-_ALPHAS = tuple(1 - exp(-TICK / SECOND / 60 / minutes) for minutes in MINUTES)
+_ONE, _FIVE, _FIFTEEN = (1 - exp(-TICK_SECONDS / 60 / minutes) for minutes in MINUTES)
 KEPT = 1028
 """Values of which a histogram tells its quantiles: as many as Kafka's has, but here they are the newest ones."""
 
@@ -21,44 +22,49 @@ KEPT = 1028
 class Meter:
     """Counts, and how many they were in a second: Kafka's Meter, whose rates fade by the minute.
 
-    Each five seconds the rates take in what was counted since, so marking costs an addition.
+    Each five seconds the rates take in what was counted since. Who counts very often does what `mark` does by itself.
     """
 
-    __slots__ = ("_next_tick", "_rates", "_taken_in", "count")
+    __slots__ = ("_rates", "_taken_in", "count", "next_tick")
 
     def __init__(self) -> None:
         self.count = 0
         """All that was ever marked."""
+        self.next_tick: Instant = 0
+        """When the rates take in next what was counted: `tick` has to be called before more is."""
         self._taken_in = 0
-        self._next_tick: Instant = 0
-        self._rates: tuple[float, ...] = ()
+        self._rates: tuple[float, float, float] | None = None
 
     def mark(self, now: Instant, count: int = 1) -> None:
         """Count `count` more."""
-        if now >= self._next_tick:
-            self._tick(now)
+        if now >= self.next_tick:
+            self.tick(now)
         self.count += count
 
-    def rates(self, now: Instant) -> tuple[float, ...]:
+    def rates(self, now: Instant) -> tuple[float, float, float]:
         """Return what was counted in a second of late: over one, five and fifteen minutes, as they fade."""
-        if now >= self._next_tick:
-            self._tick(now)
-        return self._rates or (0.0,) * len(MINUTES)
+        if now >= self.next_tick:
+            self.tick(now)
+        return self._rates or (0.0, 0.0, 0.0)
 
-    def _tick(self, now: Instant) -> None:
+    def tick(self, now: Instant) -> None:
         """Take in what was counted, with the ticks that passed since: they are at the same times whoever asks."""
-        if not self._next_tick:
-            self._next_tick = now + TICK
+        if not self.next_tick:
+            self.next_tick = now + TICK
             return
-        ticks = (now - self._next_tick) // TICK + 1
-        of_late = (self.count - self._taken_in) * SECOND / TICK
-        before = self._rates or (of_late,) * len(MINUTES)
-        self._rates = tuple(
-            (rate + alpha * (of_late - rate)) * (1 - alpha) ** (ticks - 1)
-            for rate, alpha in zip(before, _ALPHAS, strict=True)
-        )
+        missed = (now - self.next_tick) // TICK
+        of_late = (self.count - self._taken_in) / TICK_SECONDS
+        one, five, fifteen = self._rates or (of_late, of_late, of_late)
+        one += _ONE * (of_late - one)
+        five += _FIVE * (of_late - five)
+        fifteen += _FIFTEEN * (of_late - fifteen)
+        if missed:
+            one *= (1 - _ONE) ** missed
+            five *= (1 - _FIVE) ** missed
+            fifteen *= (1 - _FIFTEEN) ** missed
+        self._rates = one, five, fifteen
         self._taken_in = self.count
-        self._next_tick += ticks * TICK
+        self.next_tick += (missed + 1) * TICK
 
 
 @dataclass(slots=True)
