@@ -21,10 +21,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from benchmarks.engine_scale import KB, WITHIN_S, Pair, resident_kb
 from benchmarks.harness import current_commit, current_machine
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.records import RecordData
-from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 
 GIB = 1 << 30

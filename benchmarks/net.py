@@ -1,10 +1,11 @@
 """Brokers on TCP ports beside a real Kafka: one librdkafka client, in turns (N1 to N6).
 
 N1: processor time of the server for what is produced; N2: for what is consumed; N3: the client's wall time for N1;
-N4: round trips of single records, acks=all, by a bare socket, at the median and the 99th of a hundred; N5: start-up and
-memory at rest. N6 is the same of three brokers, RF 3, min.insync.replicas 2: one process of ours beside three JVMs,
-which share the processors with the client. One broker has done each job 25 times before it counts, for the JVM
-compiles what it does often; three have 8 times, for they take long.
+N4: single records, acks=all, each from `produce` to its delivery report, at the median and the 99th of a hundred, and
+the same by a bare socket, which has next to no time of its own; N5: start-up and memory at rest. N6 is the same of
+three brokers, RF 3, min.insync.replicas 2: one process of ours beside three JVMs, which share the processors with the
+client. One broker has done each job 25 times before it counts, for the JVM compiles what it does often; three have 8
+times, for they take long.
 """
 
 from __future__ import annotations
@@ -143,8 +144,35 @@ def ratios(batch_bytes: int, codec: str, job: str, what: str, brokers: int = 1) 
 # -- single records -----------------------------------------------------------------------------
 
 
+def deliveries(server: Server) -> list[float]:
+    """Return how long a librdkafka client took for each of many single records, in seconds, sorted."""
+    from confluent_kafka import Producer
+
+    topic = f"single-{next(_numbers)}"
+    server.create_topic(topic)
+    producer: Any = Producer({"bootstrap.servers": server.addresses, "log_level": 0, "acks": "all", "linger.ms": 0})
+    delivered: list[object] = []
+
+    def on_delivery(error: object, _: object) -> None:
+        assert error is None, error
+        delivered.append(error)
+
+    spent = []
+    for number in range(_singles_of(server)):
+        began = time.perf_counter()
+        producer.produce(topic, b"x" * 100, partition=0, on_delivery=on_delivery)
+        while len(delivered) <= number:
+            producer.poll(1.0)
+        spent.append(time.perf_counter() - began)
+    return sorted(spent)
+
+
+def _singles_of(server: Server) -> int:
+    return SINGLE_RECORDS if len(server.ports) == 1 else SINGLE_RECORDS_OF_THREE
+
+
 def round_trips(server: Server) -> list[float]:
-    """Return how long each of many single records took, in seconds, sorted."""
+    """Return how long each of many single records took by a bare socket, in seconds, sorted."""
     topic = f"single-{next(_numbers)}"
     port = server.create_topic(topic)
     batch = bytes(build_batch([RecordData(value=b"x" * 100)], timestamp_ms=time.time_ns() // 1_000_000))
@@ -155,7 +183,7 @@ def round_trips(server: Server) -> list[float]:
     spent = []
     with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as connected:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while len(spent) < (SINGLE_RECORDS if len(server.ports) == 1 else SINGLE_RECORDS_OF_THREE):
+        while len(spent) < _singles_of(server):
             began = time.perf_counter()
             connected.sendall(wire)
             answer = connected.recv(4_096)
@@ -177,27 +205,27 @@ def _error_in(frame: bytes) -> int:
 
 
 @cache
-def latencies(pairs: int, brokers: int) -> list[tuple[list[float], list[float]]]:
-    """Return ours and Kafka's round trips, once for each pair."""
+def latencies(pairs: int, brokers: int, of: Callable[[Server], list[float]]) -> list[tuple[list[float], list[float]]]:
+    """Return ours and Kafka's times, once for each pair."""
     found = []
     with net_servers.both(brokers) as (ours, theirs):
         warm_up = WARM_UP if brokers == 1 else WARM_UP_OF_THREE
         for turn in range(warm_up + pairs):
             if turn % 2:
-                pair = round_trips(ours), round_trips(theirs)
+                pair = of(ours), of(theirs)
             else:
-                other = round_trips(theirs)
-                pair = round_trips(ours), other
+                other = of(theirs)
+                pair = of(ours), other
             if turn >= warm_up:
                 found.append(pair)
     return found
 
 
-def latency(per_cent: int, brokers: int = 1) -> Measure:
-    """Return what measures a percentile of Kafka's round trips over ours."""
+def latency(per_cent: int, brokers: int = 1, of: Callable[[Server], list[float]] = deliveries) -> Measure:
+    """Return what measures a percentile of Kafka's times over ours."""
 
     def measure(pairs: int) -> list[float]:
-        rows = latencies(min(pairs, PAIRS_MAX), brokers)
+        rows = latencies(min(pairs, PAIRS_MAX), brokers, of)
         return [theirs[len(theirs) * per_cent // 100] / ours[len(ours) * per_cent // 100] for ours, theirs in rows]
 
     return measure
@@ -243,6 +271,8 @@ def _cases() -> Iterator[Case]:
         yield case("N3", f"produce, wall, {text}", 0.8, 1.2, ratios(size, codec, "produce", "wall_s"))
     yield case("N4", "a single record, acks=all, median", 1, None, latency(50))
     yield case("N4", "a single record, acks=all, 99 %", 1, None, latency(99))
+    yield case("N4", "a single record by a bare socket, median", None, None, latency(50, 1, round_trips))
+    yield case("N4", "a single record by a bare socket, 99 %", None, None, latency(99, 1, round_trips))
     yield case("N5", "start-up to an open port", None, None, at_rest(0))
     yield case("N5", "resident memory at rest", None, None, at_rest(1))
     size, codec = WORKLOADS[0]

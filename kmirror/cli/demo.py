@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table, that_fits
 from kmirror.errors import UsageError
@@ -27,7 +28,6 @@ from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
 from kmirror.report.page import write_page
-from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16
 REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"

@@ -4,6 +4,9 @@ There is one fetcher for each leader, with one fetch in flight, in an incrementa
 error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked where its
 log ends or begins. The loop handles sessions, pauses and leaders; its owner decides what happens to a log.
 
+A leader whose answer has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that its owner holds
+for a quota of its own leaves the fetch until then; others are fetched on.
+
 Before a fetch only those partitions are looked at of which something may have changed: the loop knows of those that are
 new, answered or paused, and the owner calls `changed` if it changed anything else that `position` depends on.
 """
@@ -11,7 +14,7 @@ new, answered or paused, and the owner calls `changed` if it changed anything el
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,6 +24,7 @@ from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk, TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.meters import Meter
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -93,6 +97,18 @@ class Fetcher(Generic[P]):
     """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
     """A heap: when to look at a partition again."""
+    wakes_at: Instant = 0
+    """When its timer fires, 0 if it is not set."""
+    is_dead: bool = False
+    """Its owner does not fetch there any more, for it cannot."""
+    muted_until: Instant = 0
+    """Until then the leader wants no fetch; 0 if it has not said so."""
+    muted_ms: int = 0
+    """How long it wanted none so far, in all."""
+    requests: Meter = field(default_factory=Meter)
+    """Fetches that were answered."""
+    record_bytes: Meter = field(default_factory=Meter)
+    """Bytes of records in their answers that were for the end of a log."""
     configs: Configs | None = None
     """Those that the positions were derived from."""
     poll: Poll | None = None
@@ -147,6 +163,9 @@ class Owner(Protocol[P]):
 
     def on_withheld(self, now: Instant, state: P) -> None:
         """Handle that `position` was None when a fetch was made."""
+
+    def held_until(self, now: Instant, state: P) -> Instant:
+        """Return until when a quota keeps a partition out of fetches; not after `now` if none does."""
 
     def topic_id(self, state: P) -> Uuid:
         """Return the id of the topic at the leader; zeros if it has none there."""
@@ -223,6 +242,7 @@ class FetchLoop(Generic[P]):
             fetcher.partitions[state.tp] = state
             self._fetcher_of[state.tp] = fetcher
         fetcher.mark(state)
+        fetcher.is_dead = False
         self._fetch(now, fetcher)
 
     def remove(self, tp: TopicPartition) -> None:
@@ -246,12 +266,20 @@ class FetchLoop(Generic[P]):
         """Fetch again from the leader `key`, after a pause."""
         fetcher = self._fetchers.get(key)
         if fetcher is not None:
+            fetcher.wakes_at = 0
             self._fetch(now, fetcher)
+
+    def fetchers(self) -> Iterable[Fetcher[P]]:
+        """Return the fetchers that there are; one without partitions asks nothing."""
+        return self._fetchers.values()
 
     # -- asking -------------------------------------------------------------------------------
 
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
         if fetcher.in_flight or not self._owner.may_ask(fetcher):
+            return
+        if fetcher.muted_until > now:
+            self._wake(fetcher, fetcher.muted_until)
             return
         configs, session = self._configs(), fetcher.session
         ranks_before = self._look_at_changed(now, fetcher, configs)
@@ -296,6 +324,7 @@ class FetchLoop(Generic[P]):
         if quiet is None or answer != quiet.answer or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
+        fetcher.requests.mark(now)
         fetcher.session.go_on(quiet.session_id)
         self._fetch(now, fetcher)
         return True
@@ -325,12 +354,21 @@ class FetchLoop(Generic[P]):
                 _, tp = heapq.heappop(paused)
                 if tp in fetcher.partitions:
                     fetcher.mark(fetcher.partitions[tp])
-            if paused:
-                self._outbox.set_timer((*self._timer, *fetcher.key), paused[0][0])
+        if paused and fetcher.wakes_at != paused[0][0]:  # A wait for the leader may have had the timer.
+            self._wake(fetcher, paused[0][0])
+
+    def _wake(self, fetcher: Fetcher[P], at: Instant) -> None:
+        """Fetch again at `at`; what the timer was set to before is forgotten."""
+        fetcher.wakes_at = at
+        self._outbox.set_timer((*self._timer, *fetcher.key), at)
 
     def _wanted(self, now: Instant, fetcher: Fetcher[P], tp: TopicPartition) -> Wanted | None:
         state = fetcher.partitions.get(tp)
         if state is None or state.resolving or state.paused_until > now:
+            return None
+        held_until = self._owner.held_until(now, state)
+        if held_until > now:
+            self._look_at(fetcher, tp, held_until)
             return None
         position = self._owner.position(state)
         if position is None:
@@ -344,11 +382,16 @@ class FetchLoop(Generic[P]):
             if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
                 self._fetch(now, fetcher)
             else:
-                if self._owner.on_lost(now, fetcher):
-                    self._outbox.set_timer((*self._timer, *fetcher.key), now + self._backoff())
+                fetcher.is_dead = not self._owner.on_lost(now, fetcher)
+                if not fetcher.is_dead:
+                    self._wake(fetcher, now + self._backoff())
             return
+        fetcher.requests.mark(now)
+        if reply.throttle_time_ms > 0:
+            fetcher.muted_until = now + reply.throttle_time_ms * MILLISECOND
+            fetcher.muted_ms += reply.throttle_time_ms
         session.accept(reply)
-        if reply.session_id and not reply.responses and fetcher.small_answer:
+        if reply.session_id and not reply.responses and fetcher.small_answer and not reply.throttle_time_ms:
             fetcher.quiet = Quiet(fetcher.small_answer, reply.session_id)
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
@@ -382,6 +425,8 @@ class FetchLoop(Generic[P]):
         elif data.diverging_epoch.epoch != -1:
             self._owner.on_diverged(now, fetcher, state, data)
         else:
+            if data.records:
+                fetcher.record_bytes.mark(now, len(data.records))
             self._owner.on_records(now, fetcher, state, asked, data)
 
     # -- pauses -------------------------------------------------------------------------------
@@ -395,9 +440,13 @@ class FetchLoop(Generic[P]):
         """Leave a partition out for `replica.fetch.backoff.ms`; the others are fetched meanwhile."""
         until = state.paused_until = now + self._backoff()
         fetcher.mark(state)
-        heapq.heappush(fetcher.paused, (until, state.tp))
-        if until == fetcher.paused[0][0]:
-            self._outbox.set_timer((*self._timer, *fetcher.key), until)
+        self._look_at(fetcher, state.tp, until)
+
+    def _look_at(self, fetcher: Fetcher[P], tp: TopicPartition, at: Instant) -> None:
+        """Have a partition looked at again at `at`."""
+        heapq.heappush(fetcher.paused, (at, tp))
+        if at == fetcher.paused[0][0]:
+            self._wake(fetcher, at)
 
     def _backoff(self) -> int:
         return self._configs().integer("replica.fetch.backoff.ms") * MILLISECOND

@@ -91,6 +91,8 @@ class Rights:
     authorizer: Authorizer
     principal: Principal
     host: str
+    is_forwarded: bool = False
+    """Did a broker pass the request on for somebody else (KIP-590)?"""
     are_unlimited: bool = field(init=False)
     """Is everything allowed, and always will be? Else the authorizer is to be asked, each time."""
 

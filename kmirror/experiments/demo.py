@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kmirror.assembly.mirrors import Difference, MirrorRow
 from kmirror.assembly.nodes import Logs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
@@ -23,11 +24,11 @@ from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
-from kmirror.sim.checkers import Compared, Difference, mirror_agrees
+from kmirror.sim.checkers import Compared, mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.facts import BrokerFenced, NodeKilled, NodeStarted, Seen
 from kmirror.sim.faults import FaultPlan
-from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode

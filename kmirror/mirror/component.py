@@ -6,13 +6,14 @@ of those along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
+from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -23,10 +24,12 @@ from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.configs import mirror_configs
 from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
+from kmirror.mirror.group_coordinators import GroupCoordinators
 from kmirror.mirror.metadata_sync import MetadataSync
+from kmirror.mirror.metrics import samples
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source_refresh import SourceRefresh
+from kmirror.mirror.source_refresh import Asked, SourceRefresh
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 from kmirror.spec.error_codes import ErrorCode
@@ -43,8 +46,9 @@ class MirrorComponent(BrokerComponent):
         self.context = MirrorContext(parts.context, parts.replicas)
         self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
-        self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
-        self._sync = MetadataSync(self.context)
+        driver = self._driver
+        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
+        self._sync = MetadataSync(self.context, GroupCoordinators(parts.groups, parts.internal_topics))
         self._altered: dict[str, None] = {}
         """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
 
@@ -52,6 +56,9 @@ class MirrorComponent(BrokerComponent):
         return {request: partial(handler, self.context) for request, handler in ROUTES.items()}
 
     # -- what the broker asks -----------------------------------------------------------------
+
+    def metrics(self, now: Instant) -> Iterable[Sample]:
+        return samples(self.context, self._driver.fetchers, now)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition of `__mirror_state` whose leader coordinates mirror `key`; None for other key types."""
@@ -91,6 +98,8 @@ class MirrorComponent(BrokerComponent):
             self._refresh.apply_mirrors(now)
             self._look_at_all(now, mirrors)  # The source's cluster id may have been stored.
         deleted = [name for name in mirrors if mirror_configs(self.context.broker.image, name) is None]
+        for mirror in deleted:
+            self._sync.forget(mirror)
         if deleted or any(topic in self._altered for topic in delta.topics_deleted):
             self._remove_orphans()
         if delta.alters_node(self.context.broker.node_id):
@@ -192,11 +201,9 @@ class MirrorComponent(BrokerComponent):
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
 
-    def _on_refreshed(
-        self, now: Instant, mirror: str, source: RemoteCluster, topics: Sequence[str], changes: Changes
-    ) -> None:
+    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster, asked: Asked, changes: Changes) -> None:
         """Look at the partitions that an answer of the source may bring on."""
-        self._sync.run(now, mirror, source, topics)
+        self._sync.run(now, mirror, source, asked)
         if changes.cluster_id:
             self._look_at_all(now, [mirror])
             return

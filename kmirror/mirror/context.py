@@ -20,6 +20,7 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.sync_errors import SyncErrors
 
 NAME = "mirror"
 """First element of the keys of this component's timers."""
@@ -41,10 +42,13 @@ class MirrorContext:
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
         """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`; see `assign`."""
+        self.sync_errors = SyncErrors()
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
+        self.troubles: dict[str, str] = {}
+        """Mirror to why its source cannot be spoken to, of those where something is wrong with the security."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kmirror.client.fetch_loop import OFFSETS, Fetcher, FetchLoop
+from kmirror.client.fetch_loop import OFFSETS, Fetcher, FetcherKey, FetchLoop
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.kernel.clock import Instant
@@ -68,7 +68,7 @@ class EpochCheck:
 
     def _send_due(self, now: Instant) -> None:
         due, self._due = self._due, {}
-        asked: dict[int, tuple[Fetcher[MirrorPartition], list[_Asked]]] = {}
+        asked: dict[FetcherKey, tuple[Fetcher[MirrorPartition], list[_Asked]]] = {}
         for tp in due:
             found, partition = self._loop.find(tp), self._context.replicas.led(tp)
             if found is None:
@@ -78,7 +78,7 @@ class EpochCheck:
                 mp.resolving = False
                 continue
             row = _Asked(mp, mp.source_epoch, last_epoch(partition.log))
-            asked.setdefault(id(fetcher), (fetcher, []))[1].append(row)
+            asked.setdefault(fetcher.key, (fetcher, []))[1].append(row)
         for fetcher, rows in asked.values():
             self._send(now, fetcher, rows)
 

@@ -9,7 +9,7 @@ the source's is higher, the local one is bumped to it first (D14).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
@@ -19,6 +19,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -27,6 +28,7 @@ from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
@@ -45,6 +47,14 @@ SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CONSUMER = -1
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
+ORDINARY = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+)
+"""What a source answers while its leaders move: no failure."""
 
 MirrorFetcher = Fetcher[MirrorPartition]
 
@@ -65,6 +75,7 @@ class MirrorFetchers:
         self._bumps = bumps
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
         self._epoch_check = EpochCheck(context, writer, self._loop)
+        self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
         """Fetch `mp` from its source's leader from now on, or refresh the metadata if the leader is not known."""
@@ -92,6 +103,7 @@ class MirrorFetchers:
             mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             return
+        self._learn_age(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
 
@@ -157,24 +169,22 @@ class MirrorFetchers:
         partition = self._replicas.led(mp.tp)
         if partition is None or _epoch_needed(mp) > partition.leader_epoch:
             return None
-        tells_divergence = self._tells_divergence(mp)
-        if not tells_divergence and not self._epoch_check.has_agreed(mp):
+        if mp.source_is_old and not self._epoch_check.has_agreed(mp):
             return None
         return Wanted(
             topic_id=mp.source_topic_id,
             current_leader_epoch=mp.source_epoch,
             fetch_offset=partition.log.log_end_offset,
-            last_fetched_epoch=_last_fetched_epoch(mp, partition) if tells_divergence else -1,
+            last_fetched_epoch=-1 if mp.source_is_old else _last_fetched_epoch(mp, partition),
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
         )
 
-    def _tells_divergence(self, mp: MirrorPartition) -> bool:
-        """Return whether the source's leader tells a divergence in its answers, as far as its versions are known."""
-        found, source = self._loop.find(mp.tp), self._context.sources.get(mp.assignment.mirror)
-        if found is None or source is None:
-            return True
-        version = source.version(found[0].endpoint, FetchRequest)
-        return version is None or version >= FETCH_WITH_DIVERGENCE
+    def _learn_age(self, mp: MirrorPartition, endpoint: Endpoint) -> None:
+        """Take over whether the source's leader tells a divergence in its answers, if its versions are known."""
+        source = self._context.sources.get(mp.assignment.mirror)
+        version = None if source is None else source.version(endpoint, FetchRequest)
+        if version is not None:
+            mp.source_is_old = version < FETCH_WITH_DIVERGENCE
 
     def on_withheld(self, now: Instant, mp: MirrorPartition) -> None:
         """Have the local leader epoch raised to what is needed; the new epoch begins with a new `mp`.
@@ -191,6 +201,22 @@ class MirrorFetchers:
         theirs = f"the source's is {mp.source_epoch}"
         mp.reason = f"waiting for leader epoch {epoch}: {theirs}, here it is {partition.leader_epoch}"
         self._bumps.ask(mp, epoch)
+
+    def held_until(self, now: Instant, mp: MirrorPartition) -> Instant:
+        """Return until when the destination's throttle keeps `mp` out of fetches, and tell it as the reason."""
+        held_until = self.quota.held_until(now, mp.tp)
+        if held_until > now:
+            mp.reason = f"throttled: {RATE} is {self._broker.configs.integer(RATE)} bytes a second"
+        return held_until
+
+    def fetchers(self) -> Iterable[MirrorFetcher]:
+        """Return all fetchers of this broker's mirrors."""
+        return self._loop.fetchers()
+
+    def find(self, tp: TopicPartition) -> MirrorFetcher | None:
+        """Return the fetcher of a partition, None if it is not fetched."""
+        found = self._loop.find(tp)
+        return None if found is None else found[0]
 
     def topic_id(self, mp: MirrorPartition) -> Uuid:
         """Return the id that the topic had at the source when `mp` was assigned."""
@@ -213,9 +239,12 @@ class MirrorFetchers:
         """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
         mp.reason = ""
+        mp.is_failing = False
         mp.source_offset = data.high_watermark
         mp.source_log_start = data.log_start_offset
         if data.records:
+            if self.quota.is_throttled(mp.tp) and self.quota.record(now, len(data.records)):
+                self._hold_throttled()
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
             try:
                 info = partition.log.append_as_mirror(data.records, source_epoch=ceiling)
@@ -232,6 +261,13 @@ class MirrorFetchers:
             if info.batches:
                 self._replicas.appended(now, partition)
         self.raise_log_start(mp)
+
+    def _hold_throttled(self) -> None:
+        """Look at all throttled partitions before the next fetches: from now on none of them is in one."""
+        for fetcher in self._loop.fetchers():
+            for mp in fetcher.partitions.values():
+                if self.quota.is_throttled(mp.tp):
+                    fetcher.mark(mp)
 
     def _led(self, mp: MirrorPartition) -> Partition:
         partition = self._replicas.led(mp.tp)
@@ -262,6 +298,7 @@ class MirrorFetchers:
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
+        mp.is_failing = mp.is_failing or error not in ORDINARY
         if error is ErrorCode.UNKNOWN_LEADER_EPOCH and not any(mp.source_topic_id):
             mp.reason = f"the source's leader knows no leader epoch {mp.source_epoch}: {CREATED_AGAIN}"
         self._context.note_reason(mp)
@@ -289,10 +326,13 @@ class MirrorFetchers:
                 for mp in list(fetcher.partitions.values()):
                     self._writer.fail(now, mp, f"the source at {fetcher.endpoint} is older than Kafka 2.1")
                 return False
-            for tp in fetcher.partitions:
-                self._loop.changed(tp)  # What is fetched depends on the version.
-        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
+            for mp in fetcher.partitions.values():
+                self._learn_age(mp, fetcher.endpoint)
+                self._loop.changed(mp.tp)
+        trouble = "" if source is None else source.suffix(fetcher.endpoint)
+        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
+            mp.is_failing = True
             if mp.reason != reason:  # A source may be away for hours.
                 mp.reason = reason
                 self._context.note_reason(mp)

@@ -42,6 +42,8 @@ class MirrorPartition:
     retry_at: Instant = 0
     reason: str = ""
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
+    is_failing: bool = False
+    """The source was not reached, or refused it, and nothing was fetched since; leaders that move are no failure."""
     told_reason: str = ""
     """The reason that was last told to those who watch."""
 
@@ -72,6 +74,8 @@ class MirrorPartition:
     rank: int = 0
     source_without_epochs: bool = False
     """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
+    source_is_old: bool = False
+    """The source's leader tells no divergence when it is fetched from (before Kafka 2.7)."""
     agreed_epoch: int = NOT_AGREED
     """The source's leader epoch in which its leader was seen to have all that our log has; of older sources (D12)."""
     bumping: bool = False
@@ -116,6 +120,7 @@ class MirrorPartition:
             self.resolving = False
             self.source_without_epochs = False
             self.agreed_epoch = NOT_AGREED
+            self.is_failing = False
             self.source_topic_id = Uuid.ZERO
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):

@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kmirror.assembly.mirrors import Difference
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.records.legacy import AnyBatch
 from kmirror.sim.cluster import Cluster
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first place where two logs of a partition differ."""
-
-    tp: TopicPartition
-    offset: int
-    field: str
-    expected: object
-    found: object
-
-    def __str__(self) -> str:
-        return f"{self.tp} offset {self.offset} field {self.field}: expected {self.expected}, found {self.found}"
 
 
 @dataclass(slots=True)

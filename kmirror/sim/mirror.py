@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar
 
+from kmirror.assembly.mirrors import (
+    Difference,
+    Goal,
+    MirrorListing,
+    MirrorRow,
+    adding_topics,
+    altering,
+    creating,
+    explained,
+    listings_in,
+    pause_s,
+    pausing_topics,
+    refusals_in,
+    removing_topics,
+    resuming_topics,
+    rows_in,
+)
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
@@ -14,70 +30,18 @@ from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
-from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
-from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
-from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
-from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
-from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
-from kmirror.protocol.gen.incremental_alter_configs_request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
-from kmirror.protocol.gen.pause_mirror_topics_request import TopicData as PausedTopic
-from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
-from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
-from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
-from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
-from kmirror.protocol.gen.resume_mirror_topics_request import TopicData as ResumedTopic
-from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.message import Message
-from kmirror.sim.checkers import Difference, mirror_agrees
+from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.pending import Pending, Script, pause
-from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import ResourceType
 
-TopicsChanged = (
-    AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse | PauseMirrorTopicsResponse | ResumeMirrorTopicsResponse
-)
-"""Answers with a row for each topic."""
-DESCRIBE_EVERY_S = 0.5
-ROWS_PER_S = 20_000
-"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
-does most."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class MirrorRow:
-    """One partition's line of DescribeMirrors; -1 stands for what is not known."""
-
-    tp: TopicPartition
-    source_offset: int
-    destination_offset: int
-    lag: int
-    state: MirrorState
-    last_mirrored_epoch: int
-    reason: str = ""
-    """Why the partition waits or failed (D38)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a mirror is to come to."""
-
-    state: MirrorState
-    partitions: Collection[TopicPartition]
-    caught_up: bool = False
-    """They also have, on the whole ISR, all that the source has decided."""
 
 
 class Mirror:
@@ -107,11 +71,7 @@ class Mirror:
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
         """Have the mirror created, and go on."""
         set_here = {} if configs is None else arguments.texts("configs", configs)
-        values = {"bootstrap.servers": self.source.bootstrap_servers, **set_here}
-        request = CreateMirrorRequest(
-            mirror_name=self.name,
-            config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
-        )
+        request = creating(self.name, self.source.bootstrap_servers, set_here)
         return self._begin(f"mirror {self.name} to be created", self._changing(request, "create", ""))
 
     def add_topics(self, topics: Iterable[str]) -> None:
@@ -124,11 +84,7 @@ class Mirror:
 
     def begin_add_topics(self, topics: Iterable[str]) -> Pending[None]:
         """Have topics added, and go on; it is done when that is decided, and mirroring begins."""
-        names = as_names(topics)
-        request = AddTopicsToMirrorRequest(
-            mirror_name=self.name,
-            topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
-        )
+        request = adding_topics(self.name, {name: self._source_id(name) for name in as_names(topics)})
         what = f"topics to be added to mirror {self.name}"
         return self._begin(what, self._changing(request, "add topics to", "add topic {} to"))
 
@@ -150,9 +106,7 @@ class Mirror:
 
     def begin_pause(self, topics: Iterable[str]) -> Pending[None]:
         """Have topics paused, and go on."""
-        request = PauseMirrorTopicsRequest(
-            mirror_name=self.name, topics=[PausedTopic(topic_name=name) for name in as_names(topics)]
-        )
+        request = pausing_topics(self.name, as_names(topics))
         script = self._changing(request, "pause topics of", "pause topic {} of")
         return self._begin(f"topics of mirror {self.name} to be paused", script)
 
@@ -162,9 +116,7 @@ class Mirror:
 
     def begin_resume(self, topics: Iterable[str]) -> Pending[None]:
         """Have paused topics resumed, and go on."""
-        request = ResumeMirrorTopicsRequest(
-            mirror_name=self.name, topics=[ResumedTopic(topic_name=name) for name in as_names(topics)]
-        )
+        request = resuming_topics(self.name, as_names(topics))
         script = self._changing(request, "resume topics of", "resume topic {} of")
         return self._begin(f"topics of mirror {self.name} to be resumed", script)
 
@@ -189,32 +141,20 @@ class Mirror:
 
     def begin_alter(self, configs: Mapping[str, str | None]) -> Pending[None]:
         """Have configs of the mirror altered, and go on."""
-        changes = [
-            AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
-            for name, value in configs.items()
-        ]
-        request = IncrementalAlterConfigsRequest(
-            resources=[AlterConfigsResource(ResourceType.MIRROR, self.name, changes)]
-        )
+        request = altering(self.name, configs)
         return self._begin(f"mirror {self.name} to be altered", self._changing(request, "alter", ""))
 
     def _removing(self, topics: Iterable[str]) -> Script[None]:
-        request = RemoveTopicsFromMirrorRequest(
-            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in as_names(topics)]
-        )
+        request = removing_topics(self.name, as_names(topics))
         return self._changing(request, "remove topics from", "remove topic {} from")
 
     def _changing(self, request: Message, what: str, what_of_each: str) -> Script[None]:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
         reply = yield from self.destination.ordering(request)
-        if isinstance(reply, IncrementalAlterConfigsResponse):
-            for resource in reply.responses:
-                self._check(resource.error_code, resource.error_message, f"{what} mirror {self.name}")
-            return
-        assert isinstance(reply, CreateMirrorResponse | DeleteMirrorResponse | TopicsChanged)
-        self._check(reply.error_code, reply.error_message, f"{what} mirror {self.name}")
-        for row in reply.topics if isinstance(reply, TopicsChanged) else ():
-            self._check(row.error_code, None, f"{what_of_each.format(row.name)} mirror {self.name}")
+        for refused in refusals_in(reply):
+            which = what if refused.topic is None else what_of_each.format(refused.topic)
+            text = f"cannot {which} mirror {self.name}: {refused.error.name}: {refused.message}"
+            raise self.destination.simulation.refusal(refused.error, text)
 
     def _begin(self, what: str, script: Script[T], waits_for: Callable[[], str] = str) -> Pending[T]:
         world = self.destination.simulation.world
@@ -235,19 +175,7 @@ class Mirror:
             reply = yield partial(client.send, endpoint, request)
             if not isinstance(reply, DescribeMirrorsResponse):
                 continue
-            for mirror in reply.mirrors:
-                for topic in mirror.topics:
-                    for p in topic.partitions:
-                        tp = TopicPartition(topic.topic_name, p.partition_index)
-                        rows[tp] = MirrorRow(
-                            tp,
-                            p.source_offset,
-                            p.destination_offset,
-                            p.lag,
-                            MirrorState[p.state],
-                            p.last_mirror_epoch,
-                            p.reason,
-                        )
+            rows.update((row.tp, row) for mirror in reply.mirrors for row in rows_in(mirror))
         return [rows[tp] for tp in sorted(rows)]
 
     def catch_up(self, *, within_s: float = 120) -> None:
@@ -371,7 +299,7 @@ class Mirror:
                 watch(rows)
             if not self._not_there(goal, rows):
                 return rows
-            yield pause(self.destination.simulation.world, max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S))
+            yield pause(self.destination.simulation.world, pause_s(rows))
 
     def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
         # A lag is known once a fetch was answered: before that two logs may end alike and differ.
@@ -383,26 +311,16 @@ class Mirror:
         return [tp for tp in sorted(goal.partitions) if tp not in ready]
 
     def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
-        return self.explain(self._not_there(goal, rows), rows)
-
-    def explain(self, partitions: list[TopicPartition], rows: list[MirrorRow]) -> str:
-        """Say where some partitions are and what they wait for."""
-        by_tp = {row.tp: row for row in rows}
-        parts = []
-        for tp in partitions[:3]:
-            row = by_tp.get(tp)
-            where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
-            reason = f": {row.reason}" if row is not None and row.reason else ""
-            parts.append(f"{tp} ({where}{reason})")
-        more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
-        return ", ".join(parts) + more
+        return explained(self._not_there(goal, rows), rows)
 
     def _source_id(self, topic: str) -> Uuid:
         known = self.source.image.topics.get(topic)
         return Uuid.ZERO if known is None else known.topic_id
 
-    def _check(self, code: int, message: str | None, what: str) -> None:
-        if code:
-            error = ErrorCode(code)
-            text = f"cannot {what}: {error.name}: {message or error.text}"
-            raise self.destination.simulation.refusal(error, text)
+    @staticmethod  # The last one: above it `list` is still the type.
+    def list(cluster: Cluster) -> list[MirrorListing]:
+        """Return the mirrors of which `cluster` is the destination, by name."""
+        arguments.instance("cluster", cluster, Cluster)
+        reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest())
+        assert isinstance(reply, ListMirrorsResponse)
+        return listings_in(reply)

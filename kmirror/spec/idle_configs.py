@@ -318,8 +318,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("controller.quota.window.size.seconds", "int", "1", 1),
         Idle("quota.window.num", "int", "11", 1),
         Idle("quota.window.size.seconds", "int", "1", 1),
-        Idle("replication.quota.window.num", "int", "11", 1),
-        Idle("replication.quota.window.size.seconds", "int", "1", 1),
     ),
     "codecs compress at their default level": (
         Idle("compression.gzip.level", "int", "-1", rule=config_rules.gzip_level, dynamic=True),

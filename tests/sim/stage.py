@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.assembly.nodes import Logs
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
@@ -43,7 +44,7 @@ from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode

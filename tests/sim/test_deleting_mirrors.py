@@ -7,15 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import MirrorListing
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest, StoppedPartition, StoppedTopic
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
+from kmirror.protocol.gen.write_mirror_states_request import PartitionData, TopicData, WriteMirrorStatesRequest
+from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesResponse
 from kmirror.protocol.keyed_records import decode_key
 from kmirror.protocol.message import Message
 from kmirror.sim.mirror import Mirror
@@ -49,7 +54,9 @@ def tombstones(cluster: StagedCluster) -> list[list[Message]]:
     found = []
     for index in cluster.image.topics[MIRROR_STATE_TOPIC].partitions:
         for batch in cluster.log(TopicPartition(MIRROR_STATE_TOPIC, index)).batches():
-            keys = [decode_key(MIRROR_STATE_TOPIC, record.key) for record in batch.records() if record.value is None]
+            keys = [
+                decode_key(MIRROR_STATE_TOPIC, record.key or b"") for record in batch.records() if record.value is None
+            ]
             found += [keys] if keys else []
     return found
 
@@ -157,12 +164,14 @@ def test_a_coordinator_that_takes_over_removes_what_its_predecessor_left() -> No
     shard = p.b.component(1).context.coordinator.shard_of(key)
     assert shard is not None
     p.b.settle()
-    followers = [b for b in p.b.broker_ids if b != p.b.await_leader(shard).broker_id]
-    for follower in followers:  # They hear nothing of the shard, so no tombstone is committed.
-        p.simulation.line(p.b.process(follower), p.b.process(p.b.await_leader(shard).broker_id)).take_down()
-    p.there.begin_delete()
-    p.run_until(lambda: (ResourceType.MIRROR, "m") not in p.b.image.configs, "the deletion")
+    leader = p.b.await_leader(shard).broker_id
+    for follower in p.b.broker_ids:
+        if follower != leader:  # It hears nothing of the shard, so no tombstone is committed.
+            p.simulation.line(p.b.process(follower), p.b.process(leader)).take_down()
+    reply = p.b.client.call(p.b.endpoint(leader), DeleteMirrorRequest(mirror_name="m"), 0)
+    assert isinstance(reply, DeleteMirrorResponse) and not reply.error_code
     p.simulation.run_for(span_s=0.2)
+    assert p.b.await_leader(shard).broker_id == leader and persisted(p.b) == [key]
     p.b.elect(shard)
     await_no_states(p)
 
@@ -195,6 +204,38 @@ def test_the_states_of_a_topic_go_with_it() -> None:
     assert p.b.delete(TOPIC) == [E.NONE]
     await_no_states(p)
     assert len(tombstones(p.b)) == 1
+
+
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D49")
+def test_the_states_of_a_topic_go_although_there_is_one_of_its_id_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = failed_over()
+    topic_id = p.b.image.topics[TOPIC].topic_id
+    with monkeypatch.context() as patch:  # No coordinator has the time to write a tombstone.
+        patch.setattr(MirrorComponent, "_remove_orphans", lambda self: None)
+        assert p.b.delete(TOPIC) == [E.NONE]
+        wanted = CreatableTopic(TOPIC, 1, -1, mirror_info=MirrorInfo(topic_id=topic_id))
+        p.b.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        p.run_until(p.b.is_settled, "the topic")
+    assert persisted(p.b) == [StateKey("m", topic_id, 0)]
+    shard = p.b.component(1).context.coordinator.shard_of(StateKey("m", topic_id, 0))
+    assert shard is not None and p.b.image.topics[TOPIC].topic_id == topic_id
+    p.b.settle()
+    p.b.elect(shard)
+    await_no_states(p)
+
+
+@pytest.mark.decision("D8")
+def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
+    """It could not be told from one that a deleted mirror left behind, and would go with those."""
+    p = failed_over()
+    row = PartitionData(partition_index=0, state=MirrorState.PREPARING)
+    request = WriteMirrorStatesRequest(mirror_name="n", topics=[TopicData(name=TOPIC, partitions=[row])])
+    for broker_id in p.b.broker_ids:
+        reply = p.b.client.call(p.b.endpoint(broker_id), request, 0)
+        assert isinstance(reply, WriteMirrorStatesResponse)
+        assert reply.topics[0].partitions[0].error_code == E.UNKNOWN_MIRROR
+    assert len(persisted(p.b)) == 1
 
 
 @pytest.mark.decision("D30")
@@ -297,3 +338,13 @@ def test_a_mirror_without_topics_is_deleted_at_once() -> None:
     p.there.create()
     p.there.delete()
     p.there.create()
+
+
+def test_mirrors_are_listed_with_their_sources() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    Mirror("empty", source=p.a, destination=p.b).create()
+    p.simulation.run_for(span_s=1)
+    servers, cluster_id = p.a.bootstrap_servers, p.a.cluster_id
+    assert Mirror.list(p.b) == [MirrorListing("empty", servers, "", 0), MirrorListing("m", servers, cluster_id, 1)]
+    assert Mirror.list(p.a) == []

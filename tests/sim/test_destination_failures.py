@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.facts import ReasonChanged
-from kmirror.sim.mirror import MirrorRow
 from tests.builders import marker
 from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
 

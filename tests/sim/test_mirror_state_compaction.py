@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.keyed_records import decode_key
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, pair, plain
@@ -31,10 +33,10 @@ def compacting() -> Pair:
     return p
 
 
-def keys(p: Pair) -> Counter[object]:
+def keys(p: Pair) -> Counter[tuple[type[Message], Uuid]]:
     """Return how many records there are of each key, with the type of the record."""
     batches = p.b.log(SHARD).batches()
-    found = [decode_key(MIRROR_STATE_TOPIC, record.key) for batch in batches for record in batch.records()]
+    found = [decode_key(MIRROR_STATE_TOPIC, record.key or b"") for batch in batches for record in batch.records()]
     return Counter((type(key), key.topic_id) for key in found)  # type: ignore[attr-defined]
 
 

@@ -236,6 +236,7 @@ def test_the_coordinator_of_a_mirror_leads_its_partition_of_the_state_topic() ->
     cluster = make(1)
     Mirror("m", source=Cluster(cluster.simulation, "source", brokers=1), destination=cluster).create()
     cluster.simulation.run_until(cluster.is_settled, what="the state topic")
+    cluster.simulation.run_for(span_s=1)  # Every broker has heard of it.
     for name in ("m", "n", "another.mirror"):
         found = find(cluster, name)
         partition = cluster.image.topics["__mirror_state"].partitions[mirror_partition(name, 2)]

@@ -134,7 +134,7 @@ def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None
 def test_missing_topics_are_created_in_requests_of_bounded_size(
     asked: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmirror.mirror.metadata_sync.PARTITIONS_MAX", 5)
+    monkeypatch.setattr("kmirror.mirror.syncs.topic_scripts.PARTITIONS_MAX", 5)
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.begin(NAMES)
     created = [len(request.topics) for request in asked if isinstance(request, CreateTopicsRequest)]

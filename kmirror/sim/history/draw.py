@@ -7,6 +7,7 @@ end and transactions time out takes about a virtual minute.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
@@ -56,24 +57,26 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
 
 def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
     count = 3 if rng.chance(row.third_cluster, 100) else 2
-    release = _release(rng.split("release"), row)
     found = []
     for name in "abc"[:count]:
         brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice((2, 3, 3))
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
-        old = name == "a" and (rng.chance(4, 100) or release != "")
-        plays = release if name == "a" else ""
+        old = name == "a" and rng.chance(4, 100)
         configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
-        found.append(ClusterPlan(name, brokers, factor, configs, *levels, release=plays))
+        found.append(ClusterPlan(name, brokers, factor, configs, *levels))
+    own = rng.split("release")
+    if own.chance(row.old_source, 100):
+        found[0] = _old(own, found[0])
     return tuple(found)
 
 
-def _release(rng: Rng, row: Profile) -> str:
-    """Return which release before 4.0 the first source plays, empty for none."""
-    if not rng.chance(row.old_source, 100):
-        return ""
-    return rng.choice(("2.1", "2.1", *RELEASES[:-1]))
+def _old(rng: Rng, plan: ClusterPlan) -> ClusterPlan:
+    """Return the plan of a cluster of a release before 4.0, half of them with elections that lose records."""
+    release = rng.choice(("2.1", "2.1", *RELEASES[:-1]))
+    unclean = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"} if rng.chance(1, 2) else {}
+    configs = {**plan.configs, **unclean}
+    return replace(plan, configs=configs, mirror_version=0, transaction_version=0, release=release)
 
 
 def _configs(rng: Rng, factor: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
 from kmirror.client.admin import error_of
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
@@ -17,6 +18,7 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -24,12 +26,6 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
-from kmirror.protocol.gen.pause_mirror_topics_request import TopicData as PausedTopic
-from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
-from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
-from kmirror.protocol.gen.resume_mirror_topics_request import TopicData as ResumedTopic
 from kmirror.protocol.message import Message
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.observe import Observer
@@ -169,21 +165,15 @@ def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
 
 
 def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return RemoveTopicsFromMirrorRequest(
-        mirror_name=str(args["mirror"]), topics=[RemovedTopic(topic_name=topic) for topic in topics_of(args)]
-    )
+    return removing_topics(str(args["mirror"]), topics_of(args))
 
 
 def _pause(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return PauseMirrorTopicsRequest(
-        mirror_name=str(args["mirror"]), topics=[PausedTopic(topic_name=topic) for topic in topics_of(args)]
-    )
+    return pausing_topics(str(args["mirror"]), topics_of(args))
 
 
 def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return ResumeMirrorTopicsRequest(
-        mirror_name=str(args["mirror"]), topics=[ResumedTopic(topic_name=topic) for topic in topics_of(args)]
-    )
+    return resuming_topics(str(args["mirror"]), topics_of(args))
 
 
 def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -201,6 +191,11 @@ def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
             for topic in topics_of(args)
         ]
     )
+
+
+def _grow_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    row = CreatePartitionsTopic(name=str(args["topic"]), count=int(args["partitions"]), assignments=None)
+    return CreatePartitionsRequest(topics=[row], timeout_ms=TRY_MS)
 
 
 def _alter(kind: int, name: str, key: str, value: str) -> Message:
@@ -230,6 +225,7 @@ ORDERS: dict[str, MakeRequest] = {
     "resume": _resume,
     "delete_mirror": _delete_mirror,
     "create_topic": _create_topic,
+    "grow_topic": _grow_topic,
     "alter_topic": _alter_topic,
     "alter_mirror": _alter_mirror,
     "point_mirror": _point_mirror,

@@ -99,8 +99,17 @@ ROWS: tuple[Profile, ...] = (
         {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "line_down": 4}, MIX,
     ),
     Profile(
+        "sources", "The source plays an earlier release; its leaders change, cleanly and not.", (20, 28),
+        {**_more(STORY, 2), **_more(REPLICAS, 4), **_more(NODES, 2), "allow_unclean": 8, "line_down": 4}, MIX,
+        old_source=100, third_cluster=0, single_broker=0,
+    ),
+    Profile(
         "mirrors", "Topics paused and resumed, mirrors deleted and made anew, with nodes that die meanwhile.", (20, 28),
         {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4}, MIX,
+    ),
+    Profile(
+        "syncs", "Topics grow, and their configs change, with nodes that die meanwhile.", (20, 28),
+        {**STORY, **NODES, "grow": 12, "topic_config": 12, "pause": 5, "line_down": 4}, MIX, old_source=15,
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,

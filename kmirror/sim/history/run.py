@@ -10,6 +10,8 @@ A run never raises for what happens inside it: an exception in a node is the acc
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
+from functools import partial
 
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import UsageError
@@ -102,17 +104,18 @@ class _History:
     def _begin(self) -> None:
         scene, plan = self._scene, self._scene.plan
         for row in plan.clusters:
-            hooks = Hooks()
+            plays: Callable[..., Cluster] = Cluster
             if row.release:
+                hooks = Hooks()
                 hooks.play(row.release)
-            cluster = Cluster(
+                plays = partial(Cluster, interpose=hooks)
+            cluster = plays(
                 scene.simulation,
                 row.name,
                 brokers=row.brokers,
                 replication_factor=row.replication_factor,
                 configs=row.configs,
                 mirror_version=row.mirror_version,
-                interpose=hooks if row.release else None,
                 transaction_version=row.transaction_version,
             )
             scene.clusters[row.name] = cluster

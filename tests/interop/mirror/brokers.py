@@ -1,7 +1,7 @@
-"""Clusters of a release of Apache Kafka, as the sources of mirrors: brokers that can be killed and started again.
+"""Clusters of a release of Apache Kafka, as the sources of mirrors: a broker can be killed and started again.
 
-Broker 2 of three has a JVM of its own, so that it can be killed; the others share one with the controller, or with the
-ZooKeeper that brokers of 2.1 need.
+Of three brokers the second has a JVM of its own, so that it can be killed; the others share one with the controller, or
+with the ZooKeeper that brokers of 2.1 need. A broker alone is killed with its controller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Self
 from tests.interop.clients.real import free_ports
 
 HERE = Path(__file__).parent
-START_SECONDS = 120
+START_SECONDS = 240
 SHARED = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -31,7 +31,6 @@ SHARED = {
     "leader.imbalance.check.interval.seconds": "1",
     "leader.imbalance.per.broker.percentage": "0",
 }
-KILLABLE = 2
 
 
 class RealCluster:
@@ -39,12 +38,14 @@ class RealCluster:
 
     def __init__(self, release: str, class_path: str, folder: Path, *, brokers: int) -> None:
         self.release = release
+        self.brokers = brokers
         self._class_path = class_path
         self._folder = folder
         self._is_raft = not release.startswith("2.")
         self._inner, *ports = free_ports(brokers + 1)
         self._ports = dict(enumerate(ports, start=1))
         self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.killable = 1 if brokers == 1 else 2
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         """The JVMs, by the first broker in them."""
 
@@ -55,9 +56,8 @@ class RealCluster:
             text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
             self._file(broker_id).write_text(text)
         try:
-            self._start(1)
-            if KILLABLE in self._ports:
-                self._start(KILLABLE)
+            for first in dict.fromkeys((1, self.killable)):
+                self._start(first)
         except BaseException:
             self.__exit__()
             raise
@@ -72,12 +72,12 @@ class RealCluster:
         return self._folder / f"data-{broker_id}"
 
     def kill(self) -> None:
-        """End broker 2 at once."""
-        self._end(KILLABLE)
+        """End broker `killable` at once."""
+        self._end(self.killable)
 
     def restart(self) -> None:
-        """Start broker 2 again, and wait until it serves."""
-        self._start(KILLABLE)
+        """Start it again, and wait until it serves."""
+        self._start(self.killable)
 
     def _file(self, broker_id: int) -> Path:
         return self._folder / f"server-{broker_id}.properties"
@@ -107,7 +107,7 @@ class RealCluster:
 
     def _start(self, first: int) -> None:
         """Start the JVM whose first broker this is."""
-        others = [broker_id for broker_id in self._ports if broker_id not in (1, KILLABLE)] if first == 1 else []
+        others = [broker_id for broker_id in self._ports if broker_id not in (1, self.killable)] if first == 1 else []
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.cli.demo import failback_table, mirror_table
 from kmirror.experiments.demo import Failback
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.mirror import MirrorRow
 
 OLD_LOGS = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
 FAILOVER_KEYS = {"topic", "partition", "log_end_offset", "cut_offset", "last_mirrored_epoch", "leader_epoch"}

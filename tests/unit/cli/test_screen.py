@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 from rich.console import Console, RenderableType
 
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.cli.demo import failback_table, failover_table, mirror_table
 from kmirror.cli.screen import make_console, tables_that_fit
 from kmirror.experiments.demo import Failback, Failover
@@ -19,7 +20,6 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.mirror import MirrorRow
 
 SHORT, LONG = "compacted-fast", "a-topic-whose-name-takes-more-room-than-any-screen-has-and-goes-on-" * 2
 BIG = 1_234_567_890

@@ -20,6 +20,8 @@ from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -63,6 +65,7 @@ class Log:
     drops: bool = False
     topic_id_now: Uuid = TOPIC_ID
     raises_for: TopicPartition | None = None
+    holds: dict[TopicPartition, Instant] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
@@ -110,6 +113,9 @@ class Log:
 
     def on_withheld(self, now: Instant, state: State) -> None:
         self.heard.append(("withheld", state.tp))
+
+    def held_until(self, now: Instant, state: State) -> Instant:
+        return self.holds.get(state.tp, 0)
 
     def topic_id(self, state: State) -> Uuid:
         return self.topic_id_now
@@ -198,6 +204,11 @@ def answer(
 ) -> FetchResponse:
     topics = [FetchableTopicResponse(topic_id=topic_id, partitions=list(rows))] if rows else []
     return FetchResponse(session_id=session, error_code=error, responses=topics)
+
+
+def throttled(span_ms: int) -> FetchResponse:
+    """Return what Kafka answers to a fetch above its quota: nothing, in the same session."""
+    return FetchResponse(session_id=9, throttle_time_ms=span_ms)
 
 
 def row(partition: int = 0, *, error: ErrorCode = ErrorCode.NONE, diverging: int = -1, mark: int = 5) -> PartitionData:
@@ -313,6 +324,93 @@ def test_a_partition_comes_back_from_its_own_pause_not_from_the_last_one() -> No
     log.loop.on_timer(BACKOFF + 300 * MILLISECOND, (1,))
     log.script.answer(answer(), BACKOFF + 300 * MILLISECOND)
     assert log.named() == [(9, 1, [1])]
+
+
+@pytest.mark.kip("219", "throttled clients")
+def test_a_leader_that_throttles_is_not_asked_before_its_time_is_over() -> None:
+    log, state, other = Log(), State(TP), State(OTHER)
+    log.assign(state)
+    log.script.answer(throttled(700))
+    assert log.named() == [] and log.script.timers == {("loop", 1): 700 * MILLISECOND}
+    log.assign(other, now=300 * MILLISECOND)
+    log.loop.on_timer(600 * MILLISECOND, (1,))
+    assert log.named() == [] and log.script.timers == {("loop", 1): 700 * MILLISECOND}, "whoever wakes it"
+    log.loop.on_timer(700 * MILLISECOND, (1,))
+    assert log.named() == [(9, 1, [1])]
+
+
+@pytest.mark.kip("219", "throttled clients")
+def test_an_answer_that_throttles_is_none_without_news() -> None:
+    """The same bytes come again: each of them is waited for."""
+    log = Log()
+    log.assign(State(TP))
+    now = 0
+    for _ in range(4):
+        log.script.answer(throttled(700), now)
+        now += 700 * MILLISECOND
+        assert log.named() == []
+        log.loop.on_timer(now, (1,))
+    assert [fetcher.muted_ms for fetcher in log.loop.fetchers()] == [2_800]
+
+
+@pytest.mark.kip("219", "throttled clients")
+@pytest.mark.parametrize("muted_ms", [300, 2_000])
+def test_a_pause_that_begins_while_the_leader_throttles_ends_all_the_same(muted_ms: int) -> None:
+    log = Log()
+    log.assign(State(TP))
+    log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), session=9))
+    log.script.answer(throttled(muted_ms))
+    fired: list[Instant] = []
+    while not log.named():
+        fired.append(log.script.timers.pop(("loop", 1)))
+        log.loop.on_timer(fired[-1], (1,))
+        log.script.look()
+    assert fired[-1] == max(BACKOFF, muted_ms * MILLISECOND)
+
+
+def test_a_partition_that_a_quota_holds_leaves_the_fetch_until_then_and_others_go_on() -> None:
+    log, states = many(2)
+    log.holds[states[0].tp] = 5 * BACKOFF
+    log.loop.changed(states[0].tp)
+    log.script.answer(answer(), 1)
+    assert log.forgets() == [0] and log.script.timers == {("loop", 1): 5 * BACKOFF}
+    log.script.answer(answer(row(1)), 2)
+    assert log.told()[-1] == ("records", states[1].tp, 5)
+    log.script.break_link(3)
+    assert log.script.timers == {("loop", 1): 3 + BACKOFF}
+    log.loop.on_timer(3 + BACKOFF, (1,))
+    assert log.named() == [(9, 0, [1])], "the timer of another wait was needed meanwhile"
+    assert log.script.timers == {("loop", 1): 5 * BACKOFF}
+    log.loop.on_timer(5 * BACKOFF, (1,))
+    log.script.answer(answer(row(1)), 5 * BACKOFF)
+    assert log.named() == [(9, 1, [0])]
+
+
+def test_a_hold_that_ends_early_is_over_when_the_owner_says_so() -> None:
+    log, states = many(1)
+    log.holds[states[0].tp] = 5 * BACKOFF
+    log.loop.changed(states[0].tp)
+    log.script.answer(answer(), 1)
+    assert log.forgets() == [0]
+    log.script.answer(answer(), 2)
+    del log.holds[states[0].tp]
+    log.assign(states[0], now=3)
+    assert log.named() == [(9, 4, [0])]
+
+
+def test_fetches_and_the_bytes_of_their_records_are_counted() -> None:
+    log = Log()
+    log.assign(State(TP))
+    full = row()
+    full.records = build_batch([RecordData(value=b"x")], base_offset=10)
+    log.script.answer(answer(full))
+    for _ in range(3):  # One is read, two are the same without news.
+        log.script.answer(answer())
+    log.script.break_link()
+    (fetcher,) = log.loop.fetchers()
+    assert (fetcher.requests.count, fetcher.record_bytes.count) == (4, len(full.records)), (
+        "one without an answer is none"
+    )
 
 
 def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
@@ -456,3 +554,15 @@ def test_nobody_is_asked_while_there_is_nobody() -> None:
     log = Log(asks=False)
     log.assign(State(TP))
     assert log.script.look() == []
+
+
+def test_a_leader_that_is_named_with_an_error_is_handed_on_with_where_it_listens() -> None:
+    log = Log()
+    log.assign(State(TP))
+    data = row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    data.current_leader = LeaderIdAndEpoch(leader_id=2, leader_epoch=7)
+    reply = answer(data)
+    reply.node_endpoints = [NodeEndpoint(node_id=2, host=TWO.host, port=TWO.port)]
+    log.script.answer(reply)
+    told = [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER), ("moved", TP, LeaderHint(2, 7, TWO))]
+    assert log.told() == told

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from kmirror.client import requester
-from kmirror.client.remote_cluster import Changes, RemoteCluster, RemoteLeader, parse_servers
+from kmirror.client.remote_cluster import Changes, LeaderHint, RemoteCluster, RemoteLeader, parse_servers
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
-from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
@@ -249,3 +249,62 @@ def test_an_answer_to_another_question_is_read(read: list[Message]) -> None:
     stage.refresh(metadata({TP: (1, 4)}), ["t", "u"])
     assert len(read) == 1
     assert stage.refreshed[-1] is not None and list(stage.refreshed[-1].topics) == ["u"]
+
+
+# -- hints (KIP-951) and brokers that hang -----------------------------------------------------------
+
+
+def led_by(broker_id: int, epoch: int) -> LeaderHint:
+    return LeaderHint(broker_id, epoch)
+
+
+def test_a_hint_counts_if_its_epoch_is_later_than_the_known_one() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    known = stage.cluster.leader(TP)
+    assert known is not None
+    other = next(broker for broker in stage.cluster.brokers if broker != known.broker_id)
+    assert not stage.cluster.learn_hint(TP, led_by(other, known.epoch)), "two that name each other are not believed"
+    assert not stage.cluster.learn_hint(TP, led_by(-1, known.epoch + 1)), "it does not know either"
+    assert stage.cluster.leader(TP) == known
+    assert stage.cluster.learn_hint(TP, led_by(other, known.epoch + 1))
+    assert stage.cluster.leader(TP) == RemoteLeader(other, known.epoch + 1)
+
+
+def test_a_broker_that_only_a_hint_knows_listens_where_that_says() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    where = Endpoint("new", 9092)
+    assert not stage.cluster.learn_hint(TP, led_by(77, 100)), "nobody told where it listens"
+    assert stage.cluster.learn_hint(TP, LeaderHint(77, 100, where))
+    assert stage.cluster.leader_endpoint(TP) == where
+
+
+def test_where_a_known_broker_listens_no_hint_changes() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    known = dict(stage.cluster.brokers)
+    (broker_id, *_) = known
+    assert stage.cluster.learn_hint(TP, LeaderHint(broker_id, 100, Endpoint("elsewhere", 1)))
+    assert stage.cluster.brokers == known
+
+
+def test_a_broker_that_did_not_answer_is_left_out_until_none_did() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    every = {*stage.cluster.brokers.values(), BOOTSTRAP}
+    stage.send(MetadataRequest())  # To broker ONE.
+    stage.script.break_link()
+    asked = {stage.cluster.any_broker() for _ in range(10)}
+    assert asked == every - {ONE}
+
+
+def test_an_id_that_was_told_is_kept_when_an_older_answer_tells_none() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    before = stage.cluster.topics["t"]
+    assert any(before.topic_id)
+    without = metadata({TP: (1, 4)})
+    without.topics[0].topic_id = Uuid.ZERO
+    assert stage.told_of(without) == (False, [], [])
+    assert stage.cluster.topics["t"] == before

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.assembly import mirrors
+from kmirror.assembly.mirrors import MirrorRow
 from kmirror.errors import SimulationFailure
 from kmirror.mirror.states import MirrorState
-from kmirror.sim import mirror as sim_mirror
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 
 PARTITIONS = 8
@@ -37,5 +38,5 @@ def test_a_small_mirror_is_described_twice_a_second() -> None:
 
 
 def test_a_large_mirror_is_described_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sim_mirror, "ROWS_PER_S", 4)
+    monkeypatch.setattr(mirrors, "ROWS_PER_S", 4)
     assert times_described(10) in (5, 6)

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.assembly.mirrors import Difference
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.experiments.demo import NotEqual
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.checkers import Difference
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation

@@ -31,7 +31,9 @@ def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, in
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE))
         return
     try:
-        rights = Rights(inbound.rights.authorizer, principal, host_from(envelope.client_host_address))
+        rights = Rights(
+            inbound.rights.authorizer, principal, host_from(envelope.client_host_address), is_forwarded=True
+        )
         head = peek_request(envelope.request_data)
         refused = contains(context.disabled_versions(), head)
         if not refused and not contains(context.api_versions(), head):

@@ -19,6 +19,7 @@ ELSEWHERE = {
     "min.insync.replicas": "cluster/replication/replicas.py",
     "unclean.leader.election.enable": "cluster/controller/elections.py",
     "mirror.name": "mirror/naming.py",
+    "mirror.lineage": "mirror/naming.py",
     "mirror.support.unclean.leader.election": "mirror/preparing.py",
 }
 """Topic config that is none of the log's to the file that reads it."""

@@ -1,0 +1,215 @@
+"""What is a cluster asked about its mirrors, and what do its answers say? The same for every runner.
+
+Nothing is sent here: a request is made, and an answer is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen import add_topics_to_mirror_request as adding
+from kmirror.protocol.gen import pause_mirror_topics_request as pausing
+from kmirror.protocol.gen import remove_topics_from_mirror_request as removing
+from kmirror.protocol.gen import resume_mirror_topics_request as resuming
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
+from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+DESCRIBE_EVERY_S = 0.5
+ROWS_PER_S = 20_000
+"""A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
+does most."""
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorRow:
+    """One partition's line of DescribeMirrors; -1 stands for what is not known."""
+
+    tp: TopicPartition
+    source_offset: int
+    destination_offset: int
+    lag: int
+    state: MirrorState
+    last_mirrored_epoch: int
+    reason: str = ""
+    """Why the partition waits or failed (D38)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorListing:
+    """One mirror's line of ListMirrors."""
+
+    name: str
+    source_servers: str
+    """`bootstrap.servers` of the mirror."""
+    source_cluster_id: str
+    """Empty until the source was seen to have a topic of the mirror."""
+    topic_count: int
+    """Topics in the mirror, those that were removed included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a mirror is to come to."""
+
+    state: MirrorState
+    partitions: Collection[TopicPartition]
+    caught_up: bool = False
+    """They also have, on the whole ISR, all that the source has decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where two logs of a partition differ."""
+
+    tp: TopicPartition
+    offset: int
+    field: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        return f"{self.tp} offset {self.offset} field {self.field}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a cluster did not do."""
+
+    error: ErrorCode
+    message: str
+    topic: str | None = None
+    """None if it is about the mirror."""
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+def creating(mirror: str, servers: str, configs: Mapping[str, str]) -> CreateMirrorRequest:
+    """Return what creates a mirror of the cluster at `servers`, unless `configs` name others."""
+    values = {BOOTSTRAP_SERVERS: servers, **configs}
+    return CreateMirrorRequest(mirror, [MirrorConfig(name, value) for name, value in values.items()])
+
+
+def adding_topics(mirror: str, topics: Mapping[str, Uuid]) -> Message:
+    """Return what adds topics, each with its id at the source; zeros if that is not known."""
+    return adding.AddTopicsToMirrorRequest(mirror, [adding.TopicData(topics[name], name) for name in topics])
+
+
+def removing_topics(mirror: str, topics: Iterable[str]) -> Message:
+    """Return what removes topics, whatever their ids are."""
+    return removing.RemoveTopicsFromMirrorRequest(mirror, [removing.TopicData(Uuid.ZERO, name) for name in topics])
+
+
+def pausing_topics(mirror: str, topics: Iterable[str]) -> Message:
+    """Return what pauses topics, whatever their ids are."""
+    return pausing.PauseMirrorTopicsRequest(mirror, [pausing.TopicData(Uuid.ZERO, name) for name in topics])
+
+
+def resuming_topics(mirror: str, topics: Iterable[str]) -> Message:
+    """Return what resumes paused topics, whatever their ids are."""
+    return resuming.ResumeMirrorTopicsRequest(mirror, [resuming.TopicData(Uuid.ZERO, name) for name in topics])
+
+
+def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
+    """Return what sets configs of a mirror; None goes back to the default."""
+    changes = [
+        AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
+        for name, value in configs.items()
+    ]
+    return IncrementalAlterConfigsRequest([AlterConfigsResource(ResourceType.MIRROR, mirror, changes)])
+
+
+# -- answers ----------------------------------------------------------------------------------
+
+
+def refusals_in(reply: Message) -> Iterator[Refusal]:
+    """Yield what was refused of one of the requests above, or of a DeleteMirror; nothing if all was done."""
+    match reply:
+        case IncrementalAlterConfigsResponse():
+            for row in reply.responses:
+                if row.error_code:
+                    yield _refusal(row.error_code, row.error_message)
+        case CreateMirrorResponse() | DeleteMirrorResponse():
+            if reply.error_code:
+                yield _refusal(reply.error_code, reply.error_message)
+        case (
+            AddTopicsToMirrorResponse()
+            | RemoveTopicsFromMirrorResponse()
+            | PauseMirrorTopicsResponse()
+            | ResumeMirrorTopicsResponse()
+        ):
+            if reply.error_code:
+                yield _refusal(reply.error_code, reply.error_message)
+            for topic in reply.topics:
+                if topic.error_code:
+                    yield _refusal(topic.error_code, None, topic.name)
+        case _:
+            raise AssertionError(f"not an answer about a mirror: {reply!r}")
+
+
+def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusal:
+    error = ErrorCode(code)
+    return Refusal(error, message or error.text, topic)
+
+
+def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
+    """Yield what one broker says of the partitions of a mirror that it leads."""
+    for topic in mirror.topics:
+        for p in topic.partitions:
+            yield MirrorRow(
+                TopicPartition(topic.topic_name, p.partition_index),
+                p.source_offset,
+                p.destination_offset,
+                p.lag,
+                MirrorState[p.state],
+                p.last_mirror_epoch,
+                p.reason,
+            )
+
+
+def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
+    """Return the mirrors of a cluster, by name."""
+    rows = [
+        MirrorListing(row.mirror_name, row.source_bootstrap, row.source_cluster_id, row.topic_count)
+        for row in reply.mirrors
+    ]
+    return sorted(rows, key=lambda row: row.name)
+
+
+def explained(partitions: Sequence[TopicPartition], rows: Iterable[MirrorRow]) -> str:
+    """Say where some partitions are and what they wait for."""
+    by_tp = {row.tp: row for row in rows}
+    parts = []
+    for tp in partitions[:3]:
+        row = by_tp.get(tp)
+        where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
+        reason = f": {row.reason}" if row is not None and row.reason else ""
+        parts.append(f"{tp} ({where}{reason})")
+    more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
+    return ", ".join(parts) + more
+
+
+def pause_s(rows: Collection[MirrorRow]) -> float:
+    """Return after how many seconds a mirror with these rows may be described again."""
+    return max(DESCRIBE_EVERY_S, len(rows) / ROWS_PER_S)

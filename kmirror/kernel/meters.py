@@ -1,0 +1,145 @@
+"""How often, and how much in a second? Counts over time, and nothing here looks at a clock: `now` is handed in.
+
+What is told depends on what was counted and on when it is asked, never on who asked before: reading changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from math import ceil, exp
+
+from kmirror.kernel.clock import SECOND, Duration, Instant
+
+TICK: Duration = 5 * SECOND
+MINUTES = (1, 5, 15)
+_ALPHAS = tuple(1 - exp(-TICK / SECOND / 60 / minutes) for minutes in MINUTES)
+KEPT = 1028
+"""Values of which a histogram tells its quantiles: as many as Kafka's has, but here they are the newest ones."""
+
+
+class Meter:
+    """Counts, and how many they were in a second: Kafka's Meter, whose rates fade by the minute.
+
+    Each five seconds the rates take in what was counted since, so marking costs an addition.
+    """
+
+    __slots__ = ("_next_tick", "_rates", "_taken_in", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        """All that was ever marked."""
+        self._taken_in = 0
+        self._next_tick: Instant = 0
+        self._rates: tuple[float, ...] = ()
+
+    def mark(self, now: Instant, count: int = 1) -> None:
+        """Count `count` more."""
+        if now >= self._next_tick:
+            self._tick(now)
+        self.count += count
+
+    def rates(self, now: Instant) -> tuple[float, ...]:
+        """Return what was counted in a second of late: over one, five and fifteen minutes, as they fade."""
+        if now >= self._next_tick:
+            self._tick(now)
+        return self._rates or (0.0,) * len(MINUTES)
+
+    def _tick(self, now: Instant) -> None:
+        """Take in what was counted, with the ticks that passed since: they are at the same times whoever asks."""
+        if not self._next_tick:
+            self._next_tick = now + TICK
+            return
+        ticks = (now - self._next_tick) // TICK + 1
+        of_late = (self.count - self._taken_in) * SECOND / TICK
+        before = self._rates or (of_late,) * len(MINUTES)
+        self._rates = tuple(
+            (rate + alpha * (of_late - rate)) * (1 - alpha) ** (ticks - 1)
+            for rate, alpha in zip(before, _ALPHAS, strict=True)
+        )
+        self._taken_in = self.count
+        self._next_tick += ticks * TICK
+
+
+@dataclass(slots=True)
+class _Window:
+    begins_ms: int
+    last_ms: int
+    value: int
+
+
+class WindowedRate:
+    """How much in a second over the last windows: Kafka's SimpleRate, by which a replication quota is held.
+
+    `windows` are kept of `window_ms` each. A rate is over the time since the first window that still counts began, and
+    at least over one window. All values are whole numbers, times in milliseconds.
+    """
+
+    def __init__(self, windows: int, window_ms: int) -> None:
+        self._window_ms = window_ms
+        self._expires_ms = windows * window_ms
+        self._windows: deque[_Window] = deque(maxlen=windows + 1)
+
+    def record(self, now_ms: int, value: int) -> None:
+        """Count `value` as of now."""
+        windows = self._windows
+        while windows and now_ms - windows[0].last_ms >= self._expires_ms:
+            windows.popleft()
+        if not windows or now_ms - windows[-1].begins_ms >= self._window_ms:
+            windows.append(_Window(now_ms, now_ms, 0))
+        windows[-1].value += value
+        windows[-1].last_ms = now_ms
+
+    def measure(self, now_ms: int) -> float:
+        """Return what was recorded in a second."""
+        counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
+        if not counting:
+            return 0.0
+        span_ms = max(now_ms - counting[0].begins_ms, self._window_ms)
+        return sum(one.value for one in counting) * 1000 / span_ms
+
+    def falls_to(self, bound: int, now_ms: int) -> int:
+        """Return when the rate is `bound` or less, if nothing is recorded until then; `now_ms` if it is already."""
+        counting = [one for one in self._windows if now_ms - one.last_ms < self._expires_ms]
+        left = sum(one.value for one in counting)
+        since_ms = now_ms
+        for one in counting:
+            until_ms = one.last_ms + self._expires_ms
+            if left * 1000 <= bound * self._window_ms:
+                return since_ms
+            if bound > 0:
+                reached_ms = max(since_ms, one.begins_ms + ceil(left * 1000 / bound))
+                if reached_ms < until_ms:
+                    return reached_ms
+            left -= one.value
+            since_ms = max(since_ms, until_ms)
+        return since_ms
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How large values were: all of them, and the quantiles of the newest."""
+
+    count: int = 0
+    total: float = 0
+    least: float = 0
+    most: float = 0
+    newest: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def add(self, value: float) -> None:
+        """Take in a value."""
+        self.least = value if not self.count else min(self.least, value)
+        self.most = max(self.most, value)
+        self.count += 1
+        self.total += value
+        self.newest.append(value)
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of all values, 0 if there are none."""
+        return self.total / self.count if self.count else 0.0
+
+    def quantile(self, share: float) -> float:
+        """Return the value below which `share` (0 to 1) of the newest lie, 0 if there are none."""
+        values = sorted(self.newest)
+        return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0

@@ -1,0 +1,65 @@
+"""How much may this broker mirror in a second? The destination's throttle, as Kafka's ReplicationQuotaManager.
+
+A partition is throttled that the topic's `mirror.replication.throttled.replicas` lists with this broker. What it brings
+counts towards `mirror.replication.throttled.rate`; while that is exceeded no throttled partition is fetched. Fetches
+under way are not taken back, so the rate is kept in the mean of the windows. Others are neither counted nor held.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.meters import WindowedRate
+from kmirror.spec.configs import LONG_MAX, entries_of
+
+REPLICAS = "mirror.replication.throttled.replicas"
+RATE = "mirror.replication.throttled.rate"
+WINDOWS = "replication.quota.window.num"
+WINDOW_SECONDS = "replication.quota.window.size.seconds"
+ALL = "*"
+
+
+class ReplicationQuota:
+    """Counts the bytes of throttled partitions of one broker."""
+
+    def __init__(self, broker: BrokerContext) -> None:
+        self._broker = broker
+        configs = broker.configs
+        self._rate = WindowedRate(configs.integer(WINDOWS), configs.integer(WINDOW_SECONDS) * 1000)
+
+    def is_throttled(self, tp: TopicPartition) -> bool:
+        """Return whether the topic's configs list this broker's replica of `tp`."""
+        listed = self._broker.image.topic_config(tp.topic).get(REPLICAS, "")
+        if not listed:
+            return False
+        return listed.strip() == ALL or (tp.partition, self._broker.node_id) in _replicas(listed)
+
+    def record(self, now: Instant, size: int) -> bool:
+        """Count bytes of a throttled partition; return whether they made the rate exceed its bound."""
+        bound = self._broker.configs.integer(RATE)
+        was_within = self._rate.measure(to_ms(now)) <= bound
+        self._rate.record(to_ms(now), size)
+        return was_within and self._rate.measure(to_ms(now)) > bound
+
+    def held_until(self, now: Instant, tp: TopicPartition) -> Instant:
+        """Return until when `tp` may not be fetched, if no other brings anything until then; else not after `now`."""
+        bound = self._broker.configs.integer(RATE)
+        if bound == LONG_MAX or not self.is_throttled(tp):
+            return 0
+        now_ms = to_ms(now)
+        free_ms = self._rate.falls_to(bound, now_ms)
+        return 0 if free_ms == now_ms else free_ms * MILLISECOND
+
+    def bytes_per_second(self, now: Instant) -> float:
+        """Return at what rate throttled partitions came in."""
+        return self._rate.measure(to_ms(now))
+
+
+@lru_cache(maxsize=256)
+def _replicas(listed: str) -> frozenset[tuple[int, int]]:
+    """Return the (partition, broker) pairs of a list that was found good when it was set."""
+    pairs = (entry.split(":") for entry in entries_of(listed) if entry)
+    return frozenset((int(partition), int(broker)) for partition, broker in pairs)

@@ -1,0 +1,108 @@
+"""One mirror's syncs, run by its coordinator: every `mirror.metadata.refresh.interval.ms`, each at most once at a time.
+
+The metadata of the source's topics is there already when a cycle begins (`source_refresh.py`). Each sync is a
+conversation of its own, groups have one for each broker of the source, so that one that hangs costs nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.group_coordinators import GroupCoordinators
+from kmirror.mirror.sync_errors import SyncKind
+from kmirror.mirror.syncs import gone, topics
+from kmirror.mirror.syncs.conversation import Conversation, Script
+from kmirror.mirror.syncs.group_script import GroupSync
+from kmirror.mirror.syncs.mirror_view import MirrorView
+from kmirror.mirror.syncs.report import Reports
+from kmirror.mirror.syncs.topic_scripts import create_and_grow, stop_the_gone, sync_configs
+
+TOPICS = "topics"
+OnEnd = Callable[[Instant], None]
+NO_CONFIGS: Mapping[str, Mapping[str, str]] = {}
+
+
+class SyncCycle:
+    """What is brought here from one source of one mirror."""
+
+    def __init__(
+        self,
+        context: MirrorContext,
+        mirror: str,
+        source: RemoteCluster,
+        reports: Reports,
+        groups: GroupCoordinators,
+    ) -> None:
+        self.source = source
+        self._context = context
+        self._mirror = mirror
+        self._groups = groups
+        self._view = MirrorView(context, mirror, source)
+        self._reports = reports
+        self._under_way: dict[str, None] = {}
+        """The syncs that have not ended."""
+        self._missing: dict[str, int] = {}
+        """For how many cycles the source has not had a topic."""
+        self._has_news = False
+        """Is a topic to be created or to get partitions, of which what is under way does not know?"""
+
+    def on_topics(self, now: Instant, names: Iterable[str]) -> None:
+        """Create or grow what is to be, if one of these topics, of which the source has just told, is."""
+        view = self._view
+        if not view.why_halted():
+            self._has_news = self._has_news or any(topic.is_behind(view.source_id) for topic in view.facts(names))
+            self._take_news(now)
+
+    def run(self, now: Instant) -> None:
+        """Begin a cycle; a sync of the last one that has not ended yet is left to go on instead."""
+        view = self._view
+        halted = view.why_halted()
+        self._reports.tell(SyncKind.METADATA, "source", {"its source": halted} if halted else {})
+        if halted:
+            return
+        facts = view.facts(view.to_be_mirrored())
+        shrunk = topics.plan(facts, view.source_id, NO_CONFIGS).problems
+        self._reports.tell(SyncKind.METADATA, "partitions", {f"topic {name}": text for name, text in shrunk.items()})
+        self._missing = gone.missing(self._missing, facts)
+        self._begin(now, "configs", sync_configs(view, self._reports))
+        self._begin(now, "deleted topics", stop_the_gone(view, self._reports, self._missing))
+        for broker_id, endpoint in self.source.brokers.items():
+            sync = GroupSync(view, self._reports, broker_id, endpoint, self._groups.leader_of)
+            self._begin(now, f"groups of broker {broker_id}", sync.script(), partial(self._after_groups, sync))
+
+    def _after_groups(self, sync: GroupSync, now: Instant) -> None:
+        if sync.lacks_coordinator:
+            self._groups.ensure(now)
+
+    def _take_news(self, now: Instant) -> None:
+        if not self._has_news or TOPICS in self._under_way:
+            return
+        self._has_news = False
+        lost: list[str] = []
+        self._begin(now, TOPICS, create_and_grow(self._view, self._reports, lost), partial(self._after_topics, lost))
+
+    def _after_topics(self, lost: list[str], now: Instant) -> None:
+        if not self._view.is_current():
+            return
+        if lost:
+            self._context.refresh_soon(now, self._mirror, *lost)
+        self._take_news(now)
+
+    def _begin(self, now: Instant, what: str, script: Script, then: OnEnd = lambda now: None) -> None:
+        if what in self._under_way:
+            script.close()
+            return
+        self._under_way[what] = None
+
+        def on_end(later: Instant) -> None:
+            self._under_way.pop(what, None)
+            then(later)
+
+        name = f"the sync of {what} in mirror {self._mirror}"
+        Conversation(self._context, self.source, name, script, is_wanted=self._view.is_current, on_end=on_end).begin(
+            now
+        )

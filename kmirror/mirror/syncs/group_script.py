@@ -1,0 +1,225 @@
+"""The script about the groups that one broker of the source coordinates: list them, fetch their offsets, commit here.
+
+A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile is
+told NOT_COORDINATOR, and comes with the next cycle. What is asked for are the offsets that hold: with RequireStable, a
+group with an open transaction would have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kmirror.client.remote_cluster import code_of
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.state_records import PartitionState, StateKey
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.sync_errors import SyncKind
+from kmirror.mirror.syncs import groups, offset_answers
+from kmirror.mirror.syncs.conversation import AskBroker, AskSource, Question, ReadState, Script
+from kmirror.mirror.syncs.groups import LocalLog, Offsets
+from kmirror.mirror.syncs.mirror_view import MirrorView
+from kmirror.mirror.syncs.report import Reports
+from kmirror.mirror.syncs.rules import ListedGroup
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
+
+ACTIVE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
+"""What a coordinator answers to a commit of nobody while the group has members."""
+
+T = TypeVar("T")
+Asking = Generator[Sequence[Question], Sequence[Any], T]
+"""A part of a script that comes to a T."""
+LeaderOf = Callable[[str], int | None]
+"""Return the broker of this cluster that coordinates a group; None if there is none yet."""
+
+
+class GroupSync:
+    """One cycle for the groups of one broker of the source."""
+
+    def __init__(
+        self, view: MirrorView, reports: Reports, broker_id: int, endpoint: Endpoint, leader_of: LeaderOf
+    ) -> None:
+        self._view = view
+        self._reports = reports
+        self._endpoint = endpoint
+        self._leader_of = leader_of
+        self._scope = f"groups of the source's broker {broker_id}"
+        self.lacks_coordinator = False
+        """Was there a group without a coordinator here?"""
+        self._problems: dict[str, str] = {}
+        self._left_out: dict[str, str] = {}
+
+    def script(self) -> Script:
+        """Commit here what the groups have committed there, and tell how it went."""
+        wanted = yield from self._list()
+        theirs = yield from self._theirs(wanted)
+        if theirs:
+            yield from self._commit(theirs)
+        self._reports.tell(SyncKind.GROUPS, self._scope, self._problems, self._left_out)
+
+    def _commit(self, theirs: Mapping[str, Offsets]) -> Asking[None]:
+        view, topic_ids = self._view, self._topic_ids()
+        synced = {tp: None for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids}
+        ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
+        differing = _named(groups.plan(theirs, ours, synced, topic_ids))
+        mirroring = yield from self._mirroring(differing)
+        if view.rules().clamps_offsets:
+            logs: Mapping[TopicPartition, LocalLog | None] = yield from self._logs(mirroring)
+        else:
+            logs = dict.fromkeys(mirroring)
+        topic_ids = self._topic_ids()  # A topic may have been removed or paused since its states were read.
+        logs = {tp: log for tp, log in logs.items() if tp.topic in topic_ids}
+        requests = [(self._leader_of(r.group_id), r) for r in groups.plan(theirs, ours, logs, topic_ids)]
+        asked = [(leader, request) for leader, request in requests if leader is not None]
+        answers = yield [AskBroker(leader, request) for leader, request in asked]
+        for (_, request), answer in zip(asked, answers, strict=True):
+            self._take_outcome(request, answer)
+
+    def _topic_ids(self) -> dict[str, Uuid]:
+        return {topic.name: topic.ours.topic_id for topic in self._view.synced() if topic.ours is not None}
+
+    # -- the source -----------------------------------------------------------------------------
+
+    def _list(self) -> Asking[list[str]]:
+        """Return the groups that are let through."""
+        answer = (yield [AskSource(ListGroupsRequest(), self._endpoint)])[0]
+        if not isinstance(answer, ListGroupsResponse) or answer.error_code:
+            error = code_of(answer.error_code).name if isinstance(answer, ListGroupsResponse) else "no answer"
+            self._problems[self._scope] = f"ListGroups at {self._endpoint}: {error}"
+            return []
+        rules = self._view.rules()
+        wanted = []
+        for row in answer.groups:
+            verdict = rules.group(ListedGroup(row.group_id, row.protocol_type, row.group_type))
+            if verdict.is_mirrored:
+                wanted.append(row.group_id)
+            else:
+                self._left_out[f"group {row.group_id}"] = verdict.rule
+        return wanted
+
+    def _theirs(self, wanted: Sequence[str]) -> Asking[dict[str, Offsets]]:
+        version = self._view.source.version(self._endpoint, OffsetFetchRequest) or 0
+        asked = offset_answers.requests(wanted, version)
+        answers = yield [
+            AskSource(one.request, self._endpoint, version_max=offset_answers.NAMES_UP_TO) for one in asked
+        ]
+        theirs: dict[str, Offsets] = {}
+        for one, answer in zip(asked, answers, strict=True):
+            for group, (offsets, error) in offset_answers.read(one, answer, {}).items():
+                if not error:
+                    theirs[group] = offsets
+                elif error is not ErrorCode.NOT_COORDINATOR:  # Else it has moved: the next cycle finds it.
+                    self._problems[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
+        return theirs
+
+    # -- this cluster ---------------------------------------------------------------------------
+
+    def _ours(self, wanted: Iterable[str]) -> Asking[dict[str, Offsets]]:
+        """Return what these groups have committed here, of those that have a coordinator."""
+        by_leader: dict[int, list[str]] = {}
+        for group in wanted:
+            leader = self._leader_of(group)
+            if leader is None:
+                self.lacks_coordinator = True
+            else:
+                by_leader.setdefault(leader, []).append(group)
+        version = self._view.context.broker.version_of(OffsetFetchRequest())
+        asked = [(to, one) for to, some in by_leader.items() for one in offset_answers.requests(some, version)]
+        answers = yield [AskBroker(to, one.request) for to, one in asked]
+        names = self._view.context.broker.image.topic_names
+        ours: dict[str, Offsets] = {}
+        for (_, one), answer in zip(asked, answers, strict=True):
+            for group, (offsets, error) in offset_answers.read(one, answer, names).items():
+                if error:
+                    self._problems[f"group {group}"] = f"its coordinator here answers {error.name} to OffsetFetch"
+                else:
+                    ours[group] = offsets
+        return ours
+
+    def _mirroring(self, wanted: Sequence[TopicPartition]) -> Asking[list[TopicPartition]]:
+        """Return those of the partitions that are MIRRORING."""
+        topic_ids = self._topic_ids()
+        asked = [tp for tp in wanted if tp.topic in topic_ids]
+        mirror = self._view.mirror
+        states = yield [ReadState(StateKey(mirror, topic_ids[tp.topic], tp.partition), tp.topic) for tp in asked]
+        found = []
+        for tp, known in zip(asked, states, strict=True):
+            if not isinstance(known, PartitionState):
+                self._problems[f"offsets for {tp}"] = "the mirror coordinator did not tell its state"
+            elif known.state is MirrorState.MIRRORING:
+                found.append(tp)
+        return found
+
+    def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog | None]]:
+        """Return where the logs begin and end here; those whose leader does not tell are left out."""
+        image = self._view.context.broker.image
+        led: dict[int, list[TopicPartition]] = {}
+        for tp in wanted:
+            partition = image.partition(tp)
+            if partition is not None:
+                led.setdefault(partition.leader, []).append(tp)
+        answers = yield [
+            AskBroker(leader, _list_offsets(some, spec))
+            for leader, some in led.items()
+            for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
+        ]
+        starts, ends = _offsets_in(answers[::2]), _offsets_in(answers[1::2])
+        found: dict[TopicPartition, LocalLog | None] = {}
+        for tp in (tp for some in led.values() for tp in some):
+            if tp in starts and tp in ends:
+                found[tp] = LocalLog(starts[tp], max(starts[tp], ends[tp]))
+            else:
+                self._problems[f"offsets for {tp}"] = "its leader did not tell where the log begins and ends"
+        return found
+
+    def _take_outcome(self, request: OffsetCommitRequest, answer: object) -> None:
+        subject = f"group {request.group_id}"
+        if not isinstance(answer, OffsetCommitResponse):
+            self._problems[subject] = "its coordinator here did not answer OffsetCommit"
+            return
+        errors = {code_of(row.error_code) for topic in answer.topics for row in topic.partitions if row.error_code}
+        if errors & ACTIVE:
+            self._left_out[subject] = "it is active in this cluster"
+        elif errors:
+            told = ", ".join(sorted(error.name for error in errors))
+            self._problems[subject] = f"its coordinator here answers {told} to OffsetCommit"
+
+
+def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:
+    """Return the partitions that the requests commit for, each once."""
+    return list(
+        dict.fromkeys(
+            TopicPartition(topic.name, row.partition_index)
+            for request in requests
+            for topic in request.topics
+            for row in topic.partitions
+        )
+    )
+
+
+def _list_offsets(wanted: Iterable[TopicPartition], spec: OffsetSpec) -> ListOffsetsRequest:
+    topics: dict[str, ListOffsetsTopic] = {}
+    for tp in wanted:
+        row = ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)
+        topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
+    return ListOffsetsRequest(replica_id=-1, topics=list(topics.values()))
+
+
+def _offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, row.partition_index): row.offset
+        for answer in answers
+        if isinstance(answer, ListOffsetsResponse)
+        for topic in answer.topics
+        for row in topic.partitions
+        if not row.error_code and row.offset >= 0
+    }

@@ -1,0 +1,71 @@
+"""What does the coordinator of a mirror know at this moment? The facts and rules that the plans are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kmirror.client.remote_cluster import RemoteCluster, RemoteTopic
+from kmirror.mirror.configs import mirror_configs
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.states import Wish
+from kmirror.mirror.syncs.rules import Rules
+from kmirror.mirror.syncs.topics import TopicFacts
+
+
+class MirrorView:
+    """One mirror, its source, and what this broker's image has of it; everything is read anew at each call."""
+
+    def __init__(self, context: MirrorContext, mirror: str, source: RemoteCluster) -> None:
+        self.context = context
+        self.mirror = mirror
+        self.source = source
+
+    def is_current(self) -> bool:
+        """Return whether this broker is still the one to sync the mirror, and from this source."""
+        context = self.context
+        is_ours = context.sources.get(self.mirror) is self.source and context.coordinates(self.mirror)
+        return is_ours and not self.why_halted() and mirror_configs(context.broker.image, self.mirror) is not None
+
+    def why_halted(self) -> str:
+        """Return why nothing is synced from what answers as the source, or an empty text (D16)."""
+        remembered, answers = self.context.source_cluster_id(self.mirror), self.source.cluster_id
+        if remembered in ("", answers):
+            return ""
+        return f"the source is cluster {answers}, it was {remembered}: nothing is synced until that one answers again"
+
+    @property
+    def source_id(self) -> str:
+        """The id of the cluster that answers as the source."""
+        return self.source.cluster_id or ""
+
+    def rules(self) -> Rules:
+        """Return the filters, as they are configured now."""
+        configs = mirror_configs(self.context.broker.image, self.mirror)
+        assert configs is not None, f"mirror {self.mirror} is there"
+        return Rules.of(configs)
+
+    def facts(self, names: Iterable[str]) -> list[TopicFacts]:
+        """Return what is known of topics of this mirror; what the source has said nothing about is left out."""
+        found = []
+        for name in names:
+            assignment = self.context.assignments.get(name)
+            has_told = name in self.source.topics or name in self.source.missing or name in self.source.refused
+            if assignment is None or assignment.mirror != self.mirror or not has_told:
+                continue
+            theirs = self.source.topics[name] if self.source.has(name) else None
+            found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), self.source.refused.get(name)))
+        return found
+
+    def synced(self) -> list[TopicFacts]:
+        """Return the topics that are on both sides, are the same, and are to be mirrored."""
+        facts = self.facts(self.context.topics_of(self.mirror))
+        return [topic for topic in facts if topic.ours is not None and not topic.why_not_synced(self.source_id)]
+
+    def to_be_mirrored(self) -> list[str]:
+        """Return the topics of the mirror that are neither paused nor removed."""
+        context = self.context
+        return [name for name in context.topics_of(self.mirror) if context.assignments[name].wish is Wish.MIRROR]
+
+    def _ours(self, name: str) -> RemoteTopic | None:
+        image = self.context.broker.image.topics.get(name)
+        return None if image is None else RemoteTopic(image.topic_id, len(image.partitions))

@@ -1,0 +1,77 @@
+"""What have groups committed, at the source and here? OffsetFetch, in the versions that Kafka 2.1 and later have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kmirror.client.remote_cluster import code_of
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.syncs.batches import in_batches
+from kmirror.mirror.syncs.groups import Offset
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from kmirror.protocol.gen.offset_fetch_response import OffsetFetchResponse, OffsetFetchResponseGroup
+from kmirror.spec.error_codes import ErrorCode
+
+GROUPS_MAX = 100
+"""Groups in one request."""
+GROUPS_FROM = 8
+"""First version that asks about many groups."""
+NAMES_UP_TO = 9
+"""Last version that names topics by their names: those of the source are told apart by them."""
+
+
+class Asked(NamedTuple):
+    """A request, and the groups that it is about."""
+
+    groups: Sequence[str]
+    request: OffsetFetchRequest
+
+
+class GroupAnswer(NamedTuple):
+    """What one group has committed, or the error for all of it."""
+
+    offsets: dict[TopicPartition, Offset]
+    error: ErrorCode
+
+
+def requests(groups: Sequence[str], version: int) -> list[Asked]:
+    """Return what asks for all offsets of `groups` in `version`: one request for each group below version 8."""
+    if version < GROUPS_FROM:
+        return [Asked([group], OffsetFetchRequest(group_id=group, topics=None)) for group in groups]
+    return [
+        Asked(some, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=g, topics=None) for g in some]))
+        for some in in_batches(groups, GROUPS_MAX)
+    ]
+
+
+def read(asked: Asked, reply: object, names: Mapping[Uuid, str]) -> dict[str, GroupAnswer]:
+    """Return the answer about each group; `names` has those of topics that the version names by id.
+
+    A partition that answers with an error has no offset. COORDINATOR_NOT_AVAILABLE for all if there was no answer.
+    """
+    if not isinstance(reply, OffsetFetchResponse):
+        return {group: GroupAnswer({}, ErrorCode.COORDINATOR_NOT_AVAILABLE) for group in asked.groups}
+    if not asked.request.groups:
+        offsets = {
+            TopicPartition(topic.name, row.partition_index): Offset(
+                row.committed_offset, row.committed_leader_epoch, row.metadata or ""
+            )
+            for topic in reply.topics
+            for row in topic.partitions
+            if not row.error_code and row.committed_offset >= 0
+        }
+        return {asked.groups[0]: GroupAnswer(offsets, code_of(reply.error_code))}
+    return {group.group_id: GroupAnswer(_offsets(group, names), code_of(group.error_code)) for group in reply.groups}
+
+
+def _offsets(group: OffsetFetchResponseGroup, names: Mapping[Uuid, str]) -> dict[TopicPartition, Offset]:
+    return {
+        TopicPartition(topic.name or names.get(topic.topic_id, ""), row.partition_index): Offset(
+            row.committed_offset, row.committed_leader_epoch, row.metadata or ""
+        )
+        for topic in group.topics
+        for row in topic.partitions
+        if not row.error_code and row.committed_offset >= 0
+    }

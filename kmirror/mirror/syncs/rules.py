@@ -1,0 +1,76 @@
+"""What do a mirror's filters let through? Pure: a name goes in, a verdict with the rule that decided comes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kmirror.spec.configs import Configs
+
+EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
+INCLUDED_GROUPS = "mirror.groups.include"
+CLAMP = "mirror.groups.clamp"
+OWN_PREFIX = "mirror."
+"""Topic configs that begin so say how this cluster mirrors: they are never copied, whatever is excluded."""
+CLASSIC = "classic"
+CONSUMER_PROTOCOLS = ("", "consumer")
+"""Protocol types of groups that commit offsets: simple ones, which have no members, have an empty one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something is mirrored, and which rule said so."""
+
+    is_mirrored: bool
+    rule: str
+    """A config with the entry of it that decided, as `mirror.groups.include=app-.*`, or a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group as ListGroups tells of it; the type is empty where the broker is too old to tell one (before 3.8)."""
+
+    group_id: str
+    protocol_type: str = ""
+    group_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The filters of a mirror, as its configs say now; each entry is a regular expression for a whole name."""
+
+    excluded_configs: tuple[str, ...]
+    included_groups: tuple[str, ...]
+    clamps_offsets: bool = False
+    """Are offsets kept inside the local log?"""
+
+    @classmethod
+    def of(cls, configs: Configs) -> Rules:
+        """Return the filters in the configs of a mirror."""
+        return cls(tuple(configs.names(EXCLUDED_CONFIGS)), tuple(configs.names(INCLUDED_GROUPS)), configs.flag(CLAMP))
+
+    def config(self, name: str) -> Verdict:
+        """Return whether the topic config `name` is copied."""
+        if name.startswith(OWN_PREFIX):
+            return Verdict(False, f"{OWN_PREFIX}* is this cluster's own")
+        found = _first_match(self.excluded_configs, name)
+        if found is not None:
+            return Verdict(False, f"{EXCLUDED_CONFIGS}={found}")
+        return Verdict(True, f"no entry of {EXCLUDED_CONFIGS} matches")
+
+    def group(self, group: ListedGroup) -> Verdict:
+        """Return whether the offsets of a group of the source are copied."""
+        kind = group.group_type.lower()
+        if kind not in ("", CLASSIC):
+            return Verdict(False, f"it is of type {kind}: only the offsets of classic groups are copied")
+        if group.protocol_type not in CONSUMER_PROTOCOLS:
+            return Verdict(False, f"its protocol type is {group.protocol_type}: it is no group of consumers")
+        found = _first_match(self.included_groups, group.group_id)
+        if found is None:
+            return Verdict(False, f"no entry of {INCLUDED_GROUPS} matches")
+        return Verdict(True, f"{INCLUDED_GROUPS}={found}")
+
+
+def _first_match(patterns: Iterable[str], name: str) -> str | None:
+    return next((pattern for pattern in patterns if re.fullmatch(pattern, name)), None)

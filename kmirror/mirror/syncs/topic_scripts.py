@@ -1,0 +1,137 @@
+"""The scripts about topics: what is asked so that they are created, grow, have the source's configs, or are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from kmirror.client.remote_cluster import code_of
+from kmirror.mirror.sync_errors import SyncKind
+from kmirror.mirror.syncs import configs, gone, topics
+from kmirror.mirror.syncs.batches import in_batches
+from kmirror.mirror.syncs.config_answers import describe
+from kmirror.mirror.syncs.conversation import AskController, AskSource, Question, Script
+from kmirror.mirror.syncs.mirror_view import MirrorView
+from kmirror.mirror.syncs.report import Reports
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
+from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.spec.error_codes import ErrorCode
+
+PARTITIONS_MAX = 1000
+"""Bounds what the controller decides at a time."""
+RESOURCES_MAX = 100
+TIMEOUT_MS = 30_000
+NO_ANSWER = "the controller did not answer"
+ALREADY_DONE = {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.INVALID_PARTITIONS}
+"""The last two say that the controller is ahead of this broker's image: it has done this before."""
+
+
+def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Script:
+    """Create the topics that are missing here, and give topics the partitions that they have at the source.
+
+    Adds to `lost` the topics for which somebody did not answer.
+    """
+    facts = view.facts(view.to_be_mirrored())
+    missing = [topic.name for topic in facts if topic.ours is None and not topic.why_not_synced(view.source_id)]
+    found = yield from describe(missing)
+    rules, broker = view.rules(), view.context.broker.configs
+    values = {topic: configs.copied(theirs, {}, rules, broker).values for topic, theirs in found.values.items()}
+    made = topics.plan(view.facts(view.to_be_mirrored()), view.source_id, values)
+    problems = {f"topic {topic}": text for topic, text in found.problems.items()}
+    creations = in_batches(made.create, PARTITIONS_MAX, lambda topic: topic.num_partitions)
+    growths = in_batches(made.grow, PARTITIONS_MAX, lambda topic: topic.count)
+    asked = [CreateTopicsRequest(topics=some, timeout_ms=TIMEOUT_MS) for some in creations]
+    answers = yield [
+        *(AskController(request) for request in asked),
+        *(AskController(CreatePartitionsRequest(topics=some, timeout_ms=TIMEOUT_MS)) for some in growths),
+    ]
+    lost += found.unanswered
+    names = [[topic.name for topic in some] for some in creations]
+    names += [[topic.name for topic in some] for some in growths]
+    for named, answer in zip(names, answers, strict=True):
+        if not isinstance(answer, CreateTopicsResponse | CreatePartitionsResponse):
+            lost += named
+            problems.update({f"topic {name}": NO_ANSWER for name in named})
+            continue
+        problems.update(_refusals(answer))
+    reports.tell(SyncKind.METADATA, "topics", problems)
+
+
+def sync_configs(view: MirrorView, reports: Reports) -> Script:
+    """Bring the configs of the topics that are here in line with the source's."""
+    found = yield from describe([topic.name for topic in view.synced()])
+    here = [topic.name for topic in view.synced()]  # Whatever was paused or removed meanwhile is left alone.
+    image = view.context.broker.image
+    ours = {topic: image.topic_config(topic) for topic in here}
+    made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
+    problems = {f"topic {topic}": text for topic, text in found.problems.items()}
+    for topic, refused in made.refused.items():
+        problems.update({f"config {name} of topic {topic}": text for name, text in refused.items()})
+    batches = in_batches(made.alter, RESOURCES_MAX)
+    answers = yield [AskController(IncrementalAlterConfigsRequest(resources=some)) for some in batches]
+    for some, answer in zip(batches, answers, strict=True):
+        if not isinstance(answer, IncrementalAlterConfigsResponse):
+            problems.update({f"topic {resource.resource_name}": NO_ANSWER for resource in some})
+            continue
+        for row in answer.responses:
+            if row.error_code:
+                problems[f"topic {row.resource_name}"] = _refusal(row.error_code, row.error_message)
+    reports.tell(SyncKind.CONFIGS, "configs", problems)
+
+
+def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
+    """Remove from the mirror what the source has deleted; `counts` are those of `gone.missing` (D16)."""
+    suspected = gone.suspects(counts)
+    listed = (yield from _list_topics(view)) if suspected else None
+    if listed is None:
+        return
+    over = [name for name in gone.plan(suspected, listed) if name in view.to_be_mirrored()]
+    if not over:
+        return
+    request = RemoveTopicsFromMirrorRequest(
+        mirror_name=view.mirror, topics=[TopicData(topic_name=name) for name in over]
+    )
+    answer = (yield [AskController(request)])[0]
+    problems: dict[str, str] = {}
+    if not isinstance(answer, RemoveTopicsFromMirrorResponse):
+        problems = {f"topic {name}": NO_ANSWER for name in over}
+    elif answer.error_code:
+        problems = {f"topic {name}": _refusal(answer.error_code, answer.error_message) for name in over}
+    else:
+        problems = {f"topic {r.name}": _refusal(r.error_code, None) for r in answer.topics if r.error_code}
+        removed = [row.name for row in answer.topics if not row.error_code]
+        text = f"mirror {view.mirror}: the source has deleted {', '.join(removed)}: removed from the mirror (D16)"
+        view.context.broker.outbox.note(text)
+    reports.tell(SyncKind.METADATA, "deleted topics", problems)
+
+
+def _refusals(answer: CreateTopicsResponse | CreatePartitionsResponse) -> dict[str, str]:
+    """Return why topics were not created, or not given partitions."""
+    rows: Sequence[CreatableTopicResult | CreatePartitionsTopicResult]
+    rows = answer.topics if isinstance(answer, CreateTopicsResponse) else answer.results
+    return {
+        f"topic {row.name}": _refusal(row.error_code, row.error_message)
+        for row in rows
+        if row.error_code not in ALREADY_DONE
+    }
+
+
+def _list_topics(view: MirrorView) -> Generator[Sequence[Question], Sequence[Any], set[str] | None]:
+    """Ask for all topics of the source; None unless the cluster that is remembered has answered."""
+    answer = (yield [AskSource(MetadataRequest(topics=None, allow_auto_topic_creation=False))])[0]
+    if not isinstance(answer, MetadataResponse) or not view.source_id or answer.cluster_id != view.source_id:
+        return None
+    return {topic.name or "" for topic in answer.topics}
+
+
+def _refusal(error_code: int, message: str | None) -> str:
+    error = code_of(error_code)
+    return f"{error.name} {message or error.text}"

@@ -1,0 +1,222 @@
+"""An admin client over TCP, for programs on asyncio: it gives orders to any cluster that speaks the protocol, and asks.
+
+async with AsyncAdmin("localhost:9094") as admin:
+    reply = await admin.ask(ListMirrorsRequest())
+
+Versions are negotiated with each broker, a broker that does not answer costs one attempt, and what changes something
+goes by way of any broker to the controller. Errors in an answer are the caller's to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kmirror.client.admin import Admin, AdminConfigs
+from kmirror.client.backoff import Backoff
+from kmirror.client.node import ClientNode
+from kmirror.client.remote_cluster import RemoteCluster, code_of, parse_servers
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.net.host import Host
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+T = TypeVar("T")
+NAME = "admin"
+LOCALHOST = "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """What Metadata says of a topic."""
+
+    topic_id: Uuid
+    """Zeros if the cluster has no topic ids (before Kafka 2.8)."""
+    leaders: dict[int, int]
+    """Partition to the broker that leads it, -1 where there is none."""
+    leader_epochs: dict[int, int]
+    """Partition to its leader epoch; -1 if the cluster tells none (before Kafka 2.1)."""
+    is_internal: bool
+
+
+class AsyncAdmin:
+    """An admin client of the cluster at `servers`, text as of `bootstrap.servers`, on the loop that runs.
+
+    A server without a host is one of this machine, as in `:9094`. UsageError if there is none that could be one.
+    `on_silent` is called with a broker each time that it did not answer and another attempt follows.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        configs: AdminConfigs | None = None,
+        *,
+        on_silent: Callable[[Endpoint], None] = lambda endpoint: None,
+    ) -> None:
+        self._on_silent = on_silent
+        self.servers = checked_servers(servers)
+        self._configs = configs or AdminConfigs()
+        self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
+        self._node = ClientNode("kmirror-admin")
+        self._host: Host | None = None
+        self._cluster = RemoteCluster(
+            "queries",
+            self._node.requester,
+            parse_servers(self.servers),
+            timeout_ms=self._configs.request_timeout_ms,
+        )
+        self._orders = Admin("orders", self._node.requester, parse_servers(self.servers), self._configs)
+        self._node.timers["orders"] = self._orders.on_timer
+
+    def __repr__(self) -> str:
+        return f"<AsyncAdmin of {self.servers}>"
+
+    async def __aenter__(self) -> Self:
+        self._host = Host(asyncio.get_running_loop())
+        self._host.add(NAME, lambda: self._node)
+        self._host.start(NAME)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._host is not None, "it was entered"
+        self._host.close()
+        self._host = None
+
+    async def order(self, body: Message) -> Message:
+        """Have the cluster carry out a request that changes something, and return its answer.
+
+        KafkaError UNSUPPORTED_VERSION if the cluster does not know the request, REQUEST_TIMED_OUT if no broker answers
+        within `default.api.timeout.ms`.
+        """
+        answer: Message | ErrorCode = await self._outcome(
+            lambda now, done: self._orders.ask(now, body, lambda _, reply: done(reply))
+        )
+        if isinstance(answer, ErrorCode):
+            raise self._unanswered(answer, body)
+        return answer
+
+    async def ask(self, body: Message, *, broker_id: int | None = None) -> Message:
+        """Return the answer of any broker, or of the one with `broker_id`, which `brokers` has told before.
+
+        KafkaError as of `order`; of a single broker REQUEST_TIMED_OUT after one attempt.
+        """
+        until = asyncio.get_running_loop().time() + self._configs.default_api_timeout_ms / 1000
+        attempts = 0
+        while True:
+            endpoint = self._cluster.any_broker() if broker_id is None else self._cluster.brokers[broker_id]
+            reply = await self._ask_at(endpoint, body)
+            if reply is not None:
+                return reply
+            if self._cluster.knows_versions(endpoint) and not self._cluster.supports(endpoint, type(body)):
+                raise self._unanswered(ErrorCode.UNSUPPORTED_VERSION, body)
+            pause_s = self._backoff.pause_ms(attempts) / 1000
+            attempts += 1
+            if broker_id is not None or asyncio.get_running_loop().time() + pause_s >= until:
+                raise self._unanswered(ErrorCode.REQUEST_TIMED_OUT, body)
+            self._on_silent(endpoint)
+            await asyncio.sleep(pause_s)
+
+    async def ask_each(self, body: Message) -> dict[int, Message]:
+        """Return the answer of every broker of the cluster, by broker id; one that is gone is left out.
+
+        KafkaError as of `order`.
+        """
+        answers: dict[int, Message] = {}
+        for broker_id in await self.brokers():
+            try:
+                answers[broker_id] = await self.ask(body, broker_id=broker_id)
+            except KafkaError as error:
+                if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                    raise
+        return answers
+
+    async def brokers(self) -> dict[int, Endpoint]:
+        """Return where each broker of the cluster listens; KafkaError as of `order`."""
+        await self._metadata([])
+        return dict(self._cluster.brokers)
+
+    async def cluster_id(self) -> str:
+        """Return the id of the cluster; KafkaError as of `order`."""
+        return (await self._metadata([])).cluster_id or ""
+
+    async def topics(self, names: Iterable[str] | None = None) -> dict[str, TopicInfo]:
+        """Return what is known of the named topics, or of all; one that is not there is left out.
+
+        KafkaError as of `order`, and if the client may not describe a topic that is named.
+        """
+        reply = await self._metadata(names)
+        found: dict[str, TopicInfo] = {}
+        for topic in reply.topics:
+            name = topic.name or ""
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            if topic.error_code:
+                error = code_of(topic.error_code)
+                raise KafkaError(error, f"topic {name} of {self.servers}: {error.name}: {error.text}")
+            found[name] = TopicInfo(
+                topic.topic_id,
+                {row.partition_index: row.leader_id for row in topic.partitions},
+                {row.partition_index: row.leader_epoch for row in topic.partitions},
+                topic.is_internal,
+            )
+        return dict(sorted(found.items()))
+
+    async def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """Return the partitions of topics, in order; KafkaError UNKNOWN_TOPIC_OR_PARTITION if one is not there."""
+        names = list(topics)
+        known = await self.topics(names)
+        for name in names:
+            if name not in known:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                raise KafkaError(error, f"the cluster at {self.servers} has no topic {name}")
+        return sorted(TopicPartition(name, index) for name in names for index in known[name].leaders)
+
+    async def _metadata(self, names: Iterable[str] | None) -> MetadataResponse:
+        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        reply = await self.ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
+        assert isinstance(reply, MetadataResponse), "the answer to its request"
+        self._cluster.brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
+        return reply
+
+    async def _ask_at(self, endpoint: Endpoint, body: Message) -> Message | None:
+        return await self._outcome(
+            lambda now, done: self._cluster.send(now, endpoint, "queries", body, lambda _, reply: done(reply))
+        )
+
+    async def _outcome(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
+        """Begin something now, and return what it calls back with."""
+        if self._host is None:
+            raise UsageError(f"the admin client of {self.servers} is not open: use it in an `async with` block")
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        begin(self._host.now(), lambda outcome: None if future.done() else future.set_result(outcome))
+        self._host.perform(NAME, self._node.outbox.drain())
+        return await future
+
+    def _unanswered(self, error: ErrorCode, body: Message) -> KafkaError:
+        name = body.NAME.removesuffix("Request")
+        if error is ErrorCode.UNSUPPORTED_VERSION:
+            return KafkaError(error, f"the cluster at {self.servers} does not know the request {name}")
+        return KafkaError(error, f"no broker at {self.servers} answered {name}: {error.name}: {error.text}")
+
+
+def checked_servers(servers: str) -> str:
+    """Return `bootstrap.servers` with a host in each entry; UsageError if an entry is none."""
+    entries = [entry.strip() for entry in arguments.text("servers", servers).split(",") if entry.strip()]
+    named = [f"{LOCALHOST}{entry}" if entry.startswith(":") else entry for entry in entries]
+    for entry in named:
+        if not parse_servers(entry):
+            raise UsageError(f"{entry!r} is no server: give host:port, or several of them with commas between")
+    if not named:
+        raise UsageError("no server is named: give host:port, or several of them with commas between")
+    return ",".join(named)

@@ -1,0 +1,194 @@
+"""What does the leader of a partition have in its log, in any cluster? Offsets, leader epochs, batches.
+
+A leader that moves meanwhile is looked up again; nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
+
+from kmirror.client.remote_cluster import code_of
+from kmirror.errors import CorruptBatch, KafkaError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.epochs import EpochEntry
+from kmirror.net.admin import AsyncAdmin, TopicInfo
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kmirror.protocol.gen.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
+from kmirror.protocol.message import Message
+from kmirror.records.batch import TornBatch
+from kmirror.records.legacy import AnyBatch, iter_any_batches
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+Row = TypeVar("Row", EpochEndOffset, ListOffsetsPartitionResponse, PartitionData)
+CONSUMER = -1
+FETCH_BYTES = 4 << 20
+ATTEMPTS_MAX = 20
+PAUSE_S = 0.25
+PASSING = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT,
+)
+"""Another leader, or this one a moment later, answers otherwise."""
+
+
+class LeaderReader:
+    """Reads one partition through its leader; KafkaError from every method where that cannot be had."""
+
+    def __init__(self, admin: AsyncAdmin, tp: TopicPartition) -> None:
+        self.tp = tp
+        self._admin = admin
+        self._topic: TopicInfo | None = None
+
+    async def offset(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> int:
+        """Return the log start for EARLIEST; for LATEST the high watermark, or the LSO for READ_COMMITTED."""
+        tp = self.tp
+        asked = ListOffsetsTopic(tp.topic, [ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)])
+        request = ListOffsetsRequest(replica_id=CONSUMER, isolation_level=isolation, topics=[asked])
+
+        def row(reply: Message) -> ListOffsetsPartitionResponse:
+            assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
+            return reply.topics[0].partitions[0]
+
+        return (await self._of_leader(lambda _: request, row)).offset
+
+    async def epochs(self) -> tuple[list[EpochEntry], int]:
+        """Return where each leader epoch of the log begins, ascending, and the log end offset.
+
+        No epochs, and the high watermark as the end, for a log or a broker that knows none (before Kafka 2.0).
+        """
+        start = await self.offset(OffsetSpec.EARLIEST)
+        at = (await self._leader()).leader_epochs[self.tp.partition]
+        ends: list[tuple[int, int]] = []  # Each epoch with where it ends, the latest first.
+        while at >= 0:
+            row = await self._end_of_epoch(at)
+            if row.leader_epoch >= 0 and row.end_offset >= 0:
+                ends.append((row.leader_epoch, row.end_offset))
+                if row.end_offset <= start:
+                    break
+                at = row.leader_epoch
+            elif ends:
+                break
+            at -= 1  # A mirrored log does not have the leader's own epoch.
+        if not ends:
+            return [], await self.offset(OffsetSpec.LATEST)
+        starts = [max(end, start) for _, end in ends[1:]] + [start]
+        entries = [
+            EpochEntry(epoch, begin)
+            for (epoch, end), begin in zip(ends, starts, strict=True)
+            if begin < end or epoch == ends[0][0]
+        ]
+        return entries[::-1], ends[0][1]
+
+    async def batches(self, start: int, until: int) -> AsyncIterator[AnyBatch]:
+        """Yield the batches from the one that holds offset `start` to the last that begins below `until`.
+
+        Up to the high watermark at most. Raises CorruptBatch for bytes that are no batch.
+        """
+        position = start
+        while position < until:
+            data = await self._fetch(position)
+            if position >= data.high_watermark:
+                return
+            after = position
+            try:
+                for batch in iter_any_batches(bytes(data.records or b""), check_crc=True):
+                    if batch.base_offset >= until:
+                        return
+                    yield batch
+                    after = batch.next_offset
+            except TornBatch:
+                pass  # The answer was full.
+            if after == position:
+                raise CorruptBatch(f"{self.tp}: the leader sends no whole batch", offset=position)
+            position = after
+
+    async def _fetch(self, offset: int) -> PartitionData:
+        tp = self.tp
+
+        def request(topic: TopicInfo) -> FetchRequest:
+            wanted = FetchPartition(
+                partition=tp.partition,
+                current_leader_epoch=-1,
+                fetch_offset=offset,
+                log_start_offset=-1,
+                partition_max_bytes=FETCH_BYTES,
+            )
+            return FetchRequest(
+                replica_id=CONSUMER,
+                max_wait_ms=0,
+                min_bytes=1,
+                max_bytes=FETCH_BYTES,
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                session_id=0,
+                session_epoch=-1,
+                topics=[FetchTopic(topic=tp.topic, topic_id=topic.topic_id, partitions=[wanted])],
+            )
+
+        def row(reply: Message) -> PartitionData:
+            assert isinstance(reply, FetchResponse), "the answer to its request"
+            if reply.error_code:
+                error = code_of(reply.error_code)
+                raise KafkaError(error, f"{tp} of {self._admin.servers} cannot be read: {error.name}: {error.text}")
+            return reply.responses[0].partitions[0]
+
+        return await self._of_leader(request, row)
+
+    async def _end_of_epoch(self, epoch: int) -> EpochEndOffset:
+        tp = self.tp
+        asked = OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=-1, leader_epoch=epoch)
+        request = OffsetForLeaderEpochRequest(replica_id=CONSUMER, topics=[OffsetForLeaderTopic(tp.topic, [asked])])
+
+        def row(reply: Message) -> EpochEndOffset:
+            assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"
+            return reply.topics[0].partitions[0]
+
+        return await self._of_leader(lambda _: request, row)
+
+    async def _leader(self) -> TopicInfo:
+        if self._topic is None:
+            tp = self.tp
+            topic = (await self._admin.topics([tp.topic])).get(tp.topic)
+            if topic is None or tp.partition not in topic.leaders:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                raise KafkaError(error, f"the cluster at {self._admin.servers} has no partition {tp}")
+            self._topic = topic
+        return self._topic
+
+    async def _of_leader(self, request: Callable[[TopicInfo], Message], row: Callable[[Message], Row]) -> Row:
+        """Return the leader's answer, without an error that passes."""
+        error = ErrorCode.LEADER_NOT_AVAILABLE
+        for _ in range(ATTEMPTS_MAX):
+            topic = await self._leader()
+            leader = topic.leaders[self.tp.partition]
+            if leader >= 0:
+                try:
+                    found = row(await self._admin.ask(request(topic), broker_id=leader))
+                except KafkaError as refused:
+                    if refused.code not in PASSING:
+                        raise
+                    error = refused.code
+                else:
+                    if not found.error_code:
+                        return found
+                    error = code_of(found.error_code)
+                    if error not in PASSING:
+                        break
+            self._topic = None
+            await asyncio.sleep(PAUSE_S)
+        raise KafkaError(error, f"{self.tp} of {self._admin.servers} cannot be read: {error.name}: {error.text}")

@@ -1,0 +1,480 @@
+"""A mirror between two clusters that are reached over TCP, whoever serves them; the words are those of the simulator's.
+
+mirror = TcpMirror("dr", source="localhost:9092", destination="localhost:9094")
+mirror.create()
+mirror.add_topics(["orders"])
+mirror.catch_up()
+mirror.fail_over()
+
+`AsyncMirror` is the same for programs on asyncio, over admin clients that they have opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from kmirror.assembly.mirrors import (
+    DESCRIBE_EVERY_S,
+    Difference,
+    Goal,
+    MirrorListing,
+    MirrorRow,
+    adding_topics,
+    altering,
+    creating,
+    explained,
+    listings_in,
+    pause_s,
+    pausing_topics,
+    refusals_in,
+    removing_topics,
+    resuming_topics,
+    rows_in,
+)
+from kmirror.client.admin import AdminConfigs
+from kmirror.client.remote_cluster import code_of
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel import arguments
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.compare import compare, parting
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.states import MirrorState
+from kmirror.net.admin import AsyncAdmin, checked_servers
+from kmirror.net.leader_reader import LeaderReader
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+T = TypeVar("T")
+WITHIN_S = 120.0
+DISABLED = (
+    "Cluster Mirroring (KIP-1279) is not on there: Kafka has no release with it yet, and in a cluster of kmirror "
+    "feature mirror.version=1 turns it on (kmirror serve --feature mirror.version=1)"
+)
+
+
+class HasServers(Protocol):
+    """A cluster that knows where its brokers listen, such as a `TcpCluster`."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+async def asked_of_mirrors(admin: AsyncAdmin, body: Message, *, changes: bool) -> Message:
+    """Return the answer to one of KIP-1279's requests, in other words where the cluster does not serve them.
+
+    KafkaError as of `AsyncAdmin.order`.
+    """
+    try:
+        return await (admin.order(body) if changes else admin.ask(body))
+    except KafkaError as error:
+        if error.code is ErrorCode.UNSUPPORTED_VERSION:
+            raise KafkaError(error.code, f"{error}: {DISABLED}") from None
+        raise
+
+
+async def list_mirrors(admin: AsyncAdmin) -> list[MirrorListing]:
+    """Return the mirrors of which a cluster is the destination, by name; KafkaError if that is refused."""
+    reply = await asked_of_mirrors(admin, ListMirrorsRequest(), changes=False)
+    assert isinstance(reply, ListMirrorsResponse), "the answer to its request"
+    if reply.error_code:
+        error = code_of(reply.error_code)
+        raise KafkaError(error, f"cannot list mirrors: {error.name}: {reply.error_message or error.text}")
+    return listings_in(reply)
+
+
+async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> dict[str, list[MirrorRow]]:
+    """Ask every broker what it leads of some mirrors, or of all; rows are in order, and so are the mirrors.
+
+    KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
+    """
+    request = DescribeMirrorsRequest(mirror_names=sorted(mirrors))
+    try:
+        answers = await admin.ask_each(request)
+    except KafkaError as error:
+        if error.code is ErrorCode.UNSUPPORTED_VERSION:
+            raise KafkaError(error.code, f"{error}: {DISABLED}") from None
+        raise
+    if not answers:
+        late = ErrorCode.REQUEST_TIMED_OUT
+        raise KafkaError(late, f"no broker of {admin.servers} answered DescribeMirrors: {late.name}: {late.text}")
+    rows: dict[str, dict[TopicPartition, MirrorRow]] = {}
+    refused: dict[str, int] = {}
+    for reply in answers.values():
+        assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
+        for mirror in reply.mirrors:
+            if mirror.error_code:
+                refused[mirror.mirror_name] = mirror.error_code
+            rows.setdefault(mirror.mirror_name, {}).update((row.tp, row) for row in rows_in(mirror))
+    for name, code in sorted(refused.items()):
+        why = code_of(code)
+        raise KafkaError(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+    return {name: [found[tp] for tp in sorted(found)] for name, found in sorted(rows.items())}
+
+
+class AsyncMirror:
+    """`name` mirrors topics from `source` to `destination`, both of them admin clients that are open.
+
+    Where `source` is None, nothing of the source is looked at: then `create` needs its `bootstrap.servers`, topics are
+    added without their ids, and what compares with the source is a UsageError.
+    """
+
+    def __init__(self, name: str, *, source: AsyncAdmin | None, destination: AsyncAdmin) -> None:
+        self.name = arguments.text("name", name)
+        self.source = source
+        self.destination = destination
+
+    def __repr__(self) -> str:
+        source = "" if self.source is None else f"{self.source.servers} "
+        return f"<AsyncMirror {self.name}: {source}to {self.destination.servers}>"
+
+    async def create(self, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror; KafkaError if the cluster refuses."""
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        if BOOTSTRAP_SERVERS not in set_here and self.source is None:
+            raise UsageError(f"mirror {self.name}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
+        servers = "" if self.source is None else self.source.servers
+        await self._change(creating(self.name, servers, set_here), "create", "")
+
+    async def add_topics(self, topics: Iterable[str]) -> None:
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+
+        A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
+        """
+        names = as_names(topics)
+        known = {} if self.source is None else await self.source.topics(names)
+        ids = {name: known[name].topic_id if name in known else Uuid.ZERO for name in names}
+        await self._change(adding_topics(self.name, ids), "add topics to", "add topic {} to")
+
+    async def remove_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics: failover begins; KafkaError if one is refused."""
+        request = removing_topics(self.name, as_names(topics))
+        await self._change(request, "remove topics from", "remove topic {} from")
+
+    async def pause(self, topics: Iterable[str]) -> None:
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
+
+        It is decided then; `wait_for_state` tells when the partitions are PAUSED.
+        """
+        await self._change(pausing_topics(self.name, as_names(topics)), "pause topics of", "pause topic {} of")
+
+    async def resume(self, topics: Iterable[str]) -> None:
+        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        await self._change(resuming_topics(self.name, as_names(topics)), "resume topics of", "resume topic {} of")
+
+    async def delete(self) -> None:
+        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
+
+        KafkaError MIRROR_NOT_EMPTY, with the partitions in its way, unless every topic was removed and is STOPPED.
+        """
+        await self._change(DeleteMirrorRequest(mirror_name=self.name), "delete", "")
+
+    async def alter(self, configs: Mapping[str, str | None]) -> None:
+        """Set configs of the mirror, which take effect at once; None goes back to the default.
+
+        KafkaError if one is refused; then nothing is altered.
+        """
+        await self._change(altering(self.name, configs), "alter", "")
+
+    async def describe(self) -> list[MirrorRow]:
+        """Ask every living broker of the destination what it leads; rows sorted by partition.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return (await describe_mirrors(self.destination, [self.name])).get(self.name, [])
+
+    async def topics(self) -> list[str]:
+        """Return the names of the topics in this mirror that are at the destination; removed ones are among them."""
+        return sorted({row.tp.topic for row in await self.describe()})
+
+    async def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        source = self._known_source()
+        known = await source.topics(await self.topics())
+        return sorted(TopicPartition(name, index) for name, topic in known.items() for index in topic.leaders)
+
+    async def wait_for_state(
+        self,
+        state: MirrorState,
+        partitions: Iterable[TopicPartition],
+        *,
+        within_s: float = WITHIN_S,
+        caught_up: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
+
+        The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
+        UsageError if there are no partitions to wait for; KafkaError REQUEST_TIMED_OUT, with where the partitions are
+        and why, after `within_s` seconds.
+        """
+        arguments.member("state", state, MirrorState)
+        arguments.seconds("within_s", within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
+            raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
+        goal = Goal(state, wanted, caught_up=caught_up)
+        until = asyncio.get_running_loop().time() + within_s
+        while True:
+            rows = await self.describe()
+            if watch is not None:
+                watch(rows)
+            left = await self._not_there(goal, rows)
+            if not left:
+                return rows
+            if asyncio.get_running_loop().time() >= until:
+                what = f"mirror {self.name} did not come to {state.name}{', caught up' * caught_up}"
+                text = f"{what} within {within_s:g} s; it waits for {explained(left, rows)}"
+                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+            await asyncio.sleep(pause_s(rows))
+
+    async def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided.
+
+        DescribeMirrors tells the source's offset as of the last fetch; this asks the source itself. UsageError if the
+        mirror has no topics; KafkaError if the source lacks one, and as of `wait_for_state`.
+        """
+        arguments.seconds("within_s", within_s)
+        clock = asyncio.get_running_loop()
+        until = clock.time() + within_s
+        wanted = await self._to_compare(until)
+        left_s = max(0.0, until - clock.time())
+        await self.wait_for_state(MirrorState.MIRRORING, wanted, within_s=left_s, caught_up=True)
+
+    async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
+        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
+
+        Nothing but the destination need be alive. A topic that never came to be there has no name here: give it to
+        `remove_topics`. UsageError if the mirror has no topics; KafkaError as of `remove_topics` and `wait_for_state`.
+        """
+        topics = await self._some_topics()
+        there = await self.destination.partitions(topics)
+        await self.remove_topics(topics)
+        return await self.wait_for_state(MirrorState.STOPPED, there, within_s=within_s)
+
+    async def difference(self) -> Difference | None:
+        """Compare the leaders' logs byte for byte, up to what is decided at the source; None if they are equal.
+
+        UsageError if the mirror has no topics, KafkaError if a topic is not on both sides or a log cannot be read.
+        """
+        for tp in await self._to_compare(asyncio.get_running_loop().time()):
+            found = await self._differs(tp)
+            if found is not None:
+                return found
+        return None
+
+    async def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one."""
+        difference = await self.difference()
+        if difference is not None:
+            what = f"mirror {self.name} from {self._known_source().servers} to {self.destination.servers}"
+            raise AssertionError(f"{what}: {difference}")
+
+    # -- how it is known ----------------------------------------------------------------------
+
+    async def _change(self, request: Message, what: str, what_of_each: str) -> None:
+        """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
+        reply = await asked_of_mirrors(self.destination, request, changes=True)
+        for refused in refusals_in(reply):
+            which = what if refused.topic is None else what_of_each.format(refused.topic)
+            text = f"cannot {which} mirror {self.name}: {refused.error.name}: {refused.message}"
+            raise KafkaError(refused.error, text)
+
+    def _known_source(self) -> AsyncAdmin:
+        if self.source is None:
+            raise UsageError(f"mirror {self.name}: name the source to compare with it")
+        return self.source
+
+    async def _some_topics(self) -> list[str]:
+        topics = await self.topics()
+        if not topics:
+            raise UsageError(f"mirror {self.name} of {self.destination.servers} has no topics: add some first")
+        return topics
+
+    async def _to_compare(self, until: float) -> list[TopicPartition]:
+        """Return the partitions of all topics in this mirror, once the destination has all of them.
+
+        What is not described yet would be passed over. KafkaError if that takes longer than `until`, by the loop's
+        clock.
+        """
+        source, clock = self._known_source(), asyncio.get_running_loop()
+        while True:
+            topics = await self.topics()
+            count = next((row.topic_count for row in await list_mirrors(self.destination) if row.name == self.name), 0)
+            if not count:
+                raise UsageError(f"mirror {self.name} of {self.destination.servers} has no topics: add some first")
+            if len(topics) >= count:
+                return await source.partitions(topics)
+            if clock.time() >= until:
+                error = ErrorCode.REQUEST_TIMED_OUT
+                text = f"{count - len(topics)} of the {count} topics of mirror {self.name} are not at the destination"
+                raise KafkaError(error, f"{text} yet: does the source have them? Those that are: {topics}")
+            await asyncio.sleep(DESCRIBE_EVERY_S)
+
+    async def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
+        # A lag is known once a fetch was answered: before that two logs may end alike and differ.
+        there = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
+        if goal.caught_up:
+            there = [tp for tp in there if tp in goal.partitions and await self._has_caught_up(tp)]
+        return [tp for tp in sorted(goal.partitions) if tp not in there]
+
+    async def _has_caught_up(self, tp: TopicPartition) -> bool:
+        return await self._decided(tp) == await LeaderReader(self.destination, tp).offset(OffsetSpec.LATEST)
+
+    async def _decided(self, tp: TopicPartition) -> int:
+        reader = LeaderReader(self._known_source(), tp)
+        return await reader.offset(OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED)
+
+    async def _differs(self, tp: TopicPartition) -> Difference | None:
+        expected, found = LeaderReader(self._known_source(), tp), LeaderReader(self.destination, tp)
+        until = await self._decided(tp)
+        starts = [await reader.offset(OffsetSpec.EARLIEST) for reader in (expected, found)]
+        if starts[0] != starts[1]:
+            return Difference(tp, until, "log start offset", *starts)
+        end = await found.offset(OffsetSpec.LATEST)
+        if end != until:
+            return Difference(tp, until, "log end offset", until, end)
+        logs = [[batch async for batch in reader.batches(starts[0], until)] for reader in (expected, found)]
+        result = compare(*logs)
+        if result.parted is None:
+            return None
+        where = parting(result.parted)
+        return Difference(tp, where.offset, where.field, where.expected, where.found)
+
+
+class TcpMirror:
+    """`name` mirrors topics from `source` to `destination`, for scripts that are not asynchronous.
+
+    Each is a `bootstrap.servers` text, or a cluster that has one. Every call opens its connections and closes them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        source: str | HasServers | None = None,
+        destination: str | HasServers,
+        configs: AdminConfigs | None = None,
+    ) -> None:
+        self.name = arguments.text("name", name)
+        self.source = None if source is None else _servers_of(source)
+        self.destination = _servers_of(destination)
+        self._configs = configs
+
+    def __repr__(self) -> str:
+        source = "" if self.source is None else f"{self.source} "
+        return f"<TcpMirror {self.name}: {source}to {self.destination}>"
+
+    def create(self, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror; see `AsyncMirror.create`."""
+        self._run(lambda mirror: mirror.create(configs))
+
+    def add_topics(self, topics: Iterable[str]) -> None:
+        """Add topics, naming their ids if the source has them; see `AsyncMirror.add_topics`."""
+        self._run(lambda mirror: mirror.add_topics(topics))
+
+    def remove_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics: failover begins; KafkaError if one is refused."""
+        self._run(lambda mirror: mirror.remove_topics(topics))
+
+    def pause(self, topics: Iterable[str]) -> None:
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused."""
+        self._run(lambda mirror: mirror.pause(topics))
+
+    def resume(self, topics: Iterable[str]) -> None:
+        """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
+        self._run(lambda mirror: mirror.resume(topics))
+
+    def delete(self) -> None:
+        """Delete the mirror; see `AsyncMirror.delete`."""
+        self._run(lambda mirror: mirror.delete())
+
+    def alter(self, configs: Mapping[str, str | None]) -> None:
+        """Set configs of the mirror, which take effect at once; None goes back to the default."""
+        self._run(lambda mirror: mirror.alter(configs))
+
+    def describe(self) -> list[MirrorRow]:
+        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        return self._run(lambda mirror: mirror.describe())
+
+    def topics(self) -> list[str]:
+        """Return the names of the topics in this mirror that are at the destination; removed ones are among them."""
+        return self._run(lambda mirror: mirror.topics())
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        return self._run(lambda mirror: mirror.partitions())
+
+    def wait_for_state(
+        self,
+        state: MirrorState,
+        partitions: Iterable[TopicPartition],
+        *,
+        within_s: float = WITHIN_S,
+        caught_up: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe again and again until every partition is in `state`; see `AsyncMirror.wait_for_state`."""
+        return self._run(
+            lambda mirror: mirror.wait_for_state(state, partitions, within_s=within_s, caught_up=caught_up, watch=watch)
+        )
+
+    def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has all that the source has decided; see `AsyncMirror.catch_up`."""
+        self._run(lambda mirror: mirror.catch_up(within_s=within_s))
+
+    def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
+        """Remove every topic and wait until the destination takes writes; see `AsyncMirror.fail_over`."""
+        return self._run(lambda mirror: mirror.fail_over(within_s=within_s))
+
+    def difference(self) -> Difference | None:
+        """Compare the leaders' logs byte for byte, up to what is decided at the source; None if they are equal."""
+        return self._run(lambda mirror: mirror.difference())
+
+    def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one."""
+        self._run(lambda mirror: mirror.assert_equal())
+
+    def _run(self, call: Callable[[AsyncMirror], Coroutine[Any, Any, T]]) -> T:
+        async def with_admins() -> T:
+            async with AsyncAdmin(self.destination, self._configs) as destination:
+                if self.source is None:
+                    return await call(AsyncMirror(self.name, source=None, destination=destination))
+                async with AsyncAdmin(self.source, self._configs) as source:
+                    return await call(AsyncMirror(self.name, source=source, destination=destination))
+
+        return run_to_end(with_admins())
+
+    @staticmethod  # The last one: above it `list` is still the type.
+    def list(cluster: str | HasServers, configs: AdminConfigs | None = None) -> list[MirrorListing]:
+        """Return the mirrors of which `cluster` is the destination, by name."""
+
+        async def listed() -> list[MirrorListing]:
+            async with AsyncAdmin(_servers_of(cluster), configs) as admin:
+                return await list_mirrors(admin)
+
+        return run_to_end(listed())
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on a loop of its own and return its outcome; UsageError on a thread whose loop runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    work.close()
+    raise UsageError("this would block the event loop that runs here: use AsyncMirror and AsyncAdmin")
+
+
+def _servers_of(cluster: str | HasServers) -> str:
+    return checked_servers(cluster if isinstance(cluster, str) else cluster.bootstrap_servers)

@@ -1,0 +1,196 @@
+"""A mirror over TCP: the words of the simulator's, from the first topic to the failback, sync and on asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+from kmirror.client.admin import AdminConfigs
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.net.admin import AsyncAdmin, checked_servers
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.leader_reader import LeaderReader
+from kmirror.net.listener import Port
+from kmirror.net.mirror import AsyncMirror, TcpMirror, describe_mirrors
+from kmirror.sim.mirror import Mirror
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
+
+TP = TopicPartition("orders", 0)
+IMPATIENT = AdminConfigs(request_timeout_ms=300, default_api_timeout_ms=300)
+
+
+def words(kind: type) -> dict[str, list[str]]:
+    methods = inspect.getmembers(kind, callable)
+    return {name: list(inspect.signature(call).parameters) for name, call in methods if not name.startswith("_")}
+
+
+def test_mirrors_of_all_runners_have_the_same_words() -> None:
+    simulated = {name: parameters for name, parameters in words(Mirror).items() if not name.startswith("begin_")}
+    served, on_asyncio = words(TcpMirror), words(AsyncMirror)
+    assert simulated.pop("list") == ["cluster"]
+    assert served.pop("list") == ["cluster", "configs"]
+    assert simulated == served == on_asyncio
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[TcpCluster, TcpCluster]]:
+    with (
+        TcpCluster(name="a", brokers=1, topics={"orders": 1, "payments": 1}) as a,
+        TcpCluster(name="b", brokers=1) as b,
+    ):
+        yield a, b
+
+
+def test_from_the_first_topic_to_the_failback(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    a.produce("orders", 0, [b"one", b"two"])
+    there = TcpMirror("dr", source=a, destination=b)
+    there.create()
+    assert TcpMirror.list(b)[0].topic_count == 0
+    there.add_topics(["orders"])
+    there.catch_up()
+    there.assert_equal()
+    row = there.describe()[0]
+    assert (row.tp, row.state, row.destination_offset, row.lag) == (TP, MirrorState.MIRRORING, 2, 0)
+    there.pause(["orders"])
+    there.wait_for_state(MirrorState.PAUSED, [TP])
+    a.produce("orders", 0, [b"three"])
+    difference = there.difference()
+    assert difference is not None
+    assert (difference.field, difference.expected, difference.found) == ("log end offset", 3, 2)
+    there.resume(["orders"])
+    there.catch_up()
+    there.alter({"request.timeout.ms": "5000"})
+    assert [row.state for row in there.fail_over()] == [MirrorState.STOPPED]
+    b.produce("orders", 0, [b"four"])
+    back = TcpMirror("dr", source=b, destination=a)
+    back.create()
+    back.add_topics(["orders"])
+    back.catch_up()
+    back.assert_equal()
+    there.delete()
+    assert TcpMirror.list(b) == []
+    assert (TcpMirror.list(a)[0].name, TcpMirror.list(a)[0].source_servers) == ("dr", b.bootstrap_servers)
+
+
+def test_a_refusal_names_topic_mirror_and_error(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    mirror = TcpMirror("dr", source=a, destination=b)
+    for call in (lambda: mirror.add_topics(["orders"]), mirror.describe, mirror.delete):
+        with pytest.raises(KafkaError) as unknown:
+            call()
+        assert unknown.value.code is ErrorCode.UNKNOWN_MIRROR
+    mirror.create()
+    with pytest.raises(KafkaError, match=r"cannot pause topic orders of mirror dr: UNKNOWN_TOPIC_OR_PARTITION: "):
+        mirror.pause(["orders"])
+    with pytest.raises(UsageError, match=r"mirror dr of .* has no topics: add some first"):
+        mirror.catch_up()
+
+
+def test_what_it_waits_for_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    mirror = TcpMirror("dr", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics(["orders"])
+    mirror.catch_up()
+    with pytest.raises(KafkaError, match=r"waits for orders-0 \(MIRRORING, lag 0\)") as late:
+        mirror.wait_for_state(MirrorState.STOPPED, [TP], within_s=0)
+    assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_cluster_without_mirroring_is_told_in_words() -> None:
+    with TcpCluster(brokers=1, mirror_version=0) as plain:
+        for call in (
+            lambda: TcpMirror.list(plain),
+            TcpMirror("dr", destination=plain).describe,
+            lambda: TcpMirror("dr", destination=plain).create({"bootstrap.servers": "localhost:9"}),
+        ):
+            with pytest.raises(KafkaError, match=r"does not know the request .*feature mirror.version=1") as refused:
+                call()
+            assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_no_broker_answers() -> None:
+    port = Port("127.0.0.1", 0)
+    port.close()
+    with pytest.raises(KafkaError, match=rf"no broker at localhost:{port.endpoint.port} answered ListMirrors") as late:
+        TcpMirror.list(f":{port.endpoint.port}", IMPATIENT)
+    assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_servers_are_checked() -> None:
+    assert checked_servers(" :9094, b:1 ,") == "localhost:9094,b:1"
+    for wrong in ("localhost", "a:0", "a:99999", "a:1,b"):
+        with pytest.raises(UsageError, match="is no server: give host:port"):
+            checked_servers(wrong)
+    with pytest.raises(UsageError, match="no server is named"):
+        checked_servers(" , ")
+    with pytest.raises(UsageError, match=r"configs need bootstrap\.servers"):
+        TcpMirror("dr", destination="localhost:1").create()
+
+
+def test_a_script_does_not_block_a_loop() -> None:
+    async def within() -> None:
+        TcpMirror.list("localhost:1")
+
+    with pytest.raises(UsageError, match="use AsyncMirror"):
+        asyncio.run(within())
+
+
+def test_a_topic_that_the_source_lacks_is_told(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    mirror = TcpMirror("dr", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics(["orders"])
+    mirror.catch_up()
+    mirror.add_topics(["nowhere"])
+    for call in (lambda: mirror.catch_up(within_s=0), mirror.difference):
+        with pytest.raises(
+            KafkaError, match=r"1 of the 2 topics of mirror dr are not at the destination .*\['orders'\]"
+        ):
+            call()
+
+
+def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    a.produce("orders", 0, [b"one"])
+
+    async def both() -> dict[str, list[TopicPartition]]:
+        async with AsyncAdmin(a.bootstrap_servers) as source, AsyncAdmin(b.bootstrap_servers) as destination:
+            names = {"x": "orders", "y": "payments"}
+            mirrors = {name: AsyncMirror(name, source=source, destination=destination) for name in names}
+            await asyncio.gather(*(mirror.create() for mirror in mirrors.values()))
+            await asyncio.gather(*(mirrors[name].add_topics([topic]) for name, topic in names.items()))
+            await asyncio.gather(*(mirror.catch_up() for mirror in mirrors.values()))
+            return {name: [row.tp for row in rows] for name, rows in (await describe_mirrors(destination)).items()}
+
+    assert asyncio.run(both()) == {"x": [TP], "y": [TopicPartition("payments", 0)]}
+
+
+def test_the_leader_epochs_of_a_log_are_told() -> None:
+    with TcpCluster(brokers=2, replication_factor=2, topics={"orders": 1}) as cluster:
+        cluster.produce("orders", 0, [b"one", b"two"])
+        leader = cluster.leader(TP)
+        assert leader is not None
+        cluster.stop(leader.broker_id)
+        cluster.produce("orders", 0, [b"three"])
+        led = cluster.leader(TP)
+        assert led is not None
+        expected = cluster.look(lambda: (led.log.epochs.entries, led.log.log_end_offset))
+
+        async def told() -> tuple[object, int, list[int]]:
+            async with AsyncAdmin(cluster.bootstrap_servers) as admin:
+                reader = LeaderReader(admin, TP)
+                batches = [batch.base_offset async for batch in reader.batches(1, 3)]
+                assert await reader.offset(OffsetSpec.EARLIEST) == 0
+                return *await reader.epochs(), batches
+
+        entries, end, batches = asyncio.run(told())
+    assert len(expected[0]) == 2
+    assert ((entries, end), batches) == (expected, [0, 2])

@@ -1,0 +1,76 @@
+"""Rates over time: Kafka's meters and windows, told as of any instant, and the same whoever asked before."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.meters import KEPT, TICK, Histogram, Meter, WindowedRate
+
+START = 1_700_000_000 * SECOND
+
+
+def test_a_steady_meter_tells_what_comes_in_a_second() -> None:
+    meter = Meter()
+    for second in range(120):
+        meter.mark(START + second * SECOND, 7)
+    assert meter.count == 840
+    assert meter.rates(START + 120 * SECOND) == pytest.approx((7, 7, 7))
+
+
+def test_a_meter_fades_by_the_minute_when_nothing_comes() -> None:
+    meter = Meter()
+    meter.mark(START, 600)
+    first = meter.rates(START + TICK)
+    one, five, fifteen = meter.rates(START + TICK + 60 * SECOND)
+    assert first == (120, 120, 120)
+    assert one == pytest.approx(120 / 2.718281828)
+    assert one < five < fifteen < 120
+
+
+def test_asking_a_meter_changes_nothing() -> None:
+    silent, asked, chance = Meter(), Meter(), random.Random(4)
+    now = START
+    for _ in range(300):
+        now += chance.randrange(9 * SECOND)
+        for _ in range(chance.randrange(3)):
+            asked.rates(now)
+        count = chance.randrange(50)
+        silent.mark(now, count)
+        asked.mark(now, count)
+    assert silent.rates(now + SECOND) == pytest.approx(asked.rates(now + SECOND))
+
+
+def test_a_rate_counts_what_its_windows_hold() -> None:
+    rate = WindowedRate(11, 1_000)
+    rate.record(1_000, 500)
+    assert rate.measure(1_000) == 500, "at least over one window"
+    assert rate.measure(6_000) == 100
+    rate.record(6_000, 500)
+    assert rate.measure(6_000) == 200
+    assert rate.measure(11_999) == pytest.approx(1_000 * 1_000 / 10_999)
+    assert rate.measure(12_000) == pytest.approx(500 * 1_000 / 6_000), "the first one counts no more"
+    assert rate.measure(17_000) == 0
+
+
+def test_when_a_rate_falls_to_its_bound_is_the_first_millisecond_at_which_it_does() -> None:
+    chance = random.Random(1)
+    for _ in range(200):
+        rate, now = WindowedRate(chance.choice((1, 2, 11)), chance.choice((10, 100))), 5_000
+        for _ in range(chance.randrange(8)):
+            now += chance.randrange(60)
+            rate.record(now, chance.randrange(1_000))
+        bound = chance.choice((0, 1, 100, 10_000))
+        first = next(at for at in range(now, now + 5_000) if rate.measure(at) <= bound)
+        assert rate.falls_to(bound, now) == first
+
+
+def test_a_histogram_knows_all_and_the_quantiles_of_the_newest() -> None:
+    histogram = Histogram()
+    assert (histogram.mean, histogram.quantile(0.5)) == (0, 0)
+    for value in (1_000_000, *range(KEPT)):
+        histogram.add(value)
+    assert (histogram.count, histogram.least, histogram.most) == (KEPT + 1, 0, 1_000_000)
+    assert (histogram.quantile(0.5), histogram.quantile(1)) == (KEPT // 2, KEPT - 1)
