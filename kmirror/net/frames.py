@@ -23,7 +23,7 @@ KEPT_MAX = 4
 
 
 class Scratch:
-    """What the links of a host receive into: `view`, whose bytes are theirs until they return, and frames' buffers."""
+    """What the links of a host receive into: `view`, for what comes at a time, and buffers for large frames."""
 
     __slots__ = ("_is_used", "_kept", "view")
 

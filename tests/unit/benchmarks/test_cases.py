@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import big_logs, log, pass_through, tools
+from benchmarks import big_logs, log, mirror, mirror_servers, pass_through, tools
 from benchmarks.big_logs import Shape
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.verify.partition import open_job, verify
@@ -91,3 +91,47 @@ def test_programs_of_child_processes_run(tmp_path: Path) -> None:
     assert "no fault" in tools.output(command)
     checksum = [command[0], "-c", tools.CHECKSUM, str(tools.ROOT), str(big_logs.segments(folder)[0])]
     assert subprocess.run(checksum, check=False).returncode == 0
+
+
+def test_mirroring_has_a_gate_for_each_codec_and_is_left_out_without_mirror_maker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mirror.net_servers, "version", lambda: "4.3.1")
+    monkeypatch.setattr(mirror, "mirror_maker_class_path", lambda: None)
+    assert not mirror.cases()
+    monkeypatch.setattr(mirror, "mirror_maker_class_path", lambda: "/*")
+    found = mirror.cases()
+    assert {case.id for case in found} == {"M1", "M2", "M3", "M4"}
+    floors = {(case.id, case.floor) for case in found if case.id in ("M1", "M2")}
+    assert floors == {("M1", 15), ("M1", 40), ("M2", 2)}
+
+
+def test_mirror_maker_needs_its_own_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    find = tools.mirror_maker_class_path.__wrapped__
+    monkeypatch.setattr(tools, "class_path", lambda: f"{tmp_path}/*")
+    (tmp_path / "connect-mirror-client-4.3.1.jar").touch()
+    assert find() is None
+    (tmp_path / "connect-mirror-4.3.1.jar").touch()
+    assert find() == f"{tmp_path}/*"
+
+
+def test_a_cost_has_settled_when_it_no_longer_falls() -> None:
+    assert not mirror.is_settled([1.0] * 5)
+    assert mirror.is_settled([3.0, 2.0, 1.0, 1.1, 0.98, 1.2])
+    assert not mirror.is_settled([3.0, 2.0, 1.0, 1.1, 0.96, 1.2])
+
+
+def test_log_bytes_are_those_of_the_topic_and_stay_when_their_pages_go(tmp_path: Path) -> None:
+    for name in ("mirrored-0/1.log", "mirrored-3/2.log", "mirrored-3/2.index", "other-0/1.log"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x" * 1_000)
+    mirror_servers.let_pages_go(tmp_path)
+    assert mirror_servers.log_bytes(tmp_path) == 2_000
+    assert (tmp_path / "mirrored-0/1.log").read_bytes() == b"x" * 1_000
+
+
+def test_lags_are_compared_by_quarters() -> None:
+    assert [list(part) for part in mirror.quarters([1.0, 2.0, 3.0, 4.0])] == [[1.0], [2.0], [3.0], [4.0]]
+    assert mirror.percentile([3.0, 1.0, 2.0], 50) == 2.0
+    assert mirror.percentile([float(number) for number in range(100)], 99) == 99.0
