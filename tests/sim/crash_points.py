@@ -80,6 +80,8 @@ class Journey:
     """Cluster b fetches one batch at a time."""
     makes_topic: bool = False
     """The destination has to make the topic, for which it needs all of its brokers."""
+    source_is_empty: bool = False
+    """Else it would depend on how long the order takes what is mirrored before it."""
     source_is_away: bool = False
     """Nothing comes from the source during the journey, so nothing there is killed."""
 
@@ -198,7 +200,7 @@ JOURNEYS: tuple[Journey, ...] = (
     Journey("added to a log of its own", _created, _add, Wish.MIRROR, S.MIRRORING, b_has_records=True),
     Journey("removed while it prepares", _prepares, _remove, Wish.REMOVE, S.STOPPED, b_has_records=True,
             source_is_away=True),
-    Journey("paused while it prepares", _early, _pause, Wish.PAUSE, S.PAUSED),
+    Journey("paused while it prepares", _early, _pause, Wish.PAUSE, S.PAUSED, source_is_empty=True),
     Journey("paused", _begun, _pause, Wish.PAUSE, S.PAUSED),
     Journey("resumed", _paused, _resume, Wish.MIRROR, S.MIRRORING),
     Journey("removed", _begun, _remove, Wish.REMOVE, S.STOPPED),
@@ -271,8 +273,9 @@ class Trip:
     def __init__(self, journey: Journey, seed: int) -> None:
         self.journey = journey
         b_logs = WrittenLogs({TOPIC: OURS}) if journey.b_has_records else None
+        log = [] if journey.source_is_empty else LOG
         b_configs = {"replica.fetch.max.bytes": "1"} if journey.batch_by_batch else {}
-        self.pair = pair(seed, logs=WrittenLogs({TOPIC: LOG}), b_logs=b_logs, b_configs=b_configs)
+        self.pair = pair(seed, logs=WrittenLogs({TOPIC: log}), b_logs=b_logs, b_configs=b_configs)
         self.destination = journey.destination(self.pair)
         journey.setup(self.pair)
         self.shard = self._shard()

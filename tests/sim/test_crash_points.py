@@ -7,10 +7,15 @@ does so with the clusters and elections of that seed.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
 
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_loader import StateLoader
+from kmirror.mirror.state_records import PartitionState
 from kmirror.mirror.states import PREDECESSORS, MirrorState
 from tests.sim.crash_points import JOURNEYS, Journey, course, deaths, take
 
@@ -44,3 +49,26 @@ def test_the_journeys_take_every_way_in_the_table_of_states() -> None:
     failing = {(before, after) for before, after in table if after is MirrorState.FAILED}
     assert table - failing <= taken
     assert taken <= table and taken & failing
+
+
+@pytest.mark.decision("D43")
+def test_a_leader_that_forgets_what_the_plan_of_a_stop_commits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted mistake: it shows only where a leader dies between the plan and the marker."""
+    journey = next(journey for journey in JOURNEYS if journey.name == "removed in a transaction")
+    read = StateLoader._after_state_read
+
+    def forget(self: StateLoader, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
+        is_new = not mp.cut_markers  # The leader that has cut knows these markers itself.
+        stop = replace(own.stop, commits=()) if is_new and own.stop is not None else own.stop
+        read(self, now, mp, replace(own, stop=stop))
+
+    monkeypatch.setattr(StateLoader, "_after_state_read", forget)
+    of_leaders = [death for death in deaths(journey, SEED) if death.victim == "leader" and not death.just_after]
+    wrong = []
+    for death in of_leaders[1::3]:
+        try:
+            take(journey, SEED, death)
+        except AssertionError as failure:
+            wrong.append(str(failure))
+    assert wrong and all("ABORT" in text for text in wrong)
+    assert len(wrong) < len(of_leaders[1::3])
