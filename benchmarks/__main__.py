@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import engine, log, net, pass_through, protocol, records, report, spark, tools
+from benchmarks import engine, log, mirror, net, pass_through, protocol, records, report, spark, tools
 from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
@@ -23,6 +23,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "engine": engine.cases,
     "tools": tools.cases,
     "net": net.cases,
+    "mirror": mirror.cases,
     "spark": spark.cases,
 }
 

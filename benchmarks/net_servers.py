@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,8 @@ class Server:
     processes: tuple[subprocess.Popen[str], ...]
     ports: Mapping[int, int]
     started_in_s: float
+    folders: tuple[Path, ...] = ()
+    """The log directory of each broker, in the order of their ids."""
 
     @property
     def addresses(self) -> str:
@@ -46,8 +48,7 @@ class Server:
 
     def cpu_s(self) -> float:
         """Return the processor time of all threads so far, in user and system mode, to the microsecond."""
-        # The clock of another process has a number that the system derives from the process's: clock_getcpuclockid(3).
-        return sum(time.clock_gettime(~process.pid << 3 | 2) for process in self.processes)
+        return sum(map(cpu_s, self.processes))
 
     def resident_bytes(self) -> int:
         """Return the memory that is resident."""
@@ -77,12 +78,18 @@ class Server:
             time.sleep(0.01)
 
 
+def cpu_s(process: subprocess.Popen[str]) -> float:
+    """Return the processor time of all threads of a process so far, in user and system mode, to the microsecond."""
+    # The clock of another process has a number that the system derives from the process's: clock_getcpuclockid(3).
+    return time.clock_gettime(~process.pid << 3 | 2)
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as found:
         return int(found.getsockname()[1])
 
 
-def _properties(path: Path, configs: Mapping[str, str]) -> Path:
+def properties(path: Path, configs: Mapping[str, str]) -> Path:
     path.write_text("".join(f"{key}={value}\n" for key, value in configs.items()), encoding="ascii")
     return path
 
@@ -96,13 +103,13 @@ def _is_up(port: int) -> bool:
 
 
 @contextmanager
-def kmirror(brokers: int = 1) -> Iterator[Server]:
+def kmirror(brokers: int = 1, options: Sequence[str] = ()) -> Iterator[Server]:
     """Yield `kmirror serve` over a new folder."""
     folder = scratch() / f"ours-{time.monotonic_ns()}"
     folder.mkdir()
-    config = _properties(folder / "server.properties", CONFIGS)
+    config = properties(folder / "server.properties", CONFIGS)
     words = ["--port", "0", "--data", str(folder / "data"), "--config", str(config), "-o", "json"]
-    words += ["--brokers", str(brokers)]
+    words += ["--brokers", str(brokers), *options]
     began = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "kmirror", "serve", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -113,25 +120,29 @@ def kmirror(brokers: int = 1) -> Iterator[Server]:
             assert ready, "kmirror serve did not start"
             found = json.loads(process.stdout.readline())["brokers"]
             ports = {each["node_id"]: each["port"] for each in found}
-            yield Server("kmirror", (process,), ports, time.monotonic() - began)
+            folders = [folder / "data" / f"broker-{node}" for node in ports] if brokers > 1 else [folder / "data"]
+            yield Server("kmirror", (process,), ports, time.monotonic() - began, tuple(folders))
         finally:
             process.kill()
 
 
 @contextmanager
-def kafka(brokers: int = 1) -> Iterator[Server]:
-    """Yield a real Kafka over new folders, each JVM with the heap that tests give it; the first is the controller."""
+def kafka(brokers: int = 1, more: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Yield a real Kafka over new folders, each JVM with the heap that tests give it; the first is the controller.
+
+    `more` are configs of each broker.
+    """
     ports = {node: free_port() for node in range(1, brokers + 1)}
     controller = free_port()
     path = class_path()
     assert path is not None, "asked before"
     java = ["java", "-Xmx512m", "-Xms512m", "-cp", path]
-    configs = [_formatted(java, node, port, controller) for node, port in ports.items()]
+    configs = [_formatted(java, node, port, controller, more or {}) for node, port in ports.items()]
     began = time.monotonic()
     with ExitStack() as stack:
         processes = []
         for config in configs:
-            command = [*java, "kafka.Kafka", config]
+            command = [*java, "kafka.Kafka", str(config)]
             started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
             processes.append(stack.enter_context(started))
             stack.callback(started.kill)
@@ -139,10 +150,11 @@ def kafka(brokers: int = 1) -> Iterator[Server]:
             assert all(process.poll() is None for process in processes), "Kafka ended"
             assert time.monotonic() - began < START_WITHIN_S, "Kafka did not start"
             time.sleep(0.01)
-        yield Server("kafka", tuple(processes), ports, time.monotonic() - began)
+        folders = tuple(config.parent / "data" for config in configs)
+        yield Server("kafka", tuple(processes), ports, time.monotonic() - began, folders)
 
 
-def _formatted(java: list[str], node: int, port: int, controller: int) -> str:
+def _formatted(java: list[str], node: int, port: int, controller: int, more: Mapping[str, str]) -> Path:
     """Return the path of the properties of one node, whose folder is formatted."""
     folder = scratch() / f"kafka-{time.monotonic_ns()}"
     folder.mkdir()
@@ -155,8 +167,8 @@ def _formatted(java: list[str], node: int, port: int, controller: int) -> str:
         "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}" if node == 1 else listener,
         "log.dirs": str(folder / "data"),
     }
-    config = str(_properties(folder / "server.properties", {**CONFIGS, **roles}))
-    format_ = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config]
+    config = properties(folder / "server.properties", {**CONFIGS, **roles, **more})
+    format_ = [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config)]
     subprocess.run(format_, check=True, capture_output=True)
     return config
 

@@ -76,10 +76,23 @@ def class_path() -> str | None:
     folder = os.environ.get("KMIRROR_KAFKA_JARS")
     if folder:
         return f"{folder}/*" if list(Path(folder).glob("kafka-tools-*.jar")) else None
+    return _resolved(ROOT / "tests" / "interop" / "pom.xml")
+
+
+@cache
+def mirror_maker_class_path() -> str | None:
+    """Where MirrorMaker's classes are: the same folder, else what Maven has of benchmarks/poms."""
+    path = class_path()
+    if path is None or not path.endswith("/*"):
+        return None if path is None else _resolved(ROOT / "benchmarks" / "poms" / "mirror-maker.xml")
+    return path if list(Path(path[:-2]).glob("connect-mirror-[0-9]*.jar")) else None
+
+
+def _resolved(pom: Path) -> str | None:
+    """Return the class path of what a pom names, as far as Maven has fetched it before."""
     if shutil.which("mvn") is None:
         return None
-    out = scratch() / "classpath"
-    pom = ROOT / "tests" / "interop" / "pom.xml"
+    out = scratch() / f"classpath-{pom.stem}"
     command = ["mvn", "-q", "-B", "-o", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         return None

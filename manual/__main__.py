@@ -19,14 +19,14 @@ def pages() -> list[Path]:
 
 
 def tables(*, writes: bool) -> int:
-    """Write the pages whose tables differ from the code, or name them; return an exit code."""
+    """Write the pages and files of docs/ that differ from what the code makes, or name them; return an exit code."""
     # Their columns are Spark's, and to build the pages no Spark is needed.
-    from manual.tables import renewed
+    from manual.tables import made_files, renewed
 
     stale = 0
-    for page in pages():
-        text = page.read_text("utf-8")
-        fresh = renewed(text)
+    fresh_pages = {page: renewed(page.read_text("utf-8")) for page in pages()}
+    for page, fresh in {**fresh_pages, **made_files()}.items():
+        text = page.read_text("utf-8") if page.exists() else ""
         if fresh == text:
             continue
         stale += 1

@@ -28,11 +28,12 @@ from kmirror.cli.group import build
 from kmirror.experiments.failover_figures import Figures
 from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
 from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.report.dashboard import dashboard
 from kmirror.sim.history import profiles
 from kmirror.sim.history.checkers import CHECKERS
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
-from kmirror.spec import apis, configs
+from kmirror.spec import apis, configs, metrics
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
 from manual import kafka_apis
@@ -48,9 +49,25 @@ def renewed(markdown: str) -> str:
     return _PLACE.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[4]}", markdown)
 
 
+def made_files() -> Mapping[Path, str]:
+    """Return the files of docs/ that are made as a whole, and what stands in them."""
+    return {ROOT / "docs" / "grafana-dashboard.json": json.dumps(dashboard(), indent=2) + "\n"}
+
+
 def table_names(markdown: str) -> list[str]:
     """Return the names of the tables that a page marks."""
     return [found["name"] for found in _PLACE.finditer(markdown)]
+
+
+def _metrics() -> str:
+    told = [row for row in metrics.ROWS if not row.left_out]
+    rows = ((f"`{row.mbean()}`", f"`{row.page_name}`", row.unit, row.about, row.of) for row in told)
+    return _table(("MBean", "On the page", "Unit", "What it is", "Named by"), rows)
+
+
+def _metrics_left_out() -> str:
+    rows = ((f"`{row.mbean()}`", row.left_out) for row in metrics.ROWS if row.left_out)
+    return _table(("MBean", "Why it is not told"), rows)
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -193,6 +210,8 @@ def _commands() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "experiment options": _experiment_options,
     "figures": _figures,
+    "metrics": _metrics,
+    "metrics left out": _metrics_left_out,
     "config keys": _config_keys,
     "idle config keys": _idle_config_keys,
     "error codes": _error_codes,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kmirror.assembly.metrics import Metrics
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import KafkaError, UsageError, did_you_mean
 from kmirror.kernel import arguments
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names, few
 from kmirror.spec.configs import Scope, known, problem_with
@@ -51,6 +53,10 @@ class ClusterInside:
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""
+        raise NotImplementedError
+
+    def _now(self) -> Instant:
+        """Return the time of the nodes."""
         raise NotImplementedError
 
     def refusal(self, code: ErrorCode, text: str) -> KafkaError:
@@ -158,6 +164,13 @@ class ClusterInside:
             if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
                 found[broker_id] = p
         return found
+
+    def metrics(self) -> Metrics:
+        """Return what every node that runs tells of itself in numbers now."""
+        now = self._now()
+        return Metrics(
+            {node_id: self._nodes[node_id].metrics(now) for node_id in self._processes if self.runs(node_id)}
+        )
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal, sorted."""

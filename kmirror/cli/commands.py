@@ -21,6 +21,10 @@ class CommandRow(NamedTuple):
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("serve", "kmirror.cli.serve", "command", "Serve a cluster to Kafka clients, on TCP ports."),
+    CommandRow("mirrors", "kmirror.cli.mirrors", "command", "kafka-mirrors: create, watch, fail over mirrors."),
+    CommandRow(
+        "failback-preview", "kmirror.cli.failback_preview", "command", "What a failback would remove, before it does."
+    ),
     CommandRow("replay", "kmirror.cli.replay", "command", "Replay what nodes were given; is all they do the same?"),
     CommandRow("dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: what log files and indexes hold."),
     CommandRow("cat", "kmirror.cli.cat", "command", "Print the records of partitions or topics, as a consumer would."),

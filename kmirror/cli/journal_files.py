@@ -32,7 +32,10 @@ class JournalFiles:
         number = 1
         while True:
             try:
-                file = (self._folder / f"{process}.{number}{SUFFIX}").open("xb", buffering=0)
+                # For its owner alone: it has the configs of mirrors in it, with their passwords.
+                path = self._folder / f"{process}.{number}{SUFFIX}"
+                path.touch(0o600, exist_ok=False)
+                file = path.open("ab", buffering=0)
                 break
             except FileExistsError:
                 number += 1

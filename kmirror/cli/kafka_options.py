@@ -125,7 +125,7 @@ def _taken_apart(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | 
 class KafkaCommand(click.Command):
     """A command that reads its words as Kafka's tools do, and gets them as `given`."""
 
-    def __init__(self, *, rows: Sequence[OptionRow], required: str, version: str, **settings: Any) -> None:
+    def __init__(self, *, rows: Sequence[OptionRow], required: str = "", version: str, **settings: Any) -> None:
         self.rows = (*rows, HELP, VERSION)
         self._required = required
         self._version = version
@@ -142,7 +142,7 @@ class KafkaCommand(click.Command):
         if given.has("version"):
             click.echo(self._version)
             ctx.exit()
-        if not given.has(self._required):
+        if self._required and not given.has(self._required):
             raise UsageError(f"--{self._required} is missing; --help shows all options")
         ctx.params["given"] = given
         return []

@@ -72,17 +72,25 @@ class Signals:
                 signal.signal(number, handler)
 
 
-def serve(served: TcpCluster | TcpNode, output: str | None, signals: Signals) -> None:
-    """Start a cluster, or one node of it, say where it is, and stop it when a signal comes."""
+def serve(
+    served: TcpCluster | TcpNode, output: str | None, signals: Signals, metrics_at: Endpoint | None = None
+) -> None:
+    """Start a cluster, or one node of it, say where it is, and stop it when a signal comes.
+
+    Metrics are served from the start, before the node is ready.
+    """
     served.on_note.append(tell)
     served.on_note.append(lambda process, note: signals.ending.set() if served.is_lost else None)
     try:
         with recovery_progress(served):
             served.start()
+            page = None if metrics_at is None else served.serve_metrics(metrics_at.host, metrics_at.port)
+            if page is not None:
+                complain(f"kmirror: metrics at {page}\n")
             if isinstance(served, TcpNode):
                 served.wait(signals.ending.is_set, Waiting(served).asked)
         if not signals.ending.is_set():
-            said = described(served)
+            said = {**described(served), **({} if page is None else {"metrics": page})}
             key, value = next(iter(said.items()))
             click.echo(json.dumps(said) if output == "json" else f"{key.replace('_', '.')}={value}")
         signals.ending.wait()
@@ -173,6 +181,12 @@ def mirror_version(features: Sequence[str]) -> int | None:
     "--config", "properties", type=click.Path(path_type=Path), metavar="FILE", help="A broker's server.properties."
 )
 @click.option("--journal", type=click.Path(path_type=Path), metavar="DIR", help="Record what each node is given.")
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve metrics to Prometheus at this port. 0: a free one.",
+)
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print a JSON object when clients can connect.")
 def command(
     brokers: int | None,
@@ -185,6 +199,7 @@ def command(
     features: tuple[str, ...],
     properties: Path | None,
     journal: Path | None,
+    metrics_port: int | None,
     output: str | None,
 ) -> int:
     """Serve a cluster to Kafka clients, or one node of it, until SIGTERM or Ctrl-C.
@@ -230,9 +245,10 @@ def command(
             configs={**SERVED, **said.configs},
             **common,
         )
+    metrics_at = None if metrics_port is None else Endpoint(host or DEFAULT_HOST, metrics_port)
     signals = Signals()
     with signals.caught():
-        serve(served, output, signals)
+        serve(served, output, signals, metrics_at)
     if journals is not None:
         journals.close()
     return 0

@@ -4,8 +4,8 @@ There is one fetcher for each leader, with one fetch in flight, in an incrementa
 error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked where its
 log ends or begins. The loop handles sessions, pauses and leaders; its owner decides what happens to a log.
 
-A leader whose answer has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that the owner holds for
-a quota of its own leaves the fetch until then; others are fetched on.
+A leader whose answer has a ThrottleTimeMs is asked again after that time (KIP-219). A partition that its owner holds
+for a quota of its own leaves the fetch until then; others are fetched on.
 
 Before a fetch only those partitions are looked at of which something may have changed: the loop knows of those that are
 new, answered or paused, and the owner calls `changed` if it changed anything else that `position` depends on.

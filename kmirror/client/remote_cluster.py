@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.client.authentication import Authenticator
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
@@ -110,6 +111,7 @@ class RemoteCluster:
         on_refreshed: OnRefreshed | None = None,
         client_id: str | None = None,
         wants_features: bool = False,
+        authenticator: Authenticator | None = None,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
@@ -122,6 +124,10 @@ class RemoteCluster:
         """How long a broker may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
         self._wants_features = wants_features
+        self._authenticator = authenticator
+        """How links are secured; None if they are plain."""
+        self.problem = ""
+        """What is wrong with the configs, so that nothing can be sent at all; set by whoever gave no servers for it."""
         self.features: Mapping[str, int] = {}
         """Level of each feature that is not 0, as far as a broker told it; only learned if it is wanted."""
         self._features_epoch = -1
@@ -377,6 +383,18 @@ class RemoteCluster:
 
     # -- requests -----------------------------------------------------------------------------
 
+    def trouble(self, *endpoints: Endpoint) -> str:
+        """Return why links to these brokers, or any at all, cannot be secured, each reason once; empty if they can."""
+        if self._authenticator is None:
+            return self.problem
+        asked = endpoints or dict.fromkeys((*self.servers, *self.brokers.values()))
+        return ", ".join(dict.fromkeys(why for endpoint in asked if (why := self._authenticator.why(endpoint))))
+
+    def suffix(self, *endpoints: Endpoint) -> str:
+        """Return `trouble` as the end of a sentence: behind a colon, if there is any."""
+        trouble = self.trouble(*endpoints)
+        return trouble and f": {trouble}"
+
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""
         links, self._links = self._links, {}
@@ -418,7 +436,10 @@ class RemoteCluster:
                 return
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
-        self._links[OutboundLink(endpoint, self.channel(purpose))] = None
+        link = OutboundLink(endpoint, self.channel(purpose))
+        self._links[link] = None
+        if self._authenticator is not None:
+            self._requester.secure(link, self._authenticator)
         if endpoint in self._versions and self._learned_at[endpoint] == self._closings(endpoint):
             go(now)
         else:

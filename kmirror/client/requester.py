@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kmirror.client.authentication import Authenticator, SecuredLink
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
-from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, OutboundLink, Send, SetTimer
+from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, OpenLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
@@ -25,6 +26,7 @@ OnReply = Callable[[Instant, Message | None], None]
 OnFrame = Callable[[Instant, Chunk], bool]
 """(now, an answer's frame); returns whether it is dealt with, so that it need not be read."""
 TIMER = "request-timeout"
+TOO_LATE = "there was no answer in time"
 
 
 @value
@@ -63,9 +65,44 @@ class Requester:
         self._pending: dict[int, Pending] = {}
         self._next_correlation_id = 0
         self._failures = failures or Failures(outbox)
+        self._secured: dict[OutboundLink, SecuredLink] = {}
         self.outbox = outbox
         self.closings: dict[Endpoint, int] = {}
         """How many links to a peer have ended: it may be another release when it is back."""
+
+    # -- secured links ------------------------------------------------------------------------
+
+    def secure(self, link: OutboundLink, authenticator: Authenticator) -> None:
+        """Have all requests on a link go out only after it was secured, from now until `hang_up`."""
+        known = self._secured.get(link)
+        if known is None or known.authenticator is not authenticator:
+            self._secured[link] = SecuredLink(
+                link, authenticator, self._ask_first, self._transmit, self._open_tls, self._give_up
+            )
+
+    def _ask_first(
+        self, now: Instant, link: OutboundLink, body: Message, version: int, on_reply: OnReply, timeout_ms: int
+    ) -> None:
+        """Send a request that secures a link: it goes before those that wait for that."""
+        assert body.API_KEY is not None, "it is a request"
+        correlation_id = self.next_correlation_id()
+        chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=self._client_id))
+        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, None)
+        self._transmit(link, chunks)
+        self.outbox.add(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
+
+    def _transmit(self, link: OutboundLink, chunks: tuple[Chunk, ...]) -> None:
+        self.outbox.add(Send(link, chunks))
+
+    def _open_tls(self, link: OutboundLink, authenticator: Authenticator) -> None:
+        assert authenticator.security.tls is not None, "only then"
+        self.outbox.add(OpenLink(link, authenticator.security.tls))
+
+    def _give_up(self, now: Instant, link: OutboundLink) -> None:
+        self.outbox.add(CloseLink(link))
+        self.on_link_closed(now, link)
+
+    # -- requests -----------------------------------------------------------------------------
 
     def send(
         self,
@@ -106,6 +143,9 @@ class Requester:
         """Have an encoded request sent, and wait for its answer."""
         self._pending[correlation_id] = pending
         add = self.outbox.add
+        if self._secured and (secured := self._secured.get(pending.link)) is not None:
+            add(SetTimer((TIMER, correlation_id), secured.put(now, chunks, timeout_us)))
+            return
         add(Send(pending.link, chunks))
         add(SetTimer((TIMER, correlation_id), now + timeout_us))
 
@@ -118,6 +158,8 @@ class Requester:
             return
         del self._pending[correlation_id]
         self.outbox.add(CancelTimer((TIMER, correlation_id)))
+        if self._secured and (secured := self._secured.get(link)) is not None:
+            secured.on_answer()
         if pending.on_frame is not None:
             try:
                 if pending.on_frame(now, frame):
@@ -138,9 +180,11 @@ class Requester:
             self._failures.caught(f"{body.NAME} from {link.peer}", error)
             self._end(now, pending)
 
-    def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
-        """End every request that was under way on the link, with None."""
+    def on_link_closed(self, now: Instant, link: OutboundLink, why: str = "") -> None:
+        """End every request that was under way on the link, with None; `why` is what the runner knows of the cause."""
         self.closings[link.peer] = self.closings.get(link.peer, 0) + 1
+        if self._secured and (secured := self._secured.get(link)) is not None:
+            secured.on_closed(now, why)
         lost = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in lost:
             pending = self._pending.pop(correlation_id, None)
@@ -155,7 +199,7 @@ class Requester:
         if pending is None:
             return
         self.outbox.add(CloseLink(pending.link))
-        self.on_link_closed(now, pending.link)
+        self.on_link_closed(now, pending.link, TOO_LATE)
         self._end(now, pending)
 
     def _end(self, now: Instant, pending: Pending) -> None:
@@ -166,13 +210,14 @@ class Requester:
             self._failures.caught(f"a request to {pending.link.peer} without an answer", error)
 
     def hang_up(self, now: Instant, link: OutboundLink) -> None:
-        """Close a link on purpose; every request that was under way on it ends with None."""
-        self.outbox.add(CloseLink(link))
-        self.on_link_closed(now, link)
+        """Close a link on purpose, and for good; every request that was under way on it ends with None."""
+        self._secured.pop(link, None)
+        self._give_up(now, link)
 
     def close(self, peer: Endpoint, channel: str) -> None:
-        """Close a link on purpose; what was under way on it is forgotten without a call."""
+        """Close a link on purpose, and for good; what was under way on it is forgotten without a call."""
         link = OutboundLink(peer, channel)
+        self._secured.pop(link, None)
         gone = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in gone:
             del self._pending[correlation_id]

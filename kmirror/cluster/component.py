@@ -7,9 +7,10 @@ of a partition makes progress.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from kmirror.cluster.images import Delta
+from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
@@ -67,6 +68,10 @@ class BrokerComponent:
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: a follower of a led partition has cut its log, as its answers demanded (D30)."""
+
+    def metrics(self, now: Instant) -> Iterable[Sample]:
+        """Return what this component tells of itself in numbers."""
+        return ()
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""

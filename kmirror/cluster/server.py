@@ -21,6 +21,7 @@ from typing import ParamSpec
 
 from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
+from kmirror.cluster.request_meters import RequestMeters
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
@@ -33,6 +34,7 @@ from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import (
     RequestHead,
     decode_body,
+    decode_response,
     encode_response_chunks,
     encode_response_head,
     peek_request,
@@ -43,6 +45,7 @@ from kmirror.protocol.repeated_fetch import LastFetch, last_fetch
 from kmirror.protocol.repeated_produce import LastProduce, last_produce
 from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.metrics import METERED
 from kmirror.spec.wire_values import Acks
 
 P = ParamSpec("P")
@@ -90,6 +93,8 @@ class Inbound:
     open: bool = True
     has_failed: bool = False
     """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
+    is_metered: bool = False
+    """Is its answer to be counted yet?"""
 
     @property
     def client(self) -> LinkOpened:
@@ -98,6 +103,8 @@ class Inbound:
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
+        if self.is_metered:
+            self._meter(body)
         self.reply_raw(*encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id))
 
     def reply_encoded(self, body: bytes) -> None:
@@ -110,10 +117,17 @@ class Inbound:
         if self.has_failed:
             return
         assert self.open, f"answered twice: {self.head}"
+        if self.is_metered:
+            self._meter(decode_response(b"".join(chunks), self.head.api_key, self.version).body)
         self.open = False
         link, server = self.link, self.server
         server.outbox.add(Reply(link.client.link, chunks))
         server.finished(link)
+
+    def _meter(self, answer: Message) -> None:
+        self.is_metered = False
+        server = self.server
+        server.meters.answered(server.now, METERED[self.head.api_key], self.version, answer, self.arrived)
 
     def no_reply(self) -> None:
         """End a request that gets no answer (acks=0)."""
@@ -244,6 +258,9 @@ class Server:
         self.ready: deque[_Link] = deque()
         """Links with requests that may be handled now."""
         self._authorizer = authorizer
+        self.now: Instant = 0
+        """When the present event is; the node sets it, for an answer may come in the midst of any."""
+        self.meters = RequestMeters()
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
 
@@ -256,6 +273,17 @@ class Server:
         """Register handlers; a handler for the same request is replaced."""
         self._routes.update(routes)
         self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
+        self._by_key.update({key: self._metered(self._by_key[key]) for key in METERED if key in self._by_key})
+
+    def _metered(self, handler: Handler) -> Handler:
+        """Return `handler`, such that its requests and their answers are counted."""
+
+        def handle(now: Instant, inbound: Inbound) -> None:
+            self.meters.asked(now, METERED[inbound.head.api_key], inbound.version, len(inbound.frame))
+            inbound.is_metered = True
+            handler(now, inbound)
+
+        return handle
 
     def on_opened(self, opened: LinkOpened) -> None:
         """Take up a link that a client or another node has opened."""

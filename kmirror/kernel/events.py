@@ -5,8 +5,9 @@ names its peers by endpoint. Frames are whole Kafka frames without their length 
 does not look into them. What is sent comes in chunks, so that records go from a log to a socket without a copy.
 
 Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
-- Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it. Channels keep a long
-  poll from holding up a heartbeat, as separate sockets do in a broker.
+- Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it, unless `OpenLink` did,
+  which is how a link is encrypted. Channels keep a long poll from holding up a heartbeat, as separate sockets do in a
+  broker.
 - Inbound: the runner names each link that a client opened, and never uses the name again. `LinkOpened`
   comes before the first frame. After a `LinkClosed` or a `CloseLink` nothing more is said of that name.
 """
@@ -18,6 +19,7 @@ from typing import NamedTuple, Protocol
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, Principal
+from kmirror.kernel.tls import TlsSettings
 from kmirror.kernel.values import value
 
 TimerKey = tuple[Hashable, ...]
@@ -83,6 +85,8 @@ class LinkClosed:
     """A link is gone, or could not be opened: whatever was in flight on it will not be answered."""
 
     link: Link
+    why: str = ""
+    """What a runner knows of the cause, for people; always empty for links that clients opened."""
 
 
 @value
@@ -111,6 +115,14 @@ class DiskDone:
 
 
 Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired | DiskDone
+
+
+@value
+class OpenLink:
+    """Open a link of ours with TLS; frames follow by `Send`. A link of that name that is open is closed first."""
+
+    link: OutboundLink
+    tls: TlsSettings
 
 
 @value
@@ -194,7 +206,19 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | StopReading | ResumeReading | DiskWork | Stopped | SetTimer | CancelTimer | Note
+Effect = (
+    OpenLink
+    | Send
+    | Reply
+    | CloseLink
+    | StopReading
+    | ResumeReading
+    | DiskWork
+    | Stopped
+    | SetTimer
+    | CancelTimer
+    | Note
+)
 
 
 class Node(Protocol):

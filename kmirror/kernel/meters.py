@@ -1,6 +1,6 @@
 """How often, and how much in a second? Counts over time, and nothing here looks at a clock: `now` is handed in.
 
-What is told depends on what was counted and on when it is asked, and never on who asked before: reading changes nothing.
+What is told depends on what was counted and on when it is asked, never on who asked before: reading changes nothing.
 """
 
 from __future__ import annotations

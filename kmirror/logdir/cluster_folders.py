@@ -16,6 +16,7 @@ it, if it has another one and the controller's log is not there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -209,6 +210,9 @@ def open_node_folders(
     FileFault for a `meta.properties` that is damaged; OSError where the system refuses the folder of the metadata
     log, or all.
     """
+    joins_unknown = cluster_id is None and controller is None
+    if joins_unknown and not any(map(os.path.lexists, (*tops, metadata or tops[0]))):
+        raise _joins_unknown(tops[0])  # Before a folder is made that nobody can use.
     metadata, offline = _prepared(tops, metadata)
     live = [top for top in dict.fromkeys((*tops, metadata)) if top not in offline]
     found = {path: ids for path in live if (ids := read_meta_properties(path)) is not None}
@@ -223,9 +227,8 @@ def open_node_folders(
         if path in found:
             continue
         _check_is_free(path)
-        if cluster_id is None and controller is None:
-            text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
-            raise UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
+        if joins_unknown and cluster_id is None:
+            raise _joins_unknown(path)
         cluster_id = cluster_id or str(random_uuid())
         properties = MetaProperties(cluster_id, node_id, random_uuid())
         voter = controller if path == metadata else None
@@ -301,6 +304,11 @@ def _check_is_node(path: Path, ids: MetaProperties, node_id: int) -> None:
         raise UsageError(
             f"{path}: it is of node {ids.node_id} ({META_PROPERTIES}), and would be served as node {node_id}"
         )
+
+
+def _joins_unknown(path: Path) -> UsageError:
+    text = f"{path}: it is not formatted, and a broker has to know which cluster it joins"
+    return UsageError(f"{text}: say --cluster-id, as in {META_PROPERTIES} of the controller")
 
 
 def _check_is_free(path: Path) -> None:

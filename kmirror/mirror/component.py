@@ -13,6 +13,7 @@ from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
+from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -25,6 +26,7 @@ from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.group_coordinators import GroupCoordinators
 from kmirror.mirror.metadata_sync import MetadataSync
+from kmirror.mirror.metrics import samples
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_refresh import Asked, SourceRefresh
@@ -44,7 +46,8 @@ class MirrorComponent(BrokerComponent):
         self.context = MirrorContext(parts.context, parts.replicas)
         self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
-        self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
+        driver = self._driver
+        self._refresh = SourceRefresh(self.context, driver.stop_fetching, driver.look_soon, self._on_refreshed)
         self._sync = MetadataSync(self.context, GroupCoordinators(parts.groups, parts.internal_topics))
         self._altered: dict[str, None] = {}
         """Topics that the present change of the image puts into another mirror, or of which another thing is wanted."""
@@ -53,6 +56,9 @@ class MirrorComponent(BrokerComponent):
         return {request: partial(handler, self.context) for request, handler in ROUTES.items()}
 
     # -- what the broker asks -----------------------------------------------------------------
+
+    def metrics(self, now: Instant) -> Iterable[Sample]:
+        return samples(self.context, self._driver.fetchers, now)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition of `__mirror_state` whose leader coordinates mirror `key`; None for other key types."""

@@ -1,8 +1,12 @@
-"""Where a mirror's configs live in the metadata image (D3)."""
+"""Where a mirror's configs live in the metadata image (D3), and do those of its connection go together?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kmirror.client.security import security_of
 from kmirror.cluster.images import MetadataImage
+from kmirror.errors import UsageError
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.wire_values import ResourceType
 
@@ -19,3 +23,12 @@ def mirror_configs(image: MetadataImage, mirror: str) -> Configs | None:
 def mirror_names(image: MetadataImage) -> list[str]:
     """Return the names of all mirrors, sorted."""
     return sorted(image.configured(ResourceType.MIRROR))
+
+
+def problem_with_security(values: Mapping[str, str]) -> str | None:
+    """Say why the source cannot be connected to with these configs of a mirror: which key is wrong, and what to set."""
+    try:
+        security_of(values)
+    except UsageError as error:
+        return str(error)
+    return None

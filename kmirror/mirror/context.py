@@ -47,6 +47,8 @@ class MirrorContext:
         """The mirrored partitions that this broker leads; see `take_up` and `let_go`."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
+        self.troubles: dict[str, str] = {}
+        """Mirror to why its source cannot be spoken to, of those where something is wrong with the security."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}

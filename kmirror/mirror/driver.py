@@ -134,7 +134,7 @@ class PartitionDriver:
         remembered, topic = self._context.source_cluster_id(mirror), source.topics.get(name)
         if source.cluster_id is None:
             servers = ",".join(str(endpoint) for endpoint in source.servers)
-            mp.reason = f"no answer from the source at {servers}"
+            mp.reason = f"no answer from the source at {servers}{source.suffix()}"
             self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (

@@ -45,3 +45,11 @@ class ReasonChanged:
     mirror: str
     state: MirrorState
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTrouble:
+    """A broker cannot speak to the source of a mirror, or can again if the reason is empty."""
+
+    mirror: str
+    reason: str

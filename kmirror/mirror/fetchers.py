@@ -329,7 +329,8 @@ class MirrorFetchers:
             for mp in fetcher.partitions.values():
                 self._learn_age(mp, fetcher.endpoint)
                 self._loop.changed(mp.tp)
-        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
+        trouble = "" if source is None else source.suffix(fetcher.endpoint)
+        reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer{trouble}"
         for mp in fetcher.partitions.values():
             mp.is_failing = True
             if mp.reason != reason:  # A source may be away for hours.

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kmirror.client.authentication import Authenticator
 from kmirror.client.remote_cluster import Changes, RemoteCluster, parse_servers
+from kmirror.client.security import security_of
+from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_configs, mirror_names
 from kmirror.mirror.context import RETRY_MS, MirrorContext
-from kmirror.mirror.state_writer import StopFetching
+from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 TIMEOUT = "request.timeout.ms"
@@ -35,10 +40,14 @@ OnRefreshed = Callable[[Instant, str, RemoteCluster, Asked, Changes], None]
 class SourceRefresh:
     """Keeps the sources of one broker's mirrors, and what is known of them, up to date."""
 
-    def __init__(self, context: MirrorContext, stop_fetching: StopFetching, on_refreshed: OnRefreshed) -> None:
+    def __init__(
+        self, context: MirrorContext, stop_fetching: StopFetching, look_soon: LookAt, on_refreshed: OnRefreshed
+    ) -> None:
         self._context = context
         self._stop_fetching = stop_fetching
         self._on_refreshed = on_refreshed
+        self._look_soon = look_soon
+        self._rng = context.broker.rng.split("sources")
         self._asked: dict[str, Asked] = {}
         """Mirror to the refresh that was sent last."""
         self._connections: dict[str, Mapping[str, str]] = {}
@@ -51,30 +60,42 @@ class SourceRefresh:
         for gone in [m for m in context.sources if m not in names]:
             context.refreshes.pop(gone, None)
             context.sources.pop(gone).close(now)
+            context.troubles.pop(gone, None)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"
-            connection, timeout_ms = _connection(image.configs[ResourceType.MIRROR, mirror]), configs.integer(TIMEOUT)
+            values = image.configs[ResourceType.MIRROR, mirror]
+            connection, timeout_ms = _connection(values), configs.integer(TIMEOUT)
             known = context.sources.get(mirror)
             if known is not None and self._connections[mirror] == connection:
                 known.timeout_ms = timeout_ms
                 continue
             self._connections[mirror] = connection
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
-            context.sources[mirror] = self._connected(mirror, servers, timeout_ms)
+            context.sources[mirror] = self._connected(mirror, servers, values, timeout_ms)
+            self._tell_trouble(now, mirror, context.sources[mirror].trouble())
             if known is not None:  # Fetching goes on once the metadata is known over the new connection.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
                 known.close(now)
                 context.refresh_soon(now, mirror)
 
-    def _connected(self, mirror: str, servers: tuple[Endpoint, ...], timeout_ms: int) -> RemoteCluster:
+    def _connected(
+        self, mirror: str, servers: tuple[Endpoint, ...], values: Mapping[str, str], timeout_ms: int
+    ) -> RemoteCluster:
         def on_answer(now: Instant, changes: Changes | None) -> None:
             # A source that was deleted, or replaced by one with other servers, has nothing to say any more.
             if self._context.sources.get(mirror) is source:
                 self._on_answer(now, mirror, source, changes)
 
         broker = self._context.broker
+        problem, authenticator = "", None
+        try:
+            security = security_of(values)
+        except UsageError as error:  # No controller of ours takes such configs, and the log may be of another one.
+            problem, servers = str(error), ()
+        else:
+            authenticator = None if security is None else Authenticator(security, self._rng, timeout_ms)
         source = RemoteCluster(
             f"mirror-{mirror}",
             broker.requester,
@@ -82,7 +103,9 @@ class SourceRefresh:
             timeout_ms=timeout_ms,
             on_refreshed=on_answer,
             client_id=f"broker-{broker.node_id}-mirror-{mirror}",  # Not that of the source's own broker of this number.
+            authenticator=authenticator,
         )
+        source.problem = problem
         return source
 
     def on_topic(self, now: Instant, topic: str) -> None:
@@ -141,11 +164,28 @@ class SourceRefresh:
             # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)
+                if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
+                    self._context.sync_errors.add(SyncKind.METADATA)
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))
+        self._tell_trouble(now, mirror, source.trouble() if changes is None else "")
         if changes is not None:
             self._on_refreshed(now, mirror, source, asked, changes)
+
+    def _tell_trouble(self, now: Instant, mirror: str, why: str) -> None:
+        """Keep and tell why the source cannot be spoken to, if that is another cause than before; empty for none."""
+        context = self._context
+        if why == context.troubles.get(mirror, ""):
+            return
+        if why:
+            context.troubles[mirror] = why
+        else:
+            del context.troubles[mirror]
+        text = f"cannot speak to its source: {why}" if why else "has no trouble any more with its source"
+        context.broker.outbox.note(f"mirror {mirror} {text}", SourceTrouble(mirror, why))
+        for mp in context.waiting_for(mirror):
+            self._look_soon(now, mp)
 
 
 def _connection(configs: Mapping[str, str]) -> Mapping[str, str]:

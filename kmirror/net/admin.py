@@ -52,9 +52,17 @@ class AsyncAdmin:
     """An admin client of the cluster at `servers`, text as of `bootstrap.servers`, on the loop that runs.
 
     A server without a host is one of this machine, as in `:9094`. UsageError if there is none that could be one.
+    `on_silent` is called with a broker each time that it did not answer and another attempt follows.
     """
 
-    def __init__(self, servers: str, configs: AdminConfigs | None = None) -> None:
+    def __init__(
+        self,
+        servers: str,
+        configs: AdminConfigs | None = None,
+        *,
+        on_silent: Callable[[Endpoint], None] = lambda endpoint: None,
+    ) -> None:
+        self._on_silent = on_silent
         self.servers = checked_servers(servers)
         self._configs = configs or AdminConfigs()
         self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
@@ -116,6 +124,7 @@ class AsyncAdmin:
             attempts += 1
             if broker_id is not None or asyncio.get_running_loop().time() + pause_s >= until:
                 raise self._unanswered(ErrorCode.REQUEST_TIMED_OUT, body)
+            self._on_silent(endpoint)
             await asyncio.sleep(pause_s)
 
     async def ask_each(self, body: Message) -> dict[int, Message]:

@@ -13,12 +13,14 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
+from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -322,6 +324,13 @@ class TcpCluster(RunningNodes, ClusterInside):
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
         """Return the partition at every living replica; KafkaError if the cluster has no such partition."""
         return self._on_loop(lambda: super(TcpCluster, self).replicas(tp))
+
+    def _now(self) -> Instant:
+        return self._running_host().now()
+
+    def metrics(self) -> Metrics:
+        """Return what every node that runs tells of itself in numbers now."""
+        return self._on_loop(lambda: ClusterInside.metrics(self))
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal, sorted."""

@@ -1,16 +1,24 @@
-"""How does a node reach one in another process? A connection is begun by the first frame, which waits for it."""
+"""How does a node reach one in another process? A connection is begun by the first frame, which waits for it.
+
+An encrypted one is begun by an order of its own, and frames wait until the TLS handshake is over as well.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 
+from kmirror.errors import UsageError
 from kmirror.kernel.events import Chunk, OutboundLink
+from kmirror.kernel.tls import TlsSettings
 from kmirror.net.links import TcpLink
 from kmirror.net.listener import prepare
+from kmirror.net.tls import client_context, told
+from kmirror.net.tls_link import TlsEnd
 
-OnConnected = Callable[["Dialed", socket.socket], TcpLink]
+OnConnected = Callable[["Dialed", socket.socket, TlsEnd | None], TcpLink]
 OnLost = Callable[["Dialed", str], None]
 
 
@@ -24,6 +32,7 @@ class Dialed:
         name: OutboundLink,
         on_connected: OnConnected,
         on_lost: OnLost,
+        tls: TlsSettings | None = None,
     ) -> None:
         self.process = process
         self.name = name
@@ -31,6 +40,7 @@ class Dialed:
         self._loop = loop
         self._on_connected = on_connected
         self._on_lost = on_lost
+        self._tls = tls
         self._waiting: list[tuple[Chunk, ...]] = []
         self._link: TcpLink | None = None
         self._task = loop.create_task(self._connect())
@@ -57,21 +67,44 @@ class Dialed:
 
     async def _connect(self) -> None:
         try:
-            connected = await self._open()
+            connected, end = await self._secured()
+        except ssl.SSLError as error:
+            self._fail(told(error))
+            return
+        except UsageError as error:
+            self._fail(str(error))
+            return
         except OSError as error:
-            if self.is_open:
-                self.is_open = False
-                self._on_lost(self, f"cannot connect to {self.name.peer}: {error.strerror or error}")
+            self._fail(f"cannot connect to {self.name.peer}: {error.strerror or error}")
             return
         if not self.is_open:
             connected.close()
             return
-        prepare(connected)
-        self._link = self._on_connected(self, connected)
+        self._link = self._on_connected(self, connected, end)
         for chunks in self._waiting:
             self._link.send(chunks)
         self._waiting.clear()
         self._link.flush()
+
+    def _fail(self, why: str) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._on_lost(self, why)
+
+    async def _secured(self) -> tuple[socket.socket, TlsEnd | None]:
+        """Return a connected socket, and our end of TLS over it if that is wanted."""
+        context = None if self._tls is None else client_context(self._tls)
+        connected = await self._open()
+        prepare(connected)
+        if context is None:
+            return connected, None
+        end = TlsEnd(context, self.name.peer.host)
+        try:
+            await end.shake_hands(self._loop, connected)
+        except BaseException:
+            connected.close()
+            raise
+        return connected, end
 
     async def _open(self) -> socket.socket:
         """Return a connected socket, of the first of the peer's addresses that answers."""

@@ -2,11 +2,13 @@
 
 Every link of a host receives into one scratch buffer, so a link that says nothing holds none. Only a frame that is
 longer than what has come of it gets a buffer of its own, into which the rest is received: that is the buffer which a
-log's append reads. It grows with the bytes that come, not with those that were announced.
+log's append reads. It grows with the bytes that come, not with those that were announced. Buffers of large frames are
+used again as soon as nothing refers to them: new memory costs a system more than to receive into it.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 
 from kmirror.kernel.events import Chunk
@@ -14,6 +16,68 @@ from kmirror.kernel.events import Chunk
 PREFIX_BYTES = 4
 FIRST_BYTES = 1 << 20
 """The largest buffer that a length prefix alone is worth."""
+KEPT_BYTES_MIN = 128 << 10
+"""Below that malloc itself keeps memory."""
+KEPT_BYTES_MAX = 16 << 20
+KEPT_MAX = 4
+
+
+class Scratch:
+    """What the links of a host receive into: `view`, whose bytes are theirs until they return, and frames' buffers."""
+
+    __slots__ = ("_is_used", "_kept", "view")
+
+    def __init__(self, size: int) -> None:
+        self.view = memoryview(bytearray(size))
+        self._kept: list[bytearray] = []
+        """Ascending by size, at most `KEPT_MAX`; some may be in use."""
+        self._is_used = False
+
+    def take(self, size: int, at_least: int) -> memoryview:
+        """Return a buffer of up to `size` bytes, for the caller and whoever it hands views to.
+
+        It has fewer if none of so many is kept, but `at_least` so many.
+        """
+        if size < KEPT_BYTES_MIN:
+            return memoryview(bytearray(at_least))
+        self._is_used = True
+        fitting: bytearray | None = None
+        for kept in reversed(self._kept):
+            if len(kept) < at_least or (fitting is not None and len(kept) < size):
+                break
+            if _is_free(kept):
+                fitting = kept
+        if fitting is None:
+            fitting = bytearray(at_least + 1)
+            del fitting[-1:]  # Room for the byte of `_is_free`.
+            self._keep(fitting)
+        return memoryview(fitting)[:size]
+
+    def _keep(self, buffer: bytearray) -> None:
+        if not KEPT_BYTES_MIN <= len(buffer) <= KEPT_BYTES_MAX:
+            return
+        if len(self._kept) == KEPT_MAX:
+            smallest = next(filter(_is_free, self._kept), None)
+            if smallest is None:
+                return
+            self._kept = [kept for kept in self._kept if kept is not smallest]
+        insort(self._kept, buffer, key=len)
+
+    def sweep(self) -> None:
+        """Let the buffers go if none was taken since this was called before."""
+        if not self._is_used:
+            self._kept.clear()
+        self._is_used = False
+
+
+def _is_free(buffer: bytearray) -> bool:
+    """Return whether no view of a buffer is left: such a one cannot change its size."""
+    try:
+        buffer.append(0)
+    except BufferError:
+        return False
+    del buffer[-1:]
+    return True
 
 
 class FrameReader:
@@ -24,7 +88,7 @@ class FrameReader:
 
     __slots__ = ("_at", "_most", "_prefix", "_scratch", "_size", "_view", "fault")
 
-    def __init__(self, most: int, scratch: memoryview) -> None:
+    def __init__(self, most: int, scratch: Scratch) -> None:
         self._most = most
         self._scratch = scratch
         self._prefix = b""
@@ -44,10 +108,10 @@ class FrameReader:
     def into(self) -> Sequence[memoryview]:
         """Return the buffers for the next bytes, in order."""
         if self._view is None:
-            return (self._scratch,)
+            return (self._scratch.view,)
         if len(self._view) < self._size:
             return (self._view[self._at :],)  # What comes after it may still be of this frame.
-        return self._view[self._at :], self._scratch
+        return self._view[self._at :], self._scratch.view
 
     def received(self, count: int) -> list[Chunk]:
         """Take up `count` bytes that were written to `into()`; look at `fault` afterwards."""
@@ -69,7 +133,7 @@ class FrameReader:
 
     def _cut(self, count: int, frames: list[Chunk]) -> None:
         """Cut `count` bytes of the scratch buffer into frames."""
-        scratch, at = self._scratch, 0
+        scratch, at = self._scratch.view, 0
         prefix = self._prefix
         while True:
             if prefix:
@@ -97,7 +161,7 @@ class FrameReader:
 
     def _begin(self, size: int, first: memoryview) -> None:
         """Keep the first bytes of a frame that has more of them."""
-        self._view = memoryview(bytearray(min(size, max(FIRST_BYTES, len(first)))))
+        self._view = self._scratch.take(size, min(size, max(FIRST_BYTES, len(first))))
         self._size = size
         self._at = len(first)
         self._view[: self._at] = first
@@ -107,6 +171,6 @@ class FrameReader:
     def _grow(self) -> None:
         """Double the buffer, up to the size of the frame: as much again has come of it."""
         assert self._view is not None, "a frame is under way"
-        grown = memoryview(bytearray(min(self._size, 2 * self._at)))
+        grown = self._scratch.take(self._size, min(self._size, 2 * self._at))
         grown[: self._at] = self._view
         self._view = grown

@@ -33,6 +33,7 @@ from kmirror.kernel.events import (
     LinkOpened,
     Node,
     Note,
+    OpenLink,
     OutboundLink,
     Reply,
     RequestReceived,
@@ -49,15 +50,17 @@ from kmirror.kernel.events import (
 )
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
+from kmirror.kernel.tls import TlsSettings
 from kmirror.net.clock import Clock
 from kmirror.net.dialing import Dialed
 from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
-from kmirror.net.frames import FrameReader
+from kmirror.net.frames import FrameReader, Scratch
 from kmirror.net.links import TcpLink
 from kmirror.net.listener import Listener, Port
 from kmirror.net.local import LocalEnd
 from kmirror.net.options import INT_MAX, LinkOptions
 from kmirror.net.timers import Timers
+from kmirror.net.tls_link import TlsEnd, TlsLink
 
 HANDLED_MAX = 256
 """Events between nodes of the host, after which sockets are looked at again."""
@@ -114,10 +117,11 @@ class Host:
         self._is_planned = False
         self._links = 0
         self._conditions: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
-        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._scratch = Scratch(SCRATCH_BYTES)
         self._timers = Timers(loop, self._clock, self._fire, self.turn_over)
         self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
         self._carry_out: dict[type, Callable[[Process, Any], None]] = {
+            OpenLink: self._open_secured,
             Send: self._send,
             Reply: self._reply,
             SetTimer: self._set_timer,
@@ -349,7 +353,17 @@ class Host:
         else:
             known = process.outbound.pop(name, None) is not None
         if known and process.node is not None:
-            self._handle(process, LinkClosed(name))
+            self._handle(process, LinkClosed(name, why if isinstance(name, OutboundLink) else ""))
+
+    def _open_secured(self, process: Process, effect: OpenLink) -> None:
+        """Open a link with TLS, over TCP also to a node of this host: links within it have none."""
+        before = process.outbound.pop(effect.link, None)
+        if before is not None:
+            before.close()
+        process.outbound[effect.link] = self._dial(process, effect.link, effect.tls)
+
+    def _dial(self, process: Process, name: OutboundLink, tls: TlsSettings | None = None) -> Dialed:
+        return Dialed(self._loop, process.name, name, self._on_connected, self._on_not_connected, tls)
 
     def _send(self, process: Process, effect: Send) -> None:
         link = process.outbound.get(effect.link)
@@ -391,9 +405,7 @@ class Host:
         """Open a link to another node; None if it is one of this host and does not run."""
         server = self._at.get(name.peer)
         if server is None:
-            dialed = process.outbound[name] = Dialed(
-                self._loop, process.name, name, self._on_connected, self._on_not_connected
-            )
+            dialed = process.outbound[name] = self._dial(process, name)
             return dialed
         if server.node is None:
             self.soon(self._refuse, (process, process.workers, name))
@@ -434,9 +446,11 @@ class Host:
 
         listener = process.listener = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
 
-    def _on_connected(self, dialed: Dialed, connected: socket.socket) -> TcpLink:
+    def _on_connected(self, dialed: Dialed, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
         # `socket.request.max.bytes` bounds what others ask of us, not what we asked for.
         reader = FrameReader(INT_MAX, self._scratch)
+        if end is not None:
+            return TlsLink(self._loop, self, dialed.process, dialed.name, connected, reader, end)
         return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader)
 
     def _on_not_connected(self, dialed: Dialed, why: str) -> None:
@@ -444,7 +458,8 @@ class Host:
         self.turn_over()
 
     def _sweep(self) -> None:
-        """Close the links that nobody has used for long; follow the wall's clock."""
+        """Close the links that nobody has used for long, give memory back; follow the wall's clock."""
+        self._scratch.sweep()
         if self._clock.follow_wall():
             self._timers.again()
         now: Instant = self.now()

@@ -194,7 +194,7 @@ class TcpLink:
             self.sent += count
             self.waiting_bytes -= count
             self.active_at = self._owner.now()
-            _drop(out, count)
+            drop(out, count)
         if bool(out) != self._is_waiting_to_write:
             self._is_waiting_to_write = bool(out)
             if out:
@@ -237,8 +237,8 @@ class TcpLink:
             self.on_closed()
 
 
-def _drop(out: deque[Chunk], count: int) -> None:
-    """Take the first `count` bytes off the queue."""
+def drop(out: deque[Chunk], count: int) -> None:
+    """Take the first `count` bytes off a queue."""
     while count:
         first = out[0]
         if len(first) > count:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kmirror.assembly.inside import checked_configs
+from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
@@ -153,6 +154,17 @@ class TcpNode(RunningNodes):
     def is_lost(self) -> bool:
         """Return whether the broker or the controller of this node has given up."""
         return bool(self.given_up)
+
+    def metrics(self) -> Metrics:
+        """Return what this node tells of itself in numbers now; UsageError before the start."""
+        host = self._running_host()
+
+        def read() -> Metrics:
+            running = [node for role, node in self._nodes.items() if self._runs(self._processes[role])]
+            samples = [sample for node in running for sample in node.metrics(host.now())]
+            return Metrics({self.plan.node_id: samples})
+
+        return self._on_loop(read)
 
     def is_ready(self) -> bool:
         """Does the broker serve, let in by the controller? A controller alone is ready when its log is open."""

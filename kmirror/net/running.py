@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kmirror.assembly.metrics import Metrics
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Note
@@ -17,6 +18,7 @@ from kmirror.kernel.failures import GaveUp, HandlingFailed
 from kmirror.kernel.rng import Rng
 from kmirror.net.host import Host
 from kmirror.net.loop_thread import LoopThread
+from kmirror.net.metrics_page import PATH, MetricsPage
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -44,10 +46,28 @@ class RunningNodes:
         """Called on the nodes' thread with the name of a process and each `Note` of its node."""
         self._thread = LoopThread(f"kmirror {what}")
         self._host: Host | None = None
+        self._metrics_page: MetricsPage | None = None
 
     def start(self) -> None:
         """Start every node."""
         raise NotImplementedError
+
+    def metrics(self) -> Metrics:
+        """Return what the nodes tell of themselves in numbers now."""
+        raise NotImplementedError
+
+    def serve_metrics(self, host: str = "127.0.0.1", port: int = 0) -> str:
+        """Serve the metrics to Prometheus until `close`, and return the page's address; port 0 is a free one.
+
+        UsageError if the address cannot be had, or if the nodes were not started.
+        """
+        self._running_host()
+        if self._metrics_page is not None:
+            raise UsageError(f"{self.what} serves its metrics already")
+        page = MetricsPage(self.metrics)
+        at = self._thread.wait(page.start(host, port))
+        self._metrics_page = page
+        return f"http://{at}{PATH}"
 
     def close(self) -> None:
         """Kill every node that runs, and give back what they held."""
@@ -93,6 +113,9 @@ class RunningNodes:
         """Kill what runs, wait until nothing of it is at work at a disk any more, and end the thread."""
         if self._host is None:
             return
+        if self._metrics_page is not None:
+            self._thread.call(self._metrics_page.close)
+            self._metrics_page = None
         self._thread.call(self._host.close)
         for process in processes:
             self._thread.wait(self._host.disk_idle(process))

@@ -18,7 +18,7 @@ from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
-from kmirror.kernel.clock import SECOND
+from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -277,6 +277,9 @@ class Cluster(ClusterInside):
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""
         self._check_may_restart(node_id)
         self.simulation.world.start(self.process(node_id))
+
+    def _now(self) -> Instant:
+        return self.simulation.world.now
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""

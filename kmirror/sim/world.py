@@ -30,6 +30,7 @@ from kmirror.kernel.events import (
     LinkOpened,
     Node,
     Note,
+    OpenLink,
     OutboundLink,
     Reply,
     RequestReceived,
@@ -120,6 +121,7 @@ class World:
         self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
         self._carry_out: dict[type, Callable[[Process, Any], None]] = {
+            OpenLink: _open_link,
             Send: self._send,
             Reply: self._reply,
             SetTimer: self._set_timer,
@@ -473,6 +475,10 @@ class World:
             served_by = server.incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
             self.at(when, lambda: self._deliver(server, served_by, LinkClosed(link.inbound)))
+
+
+def _open_link(_: Process, effect: OpenLink) -> None:
+    """Do nothing: nobody listens in on a simulated network, and the first frame opens the link."""
 
 
 def _call(action: Callable[[], None], _: None) -> None:

@@ -65,13 +65,6 @@ def address_counts(name: str, entries: Sequence[str]) -> str | None:
     return None
 
 
-def plain(name: str, entries: Sequence[str]) -> str | None:
-    """Return why a connection to a source cannot be secured; sending in the clear what was to be encrypted is worse."""
-    if entries[0] == "PLAINTEXT":
-        return None
-    return wrong(name, entries[0], "connections to a source are plain so far: TLS and SASL are not there yet")
-
-
 def patterns(name: str, entries: Sequence[str]) -> str | None:
     """Return what is wrong with regular expressions; any comma separates two of them, as in all lists."""
     for entry in entries:

@@ -418,7 +418,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), rule=config_rules.plain,
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     ),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(
@@ -577,20 +577,6 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
         if row.choices and entry not in row.choices:
             return wrong(name, entry, f"String must be one of: {', '.join(row.choices)}")
     return None if row.rule is None else row.rule(name, entries)
-
-
-def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:
-    """Say which configs of a topic contradict each other, or want what is not there, in Kafka's words; or None."""
-    configs = Configs(Scope.TOPIC, topic, broker)
-    least, most = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
-    if least > most:
-        return f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
-    if configs.flag("remote.storage.enable"):
-        return (
-            "Tiered Storage functionality is disabled in the broker. "
-            "Topic cannot be configured with remote log storage."
-        )
-    return None
 
 
 def _problem_with_number(row: ConfigKey, value: str) -> str | None:

@@ -118,10 +118,10 @@ def test_a_cluster_without_mirroring_is_told_in_words() -> None:
 
 def test_no_broker_answers() -> None:
     port = Port("127.0.0.1", 0)
+    port.close()
     with pytest.raises(KafkaError, match=rf"no broker at localhost:{port.endpoint.port} answered ListMirrors") as late:
         TcpMirror.list(f":{port.endpoint.port}", IMPATIENT)
     assert late.value.code is ErrorCode.REQUEST_TIMED_OUT
-    port.close()
 
 
 def test_servers_are_checked() -> None:

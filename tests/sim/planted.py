@@ -48,7 +48,8 @@ from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.stopping import Stopping
-from kmirror.mirror.syncs import topics
+from kmirror.mirror.syncs import cycle, topics
+from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -122,7 +123,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
 # -- sources of earlier releases --------------------------------------------------------------------
 
 
-@fault("divergence", profile="sources", seed=36)
+@fault("divergence", profile="sources", seed=77)
 def ends_of_epochs_not_asked(patch: Patch) -> None:
     """A mirror fetches from an old source without asking where the logs part (D12)."""
     patch(EpochCheck, "has_agreed", lambda self, mp: True)
@@ -137,7 +138,7 @@ def ends_of_epochs_asked_once(patch: Patch) -> None:
 # -- cuts -----------------------------------------------------------------------------------------
 
 
-@fault("mirrored-lost", profile="smoke", seed=1)
+@fault("mirrored-lost", profile="smoke", seed=8)
 def cut_off_by_one(patch: Patch) -> None:
     """A leader of a mirrored partition cuts one record too many."""
 
@@ -153,14 +154,14 @@ def epoch_off_by_one(patch: Patch) -> None:
     original = patch(preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch))
 
 
-@fault("aborted-read", profile="smoke", seed=1)
+@fault("aborted-read", profile="smoke", seed=15)
 def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
     patch(Stopping, "_is_cut", lambda self, mp, partition: True)
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
-@fault("aborted-read", profile="smoke", seed=1)
+@fault("aborted-read", profile="smoke", seed=15)
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
@@ -292,7 +293,7 @@ def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     )  # fmt: skip
 
 
-@fault("lme-loss", profile="smoke", seed=1)
+@fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
     """A read of a stopped partition's state finds no last mirrored epoch."""
     _change_what_is_read(
@@ -434,7 +435,7 @@ def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
     return b"".join(found)
 
 
-@fault("divergence", profile="smoke")
+@fault("divergence", profile="smoke", seed=2)
 def byte_flipped(patch: Patch) -> None:
     """Now and then a byte of a value is another one, and the checksum says that it is right."""
     due = _every(5)
@@ -478,16 +479,23 @@ def source_read_uncommitted(patch: Patch) -> None:
 
 @fault("pause-breach", profile="paused_for_a_while")
 def paused_topics_are_fetched(patch: Patch) -> None:
-    """A pause leaves the fetchers where they are."""
+    """A pause leaves the fetchers where they are, and what they ask about."""
 
     def remove(self: Any, mp: Any) -> None:
         if mp.assignment.wish is not Wish.PAUSE:
-            original(self, mp)
+            stop_fetching(self, mp)
 
-    original = patch(fetchers.MirrorFetchers, "remove", remove)
+    def enter(self: Any, state: MirrorState) -> None:
+        topic_id = self.source_topic_id
+        take_over(self, state)
+        if self.assignment.wish is Wish.PAUSE:
+            self.source_topic_id = topic_id
+
+    stop_fetching = patch(fetchers.MirrorFetchers, "remove", remove)
+    take_over = patch(MirrorPartition, "enter", enter)
 
 
-@fault("divergence", profile="mirror_of_a_deleted_mirror")
+@fault("divergence", "stuck-state", profile="mirror_of_a_deleted_mirror")
 def lineage_goes_with_its_mirror(patch: Patch) -> None:
     """Once a mirror is deleted its logs count as written by their own cluster (D51)."""
     patch(context, "lineages_in", lambda text: {})
@@ -496,7 +504,7 @@ def lineage_goes_with_its_mirror(patch: Patch) -> None:
 # -- producers and clients ------------------------------------------------------------------------
 
 
-@fault("hanging-transaction", profile="smoke", seed=1)
+@fault("hanging-transaction", profile="smoke", seed=4)
 def marker_forgotten(patch: Patch) -> None:
     """Now and then a transaction marker is confirmed and not written."""
     due = _every(6)
@@ -545,6 +553,23 @@ def stop_never_finishes(patch: Patch) -> None:
             original(self, now, mp, target)
 
     original = patch(StateWriter, "transition", transition)
+
+
+@fault("stuck-state", profile="grown_and_altered")
+def growth_is_not_followed(patch: Patch) -> None:
+    """Partitions that are added at the source are not mirrored (D17)."""
+    patch(TopicFacts, "is_behind", lambda topic, source_id: topic.ours is None and topic.theirs is not None)
+
+
+@fault("stuck-state", profile="grown_and_altered")
+def configs_are_copied_once(patch: Patch) -> None:
+    """A topic has the configs with which it was created, whatever the source alters (D17)."""
+    patch(cycle, "sync_configs", lambda view, reports: iter_nothing())
+
+
+def iter_nothing() -> Any:
+    """A script that asks nothing."""
+    yield from ()
 
 
 @fault("topic-id-mismatch", profile="smoke")

@@ -136,6 +136,7 @@ def test_a_stable_fetch_goes_by_the_log_end_and_waits_for_it() -> None:
         line.set(latency_ms=2_000)
     answers: list[object] = []
     requests.begin_commit(8, answers)
+    cluster.simulation.run_for(span_s=0.1)  # It comes over a link of its own, and is to be the first.
     fetched: list[object] = []
     asked = OffsetFetchRequestTopics(TOPIC, partition_indexes=[0])
     request = OffsetFetchRequest(require_stable=True, groups=[OffsetFetchRequestGroup("g", topics=[asked])])

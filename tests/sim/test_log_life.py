@@ -338,18 +338,28 @@ def test_a_kill_during_a_recovery_is_followed_by_another_one() -> None:
     assert cluster.write("next") == len(kept)
 
 
-def test_a_stop_before_the_logs_are_recovered_does_not_call_them_clean() -> None:
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_stop_calls_the_logs_clean_if_their_recovery_has_ended_by_then(has_begun: bool) -> None:
+    """A recovery that is under way is waited for; one that has not begun leaves the logs as torn as they are."""
     cluster = cluster_of(1, job_ms=2_000)
     for number in range(5):
         cluster.write(f"r{number}")
     cluster.kill(1, power_cut=True)
     cluster.restart(1)
-    cluster.simulation.run_until(lambda: not cluster.broker(1).context.disk_jobs.idle, what="the recovery")
+    node = cluster.broker(1)
+    cluster.simulation.run_until(
+        lambda: not node.context.disk_jobs.idle if has_begun else node.parts.lifecycle.epoch >= 0,
+        what="the recovery" if has_begun else "the registration",
+    )
+    assert not node.parts.lifecycle.recovered
     cluster.stop(1)
+    assert node.parts.lifecycle.recovered is has_begun
     cluster.restart(1)
-    assert cluster.broker(1).context.previous_epoch is None
+    assert (cluster.broker(1).context.previous_epoch is not None) is has_begun
     cluster.settle()
-    assert cluster.write("next") <= 5
+    kept = [value for _, value in values(cluster.log())]
+    assert kept == [f"r{number}" for number in range(len(kept))]
+    assert cluster.write("next") == len(kept)
 
 
 def test_a_broker_ends_when_its_disk_has_closed_the_logs() -> None:

@@ -88,7 +88,8 @@ def test_what_is_altered_to_none_is_the_default_again() -> None:
         ("bootstrap.servers", None, "Missing required configuration"),
         ("mirror.nope", "1", "Unknown mirror config name: mirror.nope"),
         ("source.cluster.id", "x", "managed by the mirror APIs"),
-        ("security.protocol", "SSL", "connections to a source are plain"),
+        ("security.protocol", "TLS", "String must be one of: PLAINTEXT, SSL"),
+        ("security.protocol", "SASL_SSL", "sasl.mechanism is not set: set it to one of PLAIN, SCRAM-SHA-256"),
     ],
 )
 def test_a_value_that_is_no_good_alters_nothing(key: str, value: str | None, words: str) -> None:

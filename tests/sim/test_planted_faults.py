@@ -135,6 +135,19 @@ def paused_for_a_while() -> Plan:
     return by_hand((*steps, Step(8_000, "resume", there)), [client("p0", "plain")], clusters="ab", brokers=1)
 
 
+def grown_and_altered() -> Plan:
+    """Cluster b mirrors what a writes; the source's topic gets partitions, and has a config altered."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    at = {"cluster": "a", "topic": "t0"}
+    steps = (
+        Step(100, "create_mirror", there),
+        Step(200, "add", there),
+        Step(4_000, "grow_topic", {**at, "partitions": 3}),
+    )
+    altered = Step(6_000, "alter_topic", {**at, "name": "max.message.bytes", "value": "1050000"})
+    return by_hand((*steps, altered), [client("p0", "plain")], clusters="ab", brokers=1)
+
+
 def mirror_of_a_deleted_mirror() -> Plan:
     """As `mirror_of_a_failback`; but a fails over again, and its mirror of b is deleted, before c reaches a."""
     plan = mirror_of_a_failback()
@@ -182,6 +195,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         mirror_of_a_failback,
         mirror_of_a_deleted_mirror,
         paused_for_a_while,
+        grown_and_altered,
         failback_to_a_far_replica,
         stop_among_long_ones,
         orders_while_away,

@@ -1,4 +1,4 @@
-"""The file format of a journal, version 1: one node from its start to its end, as entries that stand for themselves.
+"""The file format of a journal, version 2: one node from its start to its end, as entries that stand for themselves.
 
     file    = "kmirror journal" 0x00, u16 version, entry ...
     entry   = u32 size of the body, u32 CRC-32C of the body, body

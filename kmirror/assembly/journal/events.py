@@ -20,6 +20,7 @@ from kmirror.kernel.events import (
     LinkClosed,
     LinkOpened,
     Note,
+    OpenLink,
     Reply,
     RequestReceived,
     ResponseReceived,
@@ -50,8 +51,8 @@ def event_value(event: Event) -> tuple[Any, ...]:
             return ("RequestReceived", link, frame)
         case ResponseReceived(link, frame):
             return ("ResponseReceived", link, frame)
-        case LinkClosed(link):
-            return ("LinkClosed", link)
+        case LinkClosed(link, why):
+            return ("LinkClosed", link, why) if why else ("LinkClosed", link)
         case TimerFired(key):
             return ("TimerFired", key)
         case DiskDone(key, result, error):
@@ -93,6 +94,8 @@ def said(effect: Effect) -> Said:
         case Send(link, chunks) | Reply(link, chunks):
             frame = b"".join(chunks)
             return type(effect).__name__, link, len(frame), crc32c(frame)
+        case OpenLink(link, tls):
+            return "OpenLink", link, repr(tls)  # Which has no secrets in it.
         case SetTimer(key, at):
             return "SetTimer", key, at
         case CancelTimer(key):

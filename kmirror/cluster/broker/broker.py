@@ -13,11 +13,13 @@ from kmirror.cluster.broker import lifecycle, metadata_follower
 from kmirror.cluster.broker.apis.routes import routes
 from kmirror.cluster.broker.clean_shutdown import CloseLogs
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
+from kmirror.cluster.broker.metrics import of_broker
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.groups.apis.routes import routes as group_routes
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
+from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication import follower, log_manager, replicas
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -64,8 +66,14 @@ class Broker:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
         context = self.context
+        self.parts.server.now = now
         context.failures.shield(now, event, self._dispatch, self._follow_up)
         return context.outbox.drain()
+
+    def metrics(self, now: Instant) -> list[Sample]:
+        """Return what the broker and its components tell of themselves in numbers (`spec.metrics`)."""
+        of_components = (sample for component in self.parts.components for sample in component.metrics(now))
+        return [*of_broker(self.parts, now), *of_components]
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""
@@ -127,8 +135,8 @@ class Broker:
                 context.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(OutboundLink() as lost):
-                context.requester.on_link_closed(now, lost)
+            case LinkClosed(OutboundLink() as lost, why):
+                context.requester.on_link_closed(now, lost, why)
             case LinkClosed(InboundLink() as gone):
                 parts.server.on_closed(gone)
             case LinkOpened():

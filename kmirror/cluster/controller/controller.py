@@ -29,10 +29,12 @@ from kmirror.cluster.controller.metadata_log import (
     TooManyRecords,
     log_config,
 )
+from kmirror.cluster.controller.metrics import of_controller
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.controller.snapshot_generator import SnapshotGenerator
 from kmirror.cluster.images import NO_LEADER, Delta
 from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.cluster.metrics import Sample
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant, to_ms
@@ -127,8 +129,13 @@ class Controller:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
+        self.server.now = now
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self._when_committed(self.outbox.drain())
+
+    def metrics(self, now: Instant) -> list[Sample]:
+        """Return what the controller tells of itself in numbers (`spec.metrics`)."""
+        return list(of_controller(self.image, decides=self.is_open))
 
     def _follow_up(self, now: Instant) -> bool:
         if self._is_ending:

@@ -98,6 +98,10 @@ class ReplicaFetchers:
             followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
         self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
+    def fetchers(self) -> Iterable[Fetcher[FollowedPartition]]:
+        """Return the fetchers, one for each leader that was ever followed."""
+        return self._loop.fetchers()
+
     def knows_local_epochs(self, tp: TopicPartition) -> bool:
         """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
         known = self._loop.find(tp)

@@ -54,6 +54,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             continue
         if request.include_authorized_operations:
             described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
+        described.reason = context.troubles.get(mirror, "")
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
@@ -140,6 +141,6 @@ def _reason(context: MirrorContext, mp: MirrorPartition) -> str:
     known = None if source is None else source.topics.get(mp.tp.topic)
     if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:
         return mp.reason
-    grown = known.partitions > len(here.partitions)
-    text = f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)}: growth is not"
-    return f"{text} mirrored yet" if grown else ""
+    if known.partitions <= len(here.partitions):
+        return ""
+    return f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)} so far"

@@ -11,7 +11,7 @@ from kmirror.cluster.controller.apis.create_topics import topic_records
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, problem_with_security
 from kmirror.mirror.naming import problem_with_mirror
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
@@ -67,4 +67,5 @@ def _check(context: ControllerContext, request: CreateMirrorRequest) -> tuple[Er
             ErrorCode.INVALID_CONFIG,
             f'Missing required configuration "{BOOTSTRAP_SERVERS}" which has no default value.',
         )
-    return ErrorCode.NONE, None
+    problem = problem_with_security({config.name: config.value or "" for config in request.config})
+    return (ErrorCode.NONE, None) if problem is None else (ErrorCode.INVALID_CONFIG, problem)

@@ -11,7 +11,7 @@ from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID, problem_with_security
 from kmirror.mirror.controller_apis.membership import mirror_configs
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
 from kmirror.protocol.message import Message
@@ -39,7 +39,11 @@ def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> 
         and SOURCE_CLUSTER_ID not in known
     }
     rest = [config for config in resource.configs if config.name not in learned]
-    return {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}
+    changes = {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}
+    problem = problem_with_security({key: value for key, value in {**known, **changes}.items() if value is not None})
+    if problem is not None and changes.keys() - learned.keys():
+        raise ApiError(ErrorCode.INVALID_CONFIG, problem)
+    return changes
 
 
 ALTERS: dict[int, cluster.Alter] = {**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}

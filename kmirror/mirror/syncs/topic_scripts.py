@@ -54,9 +54,8 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
         *(AskController(CreatePartitionsRequest(topics=some, timeout_ms=TIMEOUT_MS)) for some in growths),
     ]
     lost += found.unanswered
-    names = [[topic.name for topic in some] for some in creations] + [
-        [topic.name for topic in some] for some in growths
-    ]
+    names = [[topic.name for topic in some] for some in creations]
+    names += [[topic.name for topic in some] for some in growths]
     for named, answer in zip(names, answers, strict=True):
         if not isinstance(answer, CreateTopicsResponse | CreatePartitionsResponse):
             lost += named

@@ -178,10 +178,13 @@ class DescribedMirror(Struct):
 
     __slots__ = ("error_code", "mirror_name", "authorized_operations", "topics")
 
+    reason = Tagged[str]("reason", "")
+
     FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
+        Field("Reason", "reason", "string", (0, 0), tagged=(0, 0), tag=0, default=""),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicPartitions),
     )
 
@@ -193,6 +196,8 @@ class DescribedMirror(Struct):
         mirror_name: str = "",  # string, mirrorName
         # Bit field of what the caller may do; the least int32 if it was not asked for.
         authorized_operations: int = -2147483648,  # int32
+        # Why the answering broker cannot speak to the source, empty if it can or has not tried.
+        reason: str = "",  # string, tag 0
         # Topics of the mirror.
         topics: list[TopicPartitions] = UNSET,  # []TopicPartitions
         unknown_tags: Sequence[UnknownTag] = (),
@@ -202,6 +207,8 @@ class DescribedMirror(Struct):
         self.mirror_name = mirror_name
         self.authorized_operations = authorized_operations
         self.topics = [] if topics is UNSET else topics
+        if reason != "":
+            self.reason = reason
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -217,6 +224,12 @@ class DescribedMirror(Struct):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if "reason" in self._tagged and self.reason:
+            tags.append((0, wire.compact_string(self.reason)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedMirror, int]:
         self = cls.__new__(cls)
@@ -228,11 +241,19 @@ class DescribedMirror(Struct):
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
-        if buf[pos]:
-            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.reason, pos = wire.read_compact_string(buf, pos)
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
+        return pos
 
 
 class LineageStretch(Struct):

@@ -302,6 +302,7 @@ ROWS: tuple[Action, ...] = (
     Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
     Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
+    Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
     Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(

@@ -266,6 +266,22 @@ def _live_config(story: Story, line: Line) -> bool:
     return True
 
 
+@_on_line(ADDED, REMOVED)
+def _topic_config(story: Story, line: Line) -> bool:
+    """A config that follows the source is altered there, or at the destination, where the sync takes it back."""
+    size = str(story.rng.between(1_000_000, 1_100_000))
+    cluster = story.rng.choice([line.source, line.source, line.destination])
+    story.step("alter_topic", cluster=cluster, topic=line.topic, name="max.message.bytes", value=size)
+    return True
+
+
+@_on_line(ADDED, REMOVED)
+def _grow(story: Story, line: Line) -> bool:
+    """The source's topic gets partitions; where it is a mirror itself, it refuses."""
+    story.step("grow_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(2, 4))
+    return True
+
+
 def _flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None:
     story.step("alter_topic", cluster=cluster, topic=topic, name=name, value=str(on).lower())
 
@@ -509,6 +525,8 @@ MOVES: dict[str, Move] = {
     "more_topics": _more_topics,
     "turn_some": _turn_some,
     "live_config": _live_config,
+    "topic_config": _topic_config,
+    "grow": _grow,
     "support_unclean": _support_unclean,
     "allow_unclean": _allow_unclean,
     "bounce_broker": _bounce_broker,

@@ -18,6 +18,7 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -192,6 +193,11 @@ def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
     )
 
 
+def _grow_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    row = CreatePartitionsTopic(name=str(args["topic"]), count=int(args["partitions"]), assignments=None)
+    return CreatePartitionsRequest(topics=[row], timeout_ms=TRY_MS)
+
+
 def _alter(kind: int, name: str, key: str, value: str) -> Message:
     config = AlterableConfig(name=key, config_operation=ConfigOp.SET, value=value)
     return IncrementalAlterConfigsRequest(
@@ -219,6 +225,7 @@ ORDERS: dict[str, MakeRequest] = {
     "resume": _resume,
     "delete_mirror": _delete_mirror,
     "create_topic": _create_topic,
+    "grow_topic": _grow_topic,
     "alter_topic": _alter_topic,
     "alter_mirror": _alter_mirror,
     "point_mirror": _point_mirror,

@@ -108,6 +108,10 @@ ROWS: tuple[Profile, ...] = (
         {**_more(STORY, 2), **_more(MIRRORS, 6), **NODES, "away_during": 6, "line_down": 4}, MIX,
     ),
     Profile(
+        "syncs", "Topics grow, and their configs change, with nodes that die meanwhile.", (20, 28),
+        {**STORY, **NODES, "grow": 12, "topic_config": 12, "pause": 5, "line_down": 4}, MIX, old_source=15,
+    ),
+    Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
     ),
 )

@@ -6,6 +6,7 @@ decided, or STOPPED. `Rest` looks at the clusters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kmirror.kernel.ids import TopicPartition
@@ -15,6 +16,7 @@ from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scene import Scene
+from kmirror.spec.configs import Scope, default_of, known
 
 DONE = "NONE"
 NO_ANSWER = ""
@@ -218,9 +220,12 @@ class Rest:
             if "STOPPED" in row.states or NOT_IN_A_MIRROR in row.states:
                 return []
             return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
-        found = []
+        found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
+        at_source = scene.image(row.source).topics.get(row.topic) if row.source in scene.clusters else None
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
+            if at_source is not None and index not in at_source.partitions:
+                continue  # It was added here while the topic was not mirrored: a topic cannot shrink.
             mp = self._observer.mirror_partition(row.cluster, tp)
             state = NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
             if state == "PREPARING" and row.excuse:
@@ -230,6 +235,19 @@ class Rest:
                 found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
             elif state == "MIRRORING":
                 found += self._behind(row, tp)
+        return found
+
+    def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
+        """Return what the metadata sync owes: the source's partitions, and what is set for the topic there (D17)."""
+        here, there = self._scene.image(row.cluster), self._scene.image(row.source)
+        found = []
+        for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
+            if index not in here.topics[row.topic].partitions:
+                found.append((row.cluster, TopicPartition(row.topic, index), "the source's partition is not here"))
+        wanted, have = (_copied_configs(image.topic_config(row.topic)) for image in (there, here))
+        if wanted != have:
+            text = f"the topic's configs are {have}, the source's are {wanted}"
+            found.append((row.cluster, TopicPartition(row.topic, 0), text))
         return found
 
     def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
@@ -245,3 +263,9 @@ class Rest:
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
         return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]
+
+
+def _copied_configs(values: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a topic's configs that a mirror copies by default."""
+    excluded = default_of(known(Scope.MIRROR)["mirror.topic.properties.exclude"]).split(",")
+    return {name: value for name, value in values.items() if name not in excluded and not name.startswith("mirror.")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from kmirror.errors import KafkaError
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import TopicPartition as Partition
-from kmirror.mirror.facts import ReasonChanged, StateEntered
+from kmirror.mirror.facts import ReasonChanged, SourceTrouble, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
@@ -18,10 +18,17 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as Added
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
+from kmirror.spec.wire_values import ResourceType
 
 WITHIN_S = 90.0
 
@@ -29,18 +36,23 @@ WITHIN_S = 90.0
 class Mirrored:
     """A mirror named `from-kafka` at `destination`."""
 
-    def __init__(self, source_servers: str, destination: TcpCluster) -> None:
+    def __init__(self, source_servers: str, destination: TcpCluster, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror with `configs` besides the servers, which are where the test itself asks as well."""
         self.destination = destination
         self.states: dict[Partition, MirrorState] = {}
         self.reasons: dict[Partition, str] = {}
+        self.troubles: list[str] = []
         self._servers = source_servers
         self._topics: list[str] = []
         destination.on_note.append(self._see)
-        configs = [MirrorConfig(name="bootstrap.servers", value=source_servers)]
-        self._order(CreateMirrorRequest(mirror_name="from-kafka", config=configs))
+        values = {"bootstrap.servers": source_servers, **(configs or {})}
+        rows = [MirrorConfig(name=name, value=value) for name, value in values.items()]
+        self._order(CreateMirrorRequest(mirror_name="from-kafka", config=rows))
 
     def _see(self, process: str, note: Note) -> None:
         fact = note.fact
+        if isinstance(fact, SourceTrouble):
+            self.troubles.append(fact.reason)
         if isinstance(fact, StateEntered):
             self.states[fact.tp] = fact.state
         if isinstance(fact, StateEntered | ReasonChanged):
@@ -51,6 +63,23 @@ class Mirrored:
         rows = [AddedTopic(topic_name=topic) for topic in topics]
         self._order(AddTopicsToMirrorRequest(mirror_name="from-kafka", topics=rows))
         self._topics += topics
+
+    def alter(self, configs: Mapping[str, str]) -> None:
+        """Set configs of the mirror."""
+        rows = [AlterableConfig(name=name, value=value) for name, value in configs.items()]
+        resource = AlterConfigsResource(ResourceType.MIRROR, "from-kafka", rows)
+        reply = self.destination.order(IncrementalAlterConfigsRequest(resources=[resource]))
+        assert isinstance(reply, IncrementalAlterConfigsResponse) and not reply.responses[0].error_code, reply
+
+    def wait_for_reason(self, *words: str) -> str:
+        """Wait until the mirror or a partition waits for a reason with all these words; return the reason."""
+
+        def found() -> list[str]:
+            told = [*self.reasons.values(), *self.troubles]
+            return [reason for reason in told if all(word in reason for word in words)]
+
+        self._until(lambda: bool(found()), f"a reason with {words}")
+        return found()[0]
 
     def stable_ends(self) -> dict[Partition, int]:
         """Return the last stable offset of each mirrored partition at the source."""

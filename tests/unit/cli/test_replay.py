@@ -42,6 +42,7 @@ def replayed(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object
 def test_each_start_of_a_node_has_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(folder.iterdir())
     assert [path.name for path in files] == ["a-1.1.journal", "a-1.2.journal", "a-controller.1.journal"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}, "they have passwords in them"
     code, lines, err = replayed(capsys, *files)
     assert (code, err) == (0, "")
     assert [line.split(",")[0] for line in lines] == [

@@ -465,7 +465,7 @@ def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
     for name in ("b", "a"):
         fill(folder, TopicPartition(name, 0)).close()
     (tmp_path / "c-0.0123-delete").mkdir()
-    (tmp_path / "meta.properties").write_text("")
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
     assert LogFolder(tmp_path).partitions() == [("a", 0), ("b", 0)]
     folder.delete(TopicPartition("a", 0))
     folder.delete(TopicPartition("a", 0))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmirror.kernel.events import Chunk
 from kmirror.net import frames
-from kmirror.net.frames import FrameReader
+from kmirror.net.frames import FrameReader, Scratch
 
 MOST = 1 << 20
 
@@ -45,14 +47,14 @@ def small_first_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     scratch=st.integers(1, 64),
 )
 def test_any_frames_in_any_pieces(bodies: list[bytes], pieces: list[int], scratch: int) -> None:
-    reader = FrameReader(MOST, memoryview(bytearray(scratch)))
+    reader = FrameReader(MOST, Scratch(scratch))
     assert feed(reader, wire(*bodies), pieces) == bodies
     assert not reader.fault
 
 
 @given(bodies=st.lists(st.binary(max_size=50), max_size=4), pieces=st.lists(st.integers(1, 60), min_size=1))
 def test_frames_share_no_memory_with_what_comes_later(bodies: list[bytes], pieces: list[int]) -> None:
-    scratch = memoryview(bytearray(32))
+    scratch = Scratch(32)
     first, second = FrameReader(MOST, scratch), FrameReader(MOST, scratch)
     held = [feed(first, wire(body), pieces) for body in bodies]
     feed(second, wire(*(b"\xff" * 60 for _ in bodies)), pieces)
@@ -61,19 +63,19 @@ def test_frames_share_no_memory_with_what_comes_later(bodies: list[bytes], piece
 
 @pytest.mark.parametrize("size", [-1, -(1 << 31), 101, (1 << 31) - 1])
 def test_a_size_out_of_bounds_ends_the_stream_after_the_frames_before_it(size: int) -> None:
-    reader = FrameReader(100, memoryview(bytearray(64)))
+    reader = FrameReader(100, Scratch(64))
     stream = wire(b"good") + size.to_bytes(4, "big", signed=True) + b"rest"
     assert feed(reader, stream, [64]) == [b"good"]
     assert reader.fault == f"a frame of {size} bytes; 0 to 100 are taken"
 
 
 def test_the_largest_size_is_taken() -> None:
-    reader = FrameReader(100, memoryview(bytearray(64)))
+    reader = FrameReader(100, Scratch(64))
     assert feed(reader, wire(b"x" * 100), [7]) == [b"x" * 100]
 
 
 def test_memory_follows_what_has_come_and_not_what_was_announced() -> None:
-    reader = FrameReader(100 << 20, memoryview(bytearray(64)))
+    reader = FrameReader(100 << 20, Scratch(64))
     tracemalloc.start()
     try:
         feed(reader, (100 << 20).to_bytes(4, "big") + b"x" * 1_000, [64])
@@ -83,8 +85,73 @@ def test_memory_follows_what_has_come_and_not_what_was_announced() -> None:
     assert peak < 50_000
 
 
+def allocated(run: Callable[[], object]) -> int:
+    """Return the most bytes that were asked for at a time."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def receive(reader: FrameReader, size: int) -> list[Chunk]:
+    """Have a frame of `size` bytes come in pieces of 64 KiB; return it, not a copy."""
+    found: list[Chunk] = []
+    left = 4 + size
+    stream = size.to_bytes(4, "big")
+    while left:
+        into = reader.into()
+        count = min(left, 64 << 10, len(into[0]))
+        into[0][: len(stream)] = stream
+        stream, left = b"", left - count
+        found += reader.received(count)
+    return found
+
+
+def test_large_frames_are_received_into_the_same_memory() -> None:
+    first, second = (FrameReader(1 << 30, scratch) for scratch in [Scratch(64 << 10)] * 2)
+    receive(first, 8 << 20)
+    assert allocated(lambda: receive(second, 8 << 20)) < 100_000
+    assert allocated(lambda: receive(first, 5 << 20)) < 100_000
+
+
+def test_memory_is_not_received_into_as_long_as_anything_refers_to_it() -> None:
+    reader = FrameReader(1 << 30, Scratch(64 << 10))
+    (held,) = receive(reader, 1 << 20)
+    part = memoryview(held)[1_000:1_001]
+    held = bytes(held)
+    for _ in range(2 * frames.KEPT_MAX):
+        feed(reader, wire(b"\xff" * (1 << 20)), [64 << 10])
+    assert bytes(part) == held[1_000:1_001] != b"\xff"
+
+
+def test_memory_is_given_back_when_no_large_frame_comes() -> None:
+    scratch = Scratch(64 << 10)
+    reader = FrameReader(1 << 30, scratch)
+    receive(reader, 1 << 20)
+    scratch.sweep()
+    assert allocated(lambda: receive(reader, 1 << 20)) < 100_000
+    scratch.sweep()
+    scratch.sweep()
+    assert allocated(lambda: receive(reader, 1 << 20)) > 1 << 20
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=20))
+def test_whoever_holds_a_frame_holds_it_alone(drawn: list[tuple[int, bool]]) -> None:
+    scratch, held = Scratch(8), []
+    for number, (size, is_held) in enumerate(drawn):
+        buffer = scratch.take(size * frames.KEPT_BYTES_MIN, frames.KEPT_BYTES_MIN)
+        assert frames.KEPT_BYTES_MIN <= len(buffer) <= size * frames.KEPT_BYTES_MIN
+        buffer[:] = bytes([number]) * len(buffer)
+        if is_held:
+            held.append((number, buffer[1:2]))
+        del buffer
+    assert all(bytes(view) == bytes([number]) for number, view in held)
+
+
 def test_a_link_that_says_nothing_holds_nothing() -> None:
-    scratch = memoryview(bytearray(1 << 20))
+    scratch = Scratch(1 << 20)
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()

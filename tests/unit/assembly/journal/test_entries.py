@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.assembly.journal.entries import CALL, DISK, NODE, Torn, beginning, entries, entry
+from kmirror.assembly.journal.entries import CALL, DISK, NODE, VERSION, Torn, beginning, entries, entry
 from kmirror.errors import ProtocolError, UsageError
 
 WHOLE = [(NODE, ("a",)), (DISK, (1, b"x" * 40)), (CALL, (2,))]
@@ -43,5 +43,5 @@ def test_a_damaged_entry_before_the_end_is_an_error() -> None:
 def test_what_is_no_journal_is_refused() -> None:
     with pytest.raises(UsageError, match="this is no journal"):
         list(entries(b"something else altogether"))
-    with pytest.raises(UsageError, match="has version 2, and only 1"):
-        list(entries(beginning()[:-1] + b"\x02"))
+    with pytest.raises(UsageError, match=f"has version {VERSION + 1}, and only {VERSION} is known here"):
+        list(entries(beginning()[:-1] + bytes([VERSION + 1])))

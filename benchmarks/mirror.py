@@ -1,0 +1,269 @@
+"""Mirroring a real Kafka: `kmirror serve` beside MirrorMaker 2, and beside a follower of the same Kafka (M1 to M4).
+
+M1 and M2: log bytes for each second of a process's processor time, user and system, all threads. One client writes
+64 MiB of 1 KiB records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower,
+ours and MirrorMaker catch up one after the other, each from the same source and to files in the page cache.
+MirrorMaker is charged for its own process only, ours for the broker that keeps the log too. All do so until the JVMs'
+costs no longer fall. Between two turns the system drops what it cached of the logs: memory that a virtual machine has
+not used before is slow.
+M3: what each comes to by itself. M4: how much later than at the source a record is seen by a consumer, at 10 MB/s.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from benchmarks import mirror_servers, net_servers
+from benchmarks.harness import Case, no_runs
+from benchmarks.mirror_servers import PARTITIONS, TOPIC, WITHIN_S, Peer, Source
+from benchmarks.tools import mirror_maker_class_path
+
+MB = 1_000_000
+WRITTEN_BYTES = 64 << 20
+RECORD_BYTES = 1_024
+BATCH_BYTES = 16 << 10
+PAIRS_MAX = 5
+WARM_UP_MIN, WARM_UP_MAX = 6, 24
+SETTLED = 0.97
+"""A cost falls as long as the last three runs hold one that is below this much of the best before them."""
+GATES: dict[str, tuple[float, float | None]] = {
+    "none": (15, 35),
+    "gzip": (40, 180),
+    "snappy": (40, None),
+    "lz4": (40, 60),
+    "zstd": (40, 95),
+}
+FOLLOWER_GATES = (2.0, 5.0)
+STEADY_BYTES = 10 * MB
+STEADY_RECORD_BYTES = 10_000
+STEADY_TICKS = 100
+"""In a second: so often a tenth of what is due in a tenth is written."""
+STEADY_S = 20
+STEADY_WARM_UP_S = 5
+
+
+class Turn(NamedTuple):
+    """What each was charged for the same bytes, in seconds, by its name."""
+
+    log_bytes: int
+    cpu_s: dict[str, float]
+
+
+class Lags(NamedTuple):
+    """How much later than at the source each record was seen, in seconds, sorted."""
+
+    ours: list[float]
+    theirs: list[float]
+
+
+def write(address: str, codec: str) -> None:
+    """Write `WRITTEN_BYTES` in records of which lz4 makes about half, and wait for all answers."""
+    from confluent_kafka import Producer
+
+    producer: Any = Producer(
+        {
+            "bootstrap.servers": address,
+            "log_level": 0,
+            "acks": "1",  # The follower is stopped.
+            "batch.size": BATCH_BYTES,
+            "linger.ms": 50,
+            "compression.type": codec,
+            "queue.buffering.max.kbytes": 2 * WRITTEN_BYTES // 1_024,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    rows = [os.urandom(RECORD_BYTES // 2).hex().encode() for _ in range(512)]
+    for number in range(WRITTEN_BYTES // RECORD_BYTES):
+        producer.produce(TOPIC, rows[number % len(rows)], partition=number % PARTITIONS)
+    assert producer.flush(WITHIN_S) == 0
+
+
+def turn(source: Source, follower: Peer, others: Sequence[Peer], codec: str) -> Turn:
+    """Have all that mirror the topic catch up with the same bytes, one after the other."""
+    peers = (follower, *others)  # The follower first: what it has not, no consumer is given.
+    before = source.log_bytes()
+    for peer in peers:
+        peer.stop()
+    try:
+        write(source.address, codec)
+        spent = {}
+        for peer in peers:
+            began = peer.cpu_s()
+            peer.go_on()
+            mirror_servers.until_it_has(peer, source)
+            spent[peer.name] = peer.cpu_s() - began
+    finally:
+        for peer in peers:
+            peer.go_on()
+    for folder in (source.server.folders[0], *(peer.folder for peer in peers)):
+        mirror_servers.let_pages_go(folder)
+    return Turn(source.log_bytes() - before, spent)
+
+
+def is_settled(costs: Sequence[float]) -> bool:
+    """Return whether a cost no longer falls."""
+    return len(costs) >= WARM_UP_MIN and min(costs[-3:]) >= SETTLED * min(costs[:-3])
+
+
+class Measured(NamedTuple):
+    turns: list[Turn]
+    lags: Lags | None
+
+
+@cache
+def measured(codec: str, pairs: int) -> Measured:
+    """Return the turns after warming up, and for batches without a codec the lags."""
+    with mirror_servers.all_of(codec) as (source, ours, theirs, follower):
+        for peer in (follower, ours, theirs):
+            mirror_servers.until_it_has(peer, source)
+        turns: list[Turn] = []
+        while True:
+            turns.append(turn(source, follower, (ours, theirs) if len(turns) % 2 else (theirs, ours), codec))
+            costs = [[each.cpu_s[name] for each in turns] for name in (theirs.name, follower.name)]
+            if all(map(is_settled, costs)) or len(turns) == WARM_UP_MAX:
+                break
+        warmed = len(turns)
+        for number in range(pairs):
+            turns.append(turn(source, follower, (ours, theirs) if number % 2 else (theirs, ours), codec))
+        kept = turns[warmed:]
+        told = ", ".join(f"{name} {statistics.median(rates(kept, name)):.0f}" for name in kept[0].cpu_s)
+        print(f"{codec}: MB of log per CPU-second: {told}; {warmed} turns to warm up", file=sys.stderr)
+        lags = steady(source, ours, theirs) if codec == "none" else None
+    return Measured(kept, lags)
+
+
+def rates(turns: Sequence[Turn], name: str) -> list[float]:
+    """Return MB of log per second of processor time, once for each turn."""
+    return [each.log_bytes / MB / each.cpu_s[name] for each in turns]
+
+
+# -- at a steady rate ---------------------------------------------------------------------------
+
+
+class Watch(threading.Thread):
+    """A consumer that notes when it sees which record, by the number that the record begins with."""
+
+    def __init__(self, address: str, most: int) -> None:
+        super().__init__(daemon=True)
+        self.seen: dict[int, float] = {}
+        self._address = address
+        self._most = most
+        self.is_ready = threading.Event()
+        self.is_over = False
+
+    def run(self) -> None:
+        from confluent_kafka import OFFSET_END, Consumer, TopicPartition
+
+        configs = {"bootstrap.servers": self._address, "group.id": "none", "log_level": 0, "enable.auto.commit": False}
+        consumer: Any = Consumer(configs)
+        consumer.assign([TopicPartition(TOPIC, partition, OFFSET_END) for partition in range(PARTITIONS)])
+        seen = self.seen
+        while len(seen) < self._most and not self.is_over:
+            for message in consumer.consume(100, 0.005):
+                now = time.perf_counter()
+                if message.error() is None:
+                    seen[int(message.value()[:20])] = now
+            self.is_ready.set()
+        consumer.close()
+
+
+def steady(source: Source, ours: Peer, theirs: Peer) -> Lags:
+    """Write 10 MB/s for a while, and see when the records are at the source and at both destinations."""
+    from confluent_kafka import Producer
+
+    per_tick = STEADY_BYTES // STEADY_RECORD_BYTES // STEADY_TICKS
+    most = (STEADY_WARM_UP_S + STEADY_S) * STEADY_TICKS * per_tick
+    watches = [Watch(address, most) for address in (source.address, ours.address, theirs.address)]
+    for watch in watches:
+        watch.start()
+        assert watch.is_ready.wait(WITHIN_S)
+    time.sleep(2)  # The consumers find their leaders, and the log ends.
+    producer: Any = Producer({"bootstrap.servers": source.address, "log_level": 0, "linger.ms": 5})
+    filler = os.urandom(STEADY_RECORD_BYTES // 2).hex().encode()[20:]
+    began = time.perf_counter()
+    for number in range(most):
+        tick, place = divmod(number, per_tick)
+        if not place:
+            time.sleep(max(0.0, began + tick / STEADY_TICKS - time.perf_counter()))
+        producer.produce(TOPIC, b"%020d" % number + filler, partition=number % PARTITIONS)
+    assert producer.flush(WITHIN_S) == 0
+    deadline = time.monotonic() + WITHIN_S
+    while any(watch.is_alive() for watch in watches) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for watch in watches:
+        watch.is_over = True
+        watch.join()
+    at_source, at_ours, at_theirs = (watch.seen for watch in watches)
+    assert len(at_source) == len(at_ours) == most, f"{len(at_source)}, {len(at_ours)} of {most} records were seen"
+    counted = range(STEADY_WARM_UP_S * STEADY_TICKS * per_tick, most)
+    found = Lags(*(sorted(max(0.0, at[n] - at_source[n]) for n in counted if n in at) for at in (at_ours, at_theirs)))
+    told = "; ".join(f"{name} {percentile(lags, 50) * 1e3:.1f} at the median, {percentile(lags, 99) * 1e3:.1f} at 99 %"
+                     for name, lags in zip(("kmirror", "mirrormaker"), found, strict=True))  # fmt: skip
+    print(f"lag in ms at 10 MB/s: {told}", file=sys.stderr)
+    return found
+
+
+def percentile(values: Sequence[float], per_cent: int) -> float:
+    return values[len(values) * per_cent // 100]
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+def _turns(codec: str, pairs: int) -> list[Turn]:
+    return measured(codec, min(pairs, PAIRS_MAX)).turns
+
+
+def against(codec: str, peer: str) -> Callable[[int], list[float]]:
+    """Return what measures a peer's seconds for the same bytes over ours."""
+    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in _turns(codec, pairs)]
+
+
+def alone(codec: str, name: str) -> Callable[[int], list[float]]:
+    """Return what measures the MB of log per second of one's processor time."""
+    return lambda pairs: rates(_turns(codec, pairs), name)
+
+
+def lag(per_cent: int) -> Callable[[int], list[float]]:
+    """Return what measures a percentile of MirrorMaker's lag over ours, of each quarter of what was written."""
+
+    def measure(pairs: int) -> list[float]:
+        found = measured("none", min(pairs, PAIRS_MAX)).lags
+        assert found is not None, "measured without a codec"
+        return [percentile(found.theirs, per_cent) / percentile(found.ours, per_cent)] * 2
+
+    return measure
+
+
+def cases() -> list[Case]:
+    """Return M1 to M4, or nothing where there is no MirrorMaker."""
+    return list(_cases()) if net_servers.version() is not None and mirror_maker_class_path() is not None else []
+
+
+def _cases() -> Iterator[Case]:
+    version = net_servers.version()
+
+    def case(
+        id_: str,
+        text: str,
+        peer: str,
+        measure: Callable[[int], list[float]],
+        gates: tuple[float | None, float | None] = (None, None),
+    ) -> Case:
+        return Case(id_, text, peer, no_runs, *gates, measure=measure, version=version)
+
+    for codec, gates in GATES.items():
+        text = f"log bytes mirrored per CPU-second, {codec}"
+        yield case("M1", text, "mirrormaker", against(codec, "mirrormaker"), gates)
+        yield case("M2", text, "kafka-follower", against(codec, "kafka-follower"), FOLLOWER_GATES)
+        for name in ("kmirror", "mirrormaker", "kafka-follower"):
+            yield case("M3", f"MB of log per CPU-second, by itself, {codec}", name, alone(codec, name))
+    for per_cent in (50, 99):
+        yield case("M4", f"lag at 10 MB/s, {per_cent} %", "mirrormaker", lag(per_cent))

@@ -1,0 +1,114 @@
+"""What do the nodes of a cluster tell of themselves in numbers? To be asked by name, or as a page for Prometheus.
+
+The page has the names that Prometheus' JMX exporter gives to Kafka's metrics by its usual rules, in lower case; a label
+`node_id` tells nodes of one process apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kmirror.cluster.metrics import COUNT, QUANTILES, VALUE, Sample
+from kmirror.errors import UsageError, did_you_mean
+from kmirror.spec.metrics import ROWS, Kind, MetricRow
+
+NODE = "node_id"
+PLAIN = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+_TYPES = {Kind.GAUGE: "gauge", Kind.COUNT: "gauge", Kind.METER: "counter", Kind.HISTOGRAM: "summary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One metric of one node, as it was when it was asked for."""
+
+    node_id: int
+    mbean: str
+    """Kafka's name for it, such as `kafka.server:type=ReplicaManager,name=LeaderCount`."""
+    name: str
+    """The name alone, such as `LeaderCount`."""
+    tags: Mapping[str, str]
+    attributes: Mapping[str, float]
+    """`Value` of a gauge; `Count`, `OneMinuteRate` and the like of a meter; `99thPercentile` and the like as well."""
+
+    @property
+    def value(self) -> float:
+        """Return the number of a gauge, and how many there were of what is counted."""
+        return next(iter(self.attributes.values()))
+
+
+class Metrics:
+    """All metrics of some nodes at one instant."""
+
+    def __init__(self, samples: Mapping[int, Sequence[Sample]]) -> None:
+        self._samples = samples
+
+    def __iter__(self) -> Iterator[Reading]:
+        for node_id, samples in self._samples.items():
+            for sample in samples:
+                tags = dict(zip(sample.row.tags, sample.tags, strict=True))
+                yield Reading(node_id, sample.row.mbean(sample.tags), sample.row.name, tags, sample.attributes)
+
+    def find(self, name: str, **tags: object) -> list[Reading]:
+        """Return the readings of a metric, such as `find("ConsumerLag", topic="orders", partition=0)`.
+
+        Only those with the tags that are given, of which `node_id` may be one; `_` stands for `-` in the name of one.
+        UsageError for a metric that there is not.
+        """
+        names = dict.fromkeys(row.name for row in ROWS if not row.left_out)
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise UsageError(f"there is no metric {name!r}{hint and f': {hint}'}")
+        wanted = {key: str(value) for key, value in tags.items()}
+        return [one for one in self if one.name == name and wanted.items() <= _labels_of(one).items()]
+
+    def total(self, name: str, **tags: object) -> float:
+        """Return the sum of the values that `find` returns."""
+        return sum(one.value for one in self.find(name, **tags))
+
+    def page(self, *, open_metrics: bool = False) -> str:
+        """Return all as text for Prometheus: its exposition format 0.0.4, or OpenMetrics 1.0."""
+        families: dict[str, list[tuple[int, Sample]]] = {}
+        for node_id, samples in self._samples.items():
+            for sample in samples:
+                families.setdefault(sample.row.page_name, []).append((node_id, sample))
+        lines: list[str] = []
+        for name, members in families.items():
+            row = members[0][1].row
+            family = name.removesuffix("_total") if open_metrics and row.kind is Kind.METER else name
+            lines.append(f"# HELP {family} {_help(row)}")
+            lines.append(f"# TYPE {family} {_TYPES[row.kind]}")
+            for node_id, sample in members:
+                lines.extend(_lines(name, node_id, sample))
+        if open_metrics:
+            lines.append("# EOF")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _labels_of(reading: Reading) -> dict[str, str]:
+    return {NODE: str(reading.node_id), **{key.replace("-", "_"): value for key, value in reading.tags.items()}}
+
+
+def _help(row: MetricRow) -> str:
+    return f"{row.about} [{row.unit}] {row.mbean()}".replace("\\", "\\\\").replace("\n", " ")
+
+
+def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
+    row, attributes = sample.row, sample.attributes
+    labels = [(NODE, str(node_id)), *zip(row.tags, sample.tags, strict=True)]
+    if row.kind is Kind.HISTOGRAM:
+        for attribute, share in QUANTILES.items():
+            yield f"{name}{_shown([*labels, ('quantile', f'{share:g}')])} {attributes[attribute]:.17g}"
+        yield f"{name}_count{_shown(labels)} {attributes[COUNT]:.17g}"
+        return
+    attribute = COUNT if row.kind is Kind.METER else row.name if row.is_attribute else VALUE
+    yield f"{name}{_shown(labels)} {attributes[attribute]:.17g}"
+
+
+def _shown(labels: Sequence[tuple[str, str]]) -> str:
+    return "{" + ",".join(f'{key.replace("-", "_")}="{_escaped(value)}"' for key, value in labels) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

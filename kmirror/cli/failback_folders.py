@@ -1,0 +1,116 @@
+"""What would a failback remove, as two log folders tell it? Both are only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.epochs import EpochEntry, decode_checkpoint
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kmirror.logdir.checkpoints import parse_topic_id, read_folder_facts
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.consume import ConsumeQuery, consume
+from kmirror.logdir.faults import reading
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.partition import PartitionFolder, iter_batches, open_partition, partition_paths
+from kmirror.mirror.failback import FailbackFacts, LogOutline, Removed, failback_cut, removed_by
+from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
+from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
+from kmirror.mirror.states import MirrorState
+from kmirror.net.failback import Waits, why_it_waits
+from kmirror.records.legacy import AnyBatch
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+
+class FolderPreview:
+    """Previews mirroring `mirror` from the log folder `source` back to `destination`; UsageError for other folders.
+
+    States are read from `__mirror_state` in the same folders: of a cluster of several brokers, the folder of each
+    partition's leader may hold others.
+    """
+
+    def __init__(self, destination: Path, source: Path, *, mirror: str) -> None:
+        self._pairs = pair_folders(destination, source)
+        self._mirror = mirror
+        self._destination, self._source = destination, source
+        self._ours, self._theirs = _states(destination), _states(source)
+        self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
+
+    def removed(self, is_wanted: Callable[[str], bool]) -> dict[TopicPartition, Removed | Waits]:
+        """Return what would go from each partition that both folders have, of the topics that are wanted."""
+        if not any(True for _ in _state_folders(self._source)):
+            text = f"{self._source} holds no {MIRROR_STATE_TOPIC}: what the source knows of its mirror stands there"
+            raise UsageError(f"{text}; give the folder of another broker, or ask the clusters")
+        return {ours.tp: self._of(ours, theirs) for ours, theirs in self._pairs.both if is_wanted(ours.tp.topic)}
+
+    def _of(self, ours: PartitionFolder, theirs: PartitionFolder) -> Removed | Waits:
+        ids = [_topic_id(folder) for folder in (ours, theirs)]
+        own, told = (
+            None if topic_id is None else states.get(StateKey(self._mirror, topic_id, ours.tp.partition))
+            for states, topic_id in zip((self._ours, self._theirs), ids, strict=True)
+        )
+        outline = _outline(ours)
+        if told is not None and told.state is not MirrorState.UNKNOWN:
+            why = why_it_waits(told.state, told.last_mirrored_epoch, outline)
+            if why:
+                return Waits(why)
+        is_same = ids[0] is not None and ids[0] == ids[1]
+        facts = FailbackFacts(
+            outline,
+            _outline(theirs),
+            None if told is None else max(-1, told.last_mirrored_epoch),
+            max(-1, own.last_mirrored_epoch) if own is not None and is_same else -1,
+            shared_epoch(self._writers(own, 0), self._writers(told, 1)),
+        )
+        return removed_by(failback_cut(facts), _batches(ours))
+
+    def _writers(self, state: PartitionState | None, side: int) -> Stretches:
+        if state is not None and state.lineage.stretches:
+            return state.lineage.stretches
+        return written_by(self._cluster_ids[side])
+
+
+def _states(folder: Path) -> MirrorShard:
+    """Return the newest states in a log folder."""
+    shard = MirrorShard()
+    for path in _state_folders(folder):
+        for record in consume(open_partition(path, may_be_empty=True), ConsumeQuery(to_end=True)):
+            shard.replay(LoggedRecord(record.key or b"", record.value))
+    return shard
+
+
+def _state_folders(folder: Path) -> Iterator[Path]:
+    for path in partition_paths(folder):
+        tp = partition_of(path.name)
+        if tp is not None and tp.topic == MIRROR_STATE_TOPIC:
+            yield path
+
+
+def _outline(folder: PartitionFolder) -> LogOutline:
+    path = folder.path / LEADER_EPOCH_CHECKPOINT
+    entries: list[EpochEntry] = []
+    if path.exists():
+        with reading(path):
+            entries = decode_checkpoint(path.read_bytes())
+    end = folder.segments[-1].base_offset if folder.segments else folder.log_start_offset
+    for _, batch in iter_batches(folder.segments[-1:]):
+        end = batch.next_offset
+    return LogOutline(entries, folder.log_start_offset, max(end, folder.log_start_offset))
+
+
+def _batches(folder: PartitionFolder) -> Iterator[AnyBatch]:
+    for _, batch in iter_batches(folder.segments_from(folder.log_start_offset)):
+        if batch.next_offset > folder.log_start_offset:
+            yield batch
+
+
+def _topic_id(folder: PartitionFolder) -> Uuid | None:
+    path = folder.path / PARTITION_METADATA
+    if not path.exists():
+        return None
+    with reading(path):
+        return parse_topic_id(path.read_bytes(), path)

@@ -1,0 +1,180 @@
+"""`kmirror failback-preview`: what would a failback remove, before anything is cut?
+
+Rule 1: stdout has a line for each partition, with `--records` every record that goes, and a summary; with `-o json` an
+object a line.
+Rule 2: the exit code is 0 if nothing would go, 1 if something would, or if a partition would wait, and 2 if that
+cannot be told.
+Rule 3: nothing is written, neither to a cluster nor to a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.failback_folders import FolderPreview
+from kmirror.cli.mirrors import client_configs
+from kmirror.cli.output import Output
+from kmirror.cli.refusing import refusing
+from kmirror.cli.server_properties import parse
+from kmirror.errors import KmirrorError, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
+from kmirror.logdir.available_memory import in_words
+from kmirror.mirror.failback import Removed, RemovedRecord
+from kmirror.net.admin import AsyncAdmin
+from kmirror.net.failback import FailbackPreview, Waits
+
+Found = Mapping[TopicPartition, Removed | Waits]
+
+
+@click.command("failback-preview", context_settings=CONTEXT)
+@click.argument("folders", metavar="[DESTINATION SOURCE]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--bootstrap-server", metavar="SERVERS", help="Brokers of the cluster to fail back to.")
+@click.option("--source", metavar="SERVERS", help="Brokers of the cluster that takes writes now.")
+@click.option("--mirror", metavar="NAME", required=True, help="The mirror's name, the same on both sides.")
+@click.option("--topic", default=".*", metavar="TOPIC", help="A topic, or a regular expression for whole names.")
+@click.option("--records", is_flag=True, help="Print each record that would go: offset, time, key, size.")
+@click.option("--command-config", metavar="FILE", type=click.Path(path_type=Path), help="Properties of the client.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+def command(
+    folders: tuple[Path, ...],
+    bootstrap_server: str | None,
+    source: str | None,
+    mirror: str,
+    topic: str,
+    records: bool,
+    command_config: Path | None,
+    output: str,
+) -> int:
+    """Print every record that a failback would remove from the cluster that is mirrored into.
+
+    The two clusters are asked over TCP; or DESTINATION and SOURCE are log folders, those of the brokers that lead the
+    partitions. What goes is what DESTINATION wrote after the last record that SOURCE mirrored from it, and what
+    retention has deleted at SOURCE.
+
+    The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
+    """
+    with refusing(KmirrorError), Output() as out:
+        is_wanted = _matcher(topic)
+        if folders and (bootstrap_server or source):
+            raise UsageError("give two log folders, or --bootstrap-server and --source, and not both")
+        if folders:
+            if len(folders) != 2:
+                raise UsageError("give two log folders: that of the cluster to fail back to, and that of its source")
+            found: Found = FolderPreview(*folders, mirror=mirror).removed(is_wanted)
+        else:
+            if not bootstrap_server or not source:
+                raise UsageError("give --bootstrap-server and --source, or two log folders")
+            found = asyncio.run(_live(bootstrap_server, source, mirror, is_wanted, command_config))
+        if not found:
+            raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
+        tell = _json if output == "json" else _text
+        out.write("".join(f"{line}\n" for line in tell(found, with_records=records)))
+    return int(any(isinstance(each, Waits) or each.batches for each in found.values()))
+
+
+async def _live(
+    servers: str, source_servers: str, mirror: str, is_wanted: Callable[[str], bool], config: Path | None
+) -> Found:
+    configs = client_configs({} if config is None else parse(config.read_text("latin-1")))
+    async with AsyncAdmin(source_servers, configs) as source, AsyncAdmin(servers, configs) as destination:
+        theirs, ours = await source.topics(), await destination.topics()
+        names = [name for name in ours if name in theirs and is_wanted(name) and not name.startswith("__")]
+        tps = [TopicPartition(name, index) for name in names for index in ours[name].leaders]
+        there = [tp for tp in sorted(tps) if tp.partition in theirs[tp.topic].leaders]
+        preview = FailbackPreview(mirror, source=source, destination=destination)
+        await preview.load(there)
+        return {tp: await preview.removed(tp) for tp in there}
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
+    return lambda name: name == pattern or compiled.fullmatch(name) is not None
+
+
+def _text(found: Found, *, with_records: bool) -> list[str]:
+    lines = []
+    for tp, each in found.items():
+        if isinstance(each, Waits):
+            lines.append(f"{tp}: would wait: {each.why}")
+            continue
+        lines.append(f"{tp}: {_sentence(each)}")
+        if with_records:
+            lines += [f"  {_record_text(record)}" for record in each.records]
+    gone = [each for each in found.values() if isinstance(each, Removed) and each.batches]
+    waiting = sum(isinstance(each, Waits) for each in found.values())
+    count, size = sum(len(each.records) for each in gone), sum(each.size_in_bytes for each in gone)
+    total = f"{counted(count, 'record')}, {in_words(size)} would go" if gone else "nothing would go"
+    waits = f"; {counted(waiting, 'partition')} would wait" if waiting else ""
+    return [*lines, f"{total}, of {len(gone)} of {counted(len(found), 'partition')}{waits}"]
+
+
+def _sentence(removed: Removed) -> str:
+    if not removed.batches:
+        return "nothing would go"
+    first, last = removed.records[0].offset, removed.records[-1].offset
+    parts = [
+        counted(len(removed.records), "record"),
+        counted(removed.batches, "batch"),
+        in_words(removed.size_in_bytes),
+        counted(len(removed.keys), "key"),
+        counted(removed.tombstones, "tombstone"),
+    ]
+    why = f": {removed.why}" if removed.why else ": the source's log begins later"
+    return f"offsets {first} to {last} would go ({', '.join(parts)}){why}"
+
+
+def _record_text(record: RemovedRecord) -> str:
+    if record.is_control:
+        return f"offset {record.offset} time {record.timestamp} control record"
+    key = "no key" if record.key is None else f"key {record.key.decode('utf-8', 'backslashreplace')}"
+    what = "tombstone" if record.value_size is None else f"value of {counted(record.value_size, 'byte')}"
+    return f"offset {record.offset} time {record.timestamp} {key} {what}"
+
+
+def _json(found: Found, *, with_records: bool) -> list[str]:
+    lines = []
+    for tp, each in found.items():
+        about = {"topic": tp.topic, "partition": tp.partition}
+        if isinstance(each, Waits):
+            lines.append({"type": "partition", **about, "waits_for": each.why})
+            continue
+        lines.append(
+            {
+                "type": "partition",
+                **about,
+                "log_start_offset": each.start,
+                "log_end_offset": each.offset,
+                "why": each.why or None,
+                "records": len(each.records),
+                "batches": each.batches,
+                "bytes": each.size_in_bytes,
+                "keys": len(each.keys),
+                "tombstones": each.tombstones,
+                "control_records": each.controls,
+            }
+        )
+        if with_records:
+            lines += [{"type": "record", **about, **_record_json(record)} for record in each.records]
+    return [json.dumps(line) for line in lines]
+
+
+def _record_json(record: RemovedRecord) -> dict[str, object]:
+    return {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "key": None if record.key is None else record.key.decode("utf-8", "backslashreplace"),
+        "value_bytes": record.value_size,
+        "tombstone": record.value_size is None and not record.is_control,
+        "control": record.is_control,
+    }

@@ -1,0 +1,329 @@
+"""What does each action of `kmirror mirrors` ask of the cluster, and what does it print?"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kmirror.assembly.mirrors import (
+    MirrorListing,
+    MirrorRow,
+    adding_topics,
+    altering,
+    creating,
+    pausing_topics,
+    refusals_in,
+    removing_topics,
+    resuming_topics,
+)
+from kmirror.cli.mirror_tables import (
+    describe_json,
+    describe_table,
+    list_json,
+    list_table,
+    outcome_json,
+    reasons,
+)
+from kmirror.cli.output import complain
+from kmirror.client.admin import AdminConfigs
+from kmirror.client.remote_cluster import code_of
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.names import counted
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.topic_ids import made_topic_id
+from kmirror.net.admin import AsyncAdmin, TopicInfo
+from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import problem_with_name
+
+ACTIONS: Final = ("add", "alter", "create", "delete", "describe", "list", "pause", "remove", "resume")
+NEEDS_CONFIG: Final = ("create", "alter")
+NEEDS_TOPIC: Final = {
+    "add": "adding topic(s) to a mirror",
+    "remove": "removing topic(s) from a mirror",
+    "pause": "pausing topic(s) of a mirror",
+    "resume": "resuming topic(s) of a mirror",
+}
+DONE: Final = {
+    "add": "Added {count} topic(s) to mirror {mirror}: [{topics}]",
+    "remove": "Removed {count} topic(s) from mirror {mirror}: [{topics}]",
+    "pause": "Paused mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
+    "resume": "Resumed mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
+    "create": "Created mirror {mirror}",
+    "delete": "Deleted mirror {mirror}",
+    "alter": "Completed updating config for mirror {mirror}.",
+}
+WOULD: Final = {
+    "add": "Would add {count} topic(s) to mirror {mirror}: [{topics}]",
+    "remove": "Would remove {count} topic(s) from mirror {mirror}: [{topics}]",
+    "pause": "Would pause mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
+    "resume": "Would resume mirroring for {count} topic(s) in mirror {mirror}: [{topics}]",
+    "create": "Would create mirror {mirror} with configs [{configs}]",
+    "delete": "Would delete mirror {mirror}",
+    "alter": "Would update configs [{configs}] of mirror {mirror}",
+}
+FOLLOWING: Final = (MirrorState.UNKNOWN, MirrorState.PREPARING, MirrorState.MIRRORING)
+CHANGED: Final[Mapping[str, Callable[[str, Iterable[str]], Message]]] = {
+    "remove": removing_topics,
+    "pause": pausing_topics,
+    "resume": resuming_topics,
+}
+CONCERNED: Final[Mapping[str, Collection[MirrorState]]] = {
+    "remove": tuple(state for state in MirrorState if state is not MirrorState.STOPPED),
+    "pause": FOLLOWING,
+    "resume": (MirrorState.PAUSING, MirrorState.PAUSED),
+}
+"""A pattern stands for topics with a partition in such a state: the others are where they are to go already."""
+INTERNAL = "__"
+CLEAR_SCREEN = "\x1b[H\x1b[2J"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a command line asks for."""
+
+    action: str
+    servers: str
+    client: AdminConfigs
+    mirror: str = ""
+    topic: str = ""
+    """A topic, or a pattern for whole names; empty for all."""
+    configs: Mapping[str, str] | None = None
+    replication_factor: int | None = None
+    watched_every_s: float | None = None
+    is_dry: bool = False
+    as_json: bool = False
+
+
+async def carry_out(task: Task) -> int:
+    """Do it, print what came of it, and return the exit code; KafkaError if it is refused or nobody answers."""
+    async with _admin(task.servers, task.client) as admin:
+        return await _HOW[task.action](admin, task)
+
+
+def _admin(servers: str, configs: AdminConfigs) -> AsyncAdmin:
+    told: dict[Endpoint, None] = {}
+
+    def on_silent(endpoint: Endpoint) -> None:
+        if endpoint not in told:
+            told[endpoint] = None
+            complain(f"{endpoint} does not answer; trying for {configs.default_api_timeout_ms / 1000:g} s\n")
+
+    return AsyncAdmin(servers, configs, on_silent=on_silent)
+
+
+# -- what is there ----------------------------------------------------------------------------
+
+
+async def _list(admin: AsyncAdmin, task: Task) -> int:
+    listings = [row for row in await list_mirrors(admin) if task.mirror in ("", row.name)]
+    print((list_json if task.as_json else list_table)(listings), end="")
+    return 0
+
+
+async def _describe(admin: AsyncAdmin, task: Task) -> int:
+    is_wanted = _matcher(task.topic or ".*")
+    while True:
+        every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
+        mirrors = {name: [row for row in rows if is_wanted(row.tp.topic)] for name, rows in every.items()}
+        if task.watched_every_s is not None and not task.as_json and sys.stdout.isatty():
+            print(CLEAR_SCREEN, end="")
+        print((describe_json if task.as_json else describe_table)(mirrors), end="", flush=True)
+        if not task.as_json:
+            complain(reasons(mirrors))
+        if task.watched_every_s is None:
+            return 0
+        await asyncio.sleep(task.watched_every_s)
+
+
+# -- orders about a mirror --------------------------------------------------------------------
+
+
+async def _create(admin: AsyncAdmin, task: Task) -> int:
+    return await _order(admin, task, creating(task.mirror, "", task.configs or {}))
+
+
+async def _alter(admin: AsyncAdmin, task: Task) -> int:
+    return await _order(admin, task, altering(task.mirror, task.configs or {}))
+
+
+async def _delete(admin: AsyncAdmin, task: Task) -> int:
+    return await _order(admin, task, DeleteMirrorRequest(mirror_name=task.mirror))
+
+
+async def _order(admin: AsyncAdmin, task: Task, request: Message) -> int:
+    if not task.is_dry:
+        _check(await asked_of_mirrors(admin, request, changes=True))
+    _tell(task, None)
+    return 0
+
+
+def _check(reply: Message) -> dict[str, str]:
+    """Return what was refused of single topics; KafkaError if all of it was."""
+    refused: dict[str, str] = {}
+    for each in refusals_in(reply):
+        if each.topic is None:
+            raise KafkaError(each.error, f"{each.error.name}: {each.message}")
+        refused[each.topic] = f"{each.error.name}: {each.message}"
+    return refused
+
+
+def _tell(task: Task, topics: Sequence[str] | None, refused: Mapping[str, str] | None = None) -> None:
+    if task.as_json:
+        print(outcome_json(task.action, task.mirror, topics, refused or {}, is_dry=task.is_dry), end="")
+        return
+    named = topics or ()
+    text = (WOULD if task.is_dry else DONE)[task.action]
+    # The values may be secrets.
+    configs = ", ".join(task.configs or ())
+    print(text.format(count=len(named), mirror=task.mirror, topics=", ".join(named), configs=configs))
+
+
+# -- orders about topics ----------------------------------------------------------------------
+
+
+async def _add(admin: AsyncAdmin, task: Task) -> int:
+    listing = await _listing(admin, task.mirror)
+    known = await _source_topics(listing, task)
+    if known is None:
+        ids, known = {task.topic: Uuid.ZERO}, {}
+    elif task.topic in known:
+        ids = {task.topic: known[task.topic].topic_id}
+    else:
+        is_wanted = _matcher(task.topic)
+        found = [name for name, topic in known.items() if is_wanted(name) and not _is_internal(name, topic)]
+        if not found:
+            raise _no_match(task.topic)
+        rows = (await describe_mirrors(admin, [task.mirror])).get(task.mirror, [])
+        mirrored = {row.tp.topic for row in rows if row.state is not MirrorState.STOPPED}
+        ids = {name: known[name].topic_id for name in found if name not in mirrored}
+    if task.replication_factor is not None and not task.is_dry:
+        await _create_topics(admin, listing, {name: known[name] for name in ids if name in known}, task)
+    return await _change_topics(admin, task, sorted(ids), adding_topics(task.mirror, ids))
+
+
+async def _change(admin: AsyncAdmin, task: Task) -> int:
+    listing = await _listing(admin, task.mirror)
+    rows = (await describe_mirrors(admin, [task.mirror])).get(task.mirror, [])
+    topics = _concerned(task, rows)
+    hidden = listing.topic_count - len({row.tp.topic for row in rows})
+    if hidden > 0 and topics != [task.topic]:
+        what = counted(hidden, "topic")
+        complain(f"{what} of mirror {task.mirror} cannot be matched, for no leader describes it: name it in full\n")
+    return await _change_topics(admin, task, topics, CHANGED[task.action](task.mirror, topics))
+
+
+def _concerned(task: Task, rows: Sequence[MirrorRow]) -> list[str]:
+    """Return the topic that is named, or those that a pattern stands for; KafkaError if it matches none.
+
+    A name that nobody describes is for the cluster to judge: its topic may have no leader, or not be created yet.
+    """
+    is_wanted = _matcher(task.topic)
+    matched = [row for row in rows if is_wanted(row.tp.topic)]
+    is_name = problem_with_name(task.topic) is None
+    if is_name and (not matched or any(row.tp.topic == task.topic for row in matched)):
+        return [task.topic]
+    if not matched:
+        raise _no_match(task.topic)
+    return sorted({row.tp.topic for row in matched if row.state in CONCERNED[task.action]})
+
+
+async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], request: Message) -> int:
+    refused: dict[str, str] = {}
+    if topics and not task.is_dry:
+        refused = _check(await asked_of_mirrors(admin, request, changes=True))
+    _tell(task, [topic for topic in topics if topic not in refused], refused)
+    for topic, why in refused.items():
+        complain(f"Error while executing mirror command : topic {topic}: {why}\n")
+    return int(bool(refused))
+
+
+async def _listing(admin: AsyncAdmin, mirror: str) -> MirrorListing:
+    found = next((row for row in await list_mirrors(admin) if row.name == mirror), None)
+    if found is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' not found or has no configuration")
+    return found
+
+
+async def _source_topics(listing: MirrorListing, task: Task) -> dict[str, TopicInfo] | None:
+    """Return the topics of the source; None if it does not answer from here, and a single topic is named."""
+    try:
+        async with _admin(listing.source_servers, task.client) as source:
+            return await source.topics()
+    except KafkaError as error:
+        if problem_with_name(task.topic) is not None:
+            advice = "a pattern is matched with the source's topics, from here; name one topic in full instead"
+            raise KafkaError(error.code, f"the source does not answer: {error}; {advice}") from None
+        complain(f"the source does not answer from here: {error}; the topic is added without its id\n")
+        return None
+
+
+async def _create_topics(
+    admin: AsyncAdmin, listing: MirrorListing, topics: Mapping[str, TopicInfo], task: Task
+) -> None:
+    """Create those topics that the destination does not have with the wanted number of replicas."""
+    assert task.replication_factor is not None, "the caller looked"
+    there = await admin.topics()
+    new = {name: topic for name, topic in topics.items() if name not in there}
+    if not new:
+        return
+    if any(topic.topic_id == Uuid.ZERO for topic in new.values()) and not listing.source_cluster_id:
+        raise UsageError("--replication-factor: the source has no topic ids, and the mirror has not seen it yet")
+    rows = [
+        CreatableTopic(
+            name=name,
+            num_partitions=len(topic.leaders),
+            replication_factor=task.replication_factor,
+            mirror_info=MirrorInfo(
+                topic_id=made_topic_id(listing.source_cluster_id, name)
+                if topic.topic_id == Uuid.ZERO
+                else topic.topic_id
+            ),
+        )
+        for name, topic in new.items()
+    ]
+    reply = await admin.order(CreateTopicsRequest(topics=rows, timeout_ms=task.client.request_timeout_ms))
+    assert isinstance(reply, CreateTopicsResponse), "the answer to its request"
+    for row in reply.topics:
+        if row.error_code:
+            error = code_of(row.error_code)
+            raise KafkaError(error, f"cannot create topic {row.name}: {error.name}: {row.error_message or error.text}")
+
+
+def _is_internal(name: str, topic: TopicInfo) -> bool:
+    return topic.is_internal or name.startswith(INTERNAL)
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
+    return lambda name: name == pattern or compiled.fullmatch(name) is not None
+
+
+def _no_match(pattern: str) -> KafkaError:
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No topics matching pattern '{pattern}' found")
+
+
+_HOW: Final[Mapping[str, Callable[[AsyncAdmin, Task], Awaitable[int]]]] = {
+    "add": _add,
+    "alter": _alter,
+    "create": _create,
+    "delete": _delete,
+    "describe": _describe,
+    "list": _list,
+    "pause": _change,
+    "remove": _change,
+    "resume": _change,
+}

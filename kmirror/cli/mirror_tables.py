@@ -1,0 +1,113 @@
+"""How does `kmirror mirrors` print mirrors and their partitions? In the KIP's tables, or as JSON objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from kmirror.assembly.mirrors import MirrorListing, MirrorRow
+
+LIST_WIDTHS = (30, 10, 26, 50)
+LIST_HEADINGS = ("MIRROR", "TOPICS", "CLUSTER-ID", "BOOTSTRAP-SERVER")
+DESCRIBE_WIDTHS = (30, 40, 10, 15, 18, 10, 12)
+DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE")
+UNKNOWN = "-"
+ELLIPSIS = "..."
+
+
+def list_table(listings: Iterable[MirrorListing]) -> str:
+    """Return the table of mirrors."""
+    rows = [
+        (_fitted(row.name, LIST_WIDTHS[0]), str(row.topic_count), row.source_cluster_id or UNKNOWN, row.source_servers)
+        for row in listings
+    ]
+    return _table(LIST_HEADINGS, rows, LIST_WIDTHS) if rows else "No mirrors found\n"
+
+
+def describe_table(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
+    """Return the table of the partitions of mirrors."""
+    rows = [
+        (
+            _fitted(mirror, DESCRIBE_WIDTHS[0]),
+            _fitted(row.tp.topic, DESCRIBE_WIDTHS[1]),
+            str(row.tp.partition),
+            *(
+                UNKNOWN if number < 0 else str(number)
+                for number in (row.source_offset, row.destination_offset, row.lag)
+            ),
+            row.state.name,
+        )
+        for mirror, described in mirrors.items()
+        for row in described
+    ]
+    return _table(DESCRIBE_HEADINGS, rows, DESCRIBE_WIDTHS) if rows else "No mirror partitions found\n"
+
+
+def reasons(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
+    """Return a line for each partition that waits or failed and says why."""
+    return "".join(
+        f"{mirror} {row.tp}: {row.state.name}: {row.reason}\n"
+        for mirror, rows in mirrors.items()
+        for row in rows
+        if row.reason
+    )
+
+
+def list_json(listings: Iterable[MirrorListing]) -> str:
+    """Return an object a line for each mirror."""
+    return "".join(
+        _line(
+            mirror=row.name,
+            topics=row.topic_count,
+            cluster_id=row.source_cluster_id or None,
+            bootstrap_server=row.source_servers,
+        )
+        for row in listings
+    )
+
+
+def describe_json(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
+    """Return an object a line for each partition; what is not known is null."""
+    return "".join(
+        _line(
+            mirror=mirror,
+            topic=row.tp.topic,
+            partition=row.tp.partition,
+            source_offset=_known(row.source_offset),
+            destination_offset=_known(row.destination_offset),
+            lag=_known(row.lag),
+            state=row.state.name,
+            last_mirrored_epoch=_known(row.last_mirrored_epoch),
+            reason=row.reason or None,
+        )
+        for mirror, rows in mirrors.items()
+        for row in rows
+    )
+
+
+def outcome_json(
+    action: str, mirror: str, topics: Sequence[str] | None, refused: Mapping[str, str], *, is_dry: bool
+) -> str:
+    """Return the object for an order: which topics it was carried out for, and which were refused, with the error."""
+    about = {} if topics is None else {"topics": list(topics), "refused": dict(refused)}
+    return _line(action=action, mirror=mirror, **about, dry_run=is_dry)
+
+
+def _known(number: int) -> int | None:
+    return None if number < 0 else number
+
+
+def _line(**values: object) -> str:
+    return json.dumps(values) + "\n"
+
+
+def _fitted(name: str, width: int) -> str:
+    """Return a name that fits: of a long one the end, which tells names of one prefix apart."""
+    return name if len(name) <= width else ELLIPSIS + name[len(ELLIPSIS) - width :]
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> str:
+    lines = [headings, *rows]
+    return "".join(
+        " ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
+    )

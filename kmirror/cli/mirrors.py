@@ -1,0 +1,150 @@
+"""`kmirror mirrors`: the kafka-mirrors.sh of KIP-1279, its flags and its texts, for any cluster that serves the APIs.
+
+Rule 1: stdout has the KIP's tables and confirmations, or with `-o json` an object a line; why a partition waits or
+failed, and what was refused, is on stderr.
+Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused, also
+if for one topic only, and where no broker answers.
+Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --dry-run,
+--watch and -o are not in its list of options.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from kmirror.cli.dump_log import KAFKA_VERSION
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
+from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
+from kmirror.cli.output import complain
+from kmirror.cli.server_properties import parse
+from kmirror.client.admin import AdminConfigs
+from kmirror.errors import KafkaError, UsageError
+from kmirror.net.admin import checked_servers
+
+WATCHED_EVERY_S = 2.0
+SHORT_MAX = 2**15 - 1
+TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms")
+
+OPTIONS = (
+    OptionRow(("add",), "Begin to mirror topics: --mirror, --topic."),
+    OptionRow(("alter",), "Set configs of a mirror: --mirror, --mirror-config."),
+    OptionRow(("bootstrap-server",), "Brokers of the destination cluster; always needed.", "SERVER,SERVER..."),
+    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
+    OptionRow(("create",), "Create a mirror: --mirror, --mirror-config."),
+    OptionRow(("delete",), "Delete a mirror without topics, or whose topics are all STOPPED: --mirror."),
+    OptionRow(("describe",), "Show states, offsets and lag of partitions; --mirror and --topic choose some."),
+    OptionRow(("list",), "Show all mirrors."),
+    OptionRow(("mirror",), "The mirror's name.", "NAME"),
+    OptionRow(("mirror-config",), "Properties of the mirror: bootstrap.servers of the source, and more.", "FILE"),
+    OptionRow(("pause",), "Stop fetching topics, which stay read-only: --mirror, --topic."),
+    OptionRow(("remove",), "Fail over: topics take writes, and are no longer mirrored: --mirror, --topic."),
+    OptionRow(("replication-factor",), "With --add: how many replicas new topics get here.", "N"),
+    OptionRow(("resume",), "Go on with paused topics: --mirror, --topic."),
+    OptionRow(("topic",), "A topic, or a regular expression for whole names, such as 'test-.*'.", "TOPIC"),
+    OptionRow(("dry-run",), "Say what would be done, and do nothing."),
+    OptionRow(("watch",), f"With --describe: show it again every {WATCHED_EVERY_S:g} s, or SECONDS.", "SECONDS", True),
+    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+)
+
+
+@click.command("mirrors", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
+def command(given: ParsedOptions) -> int:
+    """Create, watch and end mirrors of a cluster, as kafka-mirrors.sh of KIP-1279 does."""
+    task = read_task(given)
+    try:
+        return asyncio.run(carry_out(task))
+    except KafkaError as error:
+        complain(f"Error while executing mirror command : {error}\n")
+        return 1
+
+
+def read_task(given: ParsedOptions) -> Task:
+    """Return what is to be done; UsageError for options that do not go together."""
+    if not given.has("bootstrap-server"):
+        raise UsageError("--bootstrap-server must be specified")
+    actions = [action for action in ACTIONS if given.has(action)]
+    if len(actions) != 1:
+        raise UsageError(f"Command must include exactly one action: {', '.join(f'--{action}' for action in ACTIONS)}")
+    action = actions[0]
+    _check_options(given, action)
+    mirror, topic = given.text("mirror", ""), given.text("topic", "")
+    configs = _properties(given, "mirror-config")
+    return Task(
+        action=action,
+        servers=checked_servers(given.text("bootstrap-server", "")),
+        client=client_configs(_properties(given, "command-config")),
+        mirror=mirror,
+        topic=topic,
+        configs=configs,
+        replication_factor=_replication_factor(given),
+        watched_every_s=_seconds(given) if given.has("watch") else None,
+        is_dry=given.has("dry-run"),
+        as_json=given.one_of("output", "text", "json") == "json",
+    )
+
+
+def _check_options(given: ParsedOptions, action: str) -> None:
+    if action not in ("list", "describe") and not given.text("mirror", ""):
+        raise UsageError("--mirror must be specified")
+    if action in NEEDS_CONFIG and not given.text("mirror-config", ""):
+        doing = "creating" if action == "create" else "altering"
+        raise UsageError(f"--mirror-config must be specified when {doing} a mirror")
+    if action in NEEDS_TOPIC and not given.text("topic", ""):
+        raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
+    for option, actions in (
+        ("mirror-config", (*NEEDS_CONFIG,)),
+        ("topic", (*NEEDS_TOPIC, "describe")),
+        ("replication-factor", ("add",)),
+        ("watch", ("describe",)),
+    ):
+        if given.has(option) and action not in actions:
+            raise UsageError(f"--{option} is for {' and '.join(f'--{each}' for each in actions)}, not for --{action}")
+
+
+def _properties(given: ParsedOptions, option: str) -> Mapping[str, str]:
+    if not given.has(option):
+        return {}
+    path = Path(given.text(option, ""))
+    try:
+        return parse(path.read_text("latin-1"))
+    except OSError as error:
+        raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
+
+
+def client_configs(properties: Mapping[str, str]) -> AdminConfigs:
+    """Return how this tool's client waits; UsageError for a time that is none, and for what it cannot do."""
+    protocol = properties.get("security.protocol", "PLAINTEXT")
+    if protocol.upper() != "PLAINTEXT":
+        raise UsageError(f"--command-config: security.protocol={protocol}: this tool speaks PLAINTEXT alone")
+    times: dict[str, int] = {}
+    for key in TIMES:
+        if key in properties:
+            text = properties[key].strip()
+            if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
+                raise UsageError(f"--command-config: {key} is a number of milliseconds, not {text!r}")
+            times[key.replace(".", "_")] = int(text)
+    return AdminConfigs(**times)
+
+
+def _replication_factor(given: ParsedOptions) -> int | None:
+    if not given.has("replication-factor"):
+        return None
+    number = given.number("replication-factor", 0)
+    if not 0 < number <= SHORT_MAX:
+        raise UsageError(f"--replication-factor is a number from 1 to {SHORT_MAX}, not {number}")
+    return number
+
+
+def _seconds(given: ParsedOptions) -> float:
+    text = given.text("watch", str(WATCHED_EVERY_S))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 86_400:
+        raise UsageError(f"--watch takes a number of seconds from 0.1 on, not {text!r}")
+    return seconds

@@ -1,0 +1,299 @@
+"""How does a link come to be one over which requests may go? TLS by the runner, then SASL (KIP-43, KIP-152, KIP-368).
+
+A link of a cluster with `Security` is opened by its first request, which waits until the broker has taken us for whom
+we are. ApiVersions tells which SaslAuthenticate the broker serves, SaslHandshake names the mechanism, then its messages
+go back and forth. Where the broker bounds the session, the first request after `REAUTHENTICATED_PERCENT` of it
+authenticates once more, on the same link, before it goes out.
+
+What goes wrong closes the link, which ends its requests without an answer; the reason is kept for whoever asks, and the
+broker is left alone for a while that doubles each time.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from kmirror.client.backoff import Backoff
+from kmirror.client.sasl import Mechanism, SaslFailure
+from kmirror.client.security import Security
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.events import Chunk, OutboundLink
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.sasl_authenticate_request import SaslAuthenticateRequest
+from kmirror.protocol.gen.sasl_authenticate_response import SaslAuthenticateResponse
+from kmirror.protocol.gen.sasl_handshake_request import SaslHandshakeRequest
+from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.negotiate import negotiate
+from kmirror.protocol.registry import key_of
+from kmirror.spec.error_codes import ErrorCode
+
+HANDSHAKE_VERSION = 1
+"""From this version on SaslAuthenticate follows, and no bare tokens (Kafka 1.0)."""
+NONCE_BYTES = 24
+REAUTHENTICATED_PERCENT = 85
+"""Of a session, the least that Kafka's clients let pass; theirs add up to 10 by chance."""
+BACKOFF = Backoff(500, 10_000)
+TEXT_MAX = 300
+"""Characters of a broker's error message that are told."""
+
+
+class State(Enum):
+    """What a link waits for."""
+
+    CLOSED = auto()
+    """The first request opens it."""
+    VERSIONS = auto()
+    """Which versions the broker serves."""
+    HANDSHAKE = auto()
+    """Whether it takes the mechanism."""
+    EXCHANGE = auto()
+    """Its next message of the mechanism."""
+    READY = auto()
+    """Nothing: requests go out."""
+
+
+class Cause(Enum):
+    """What moves a link on."""
+
+    OPENED = auto()
+    TOLD_VERSIONS = auto()
+    TOOK_MECHANISM = auto()
+    CHALLENGED = auto()
+    ACCEPTED = auto()
+    EXPIRES = auto()
+    """The session is about to end, and a request is to go out."""
+    OVER = auto()
+    """The link was closed, by whichever side."""
+
+
+TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
+    State.CLOSED: {Cause.OPENED: State.VERSIONS, Cause.ACCEPTED: State.READY, Cause.OVER: State.CLOSED},
+    State.VERSIONS: {Cause.TOLD_VERSIONS: State.HANDSHAKE, Cause.OVER: State.CLOSED},
+    State.HANDSHAKE: {Cause.TOOK_MECHANISM: State.EXCHANGE, Cause.OVER: State.CLOSED},
+    State.EXCHANGE: {Cause.CHALLENGED: State.EXCHANGE, Cause.ACCEPTED: State.READY, Cause.OVER: State.CLOSED},
+    State.READY: {Cause.EXPIRES: State.HANDSHAKE, Cause.OVER: State.CLOSED},
+}
+"""Without SASL a link is accepted as soon as it is opened."""
+
+
+@dataclass(slots=True)
+class _Trouble:
+    why: str
+    failures: int = 1
+    not_before: Instant = 0
+
+
+@dataclass(slots=True)
+class Authenticator:
+    """How one client secures its links to a cluster, and what went wrong with that at which broker."""
+
+    security: Security
+    rng: Rng
+    """Of the nonces; what a journal replays draws the same."""
+    timeout_ms: int
+    _troubles: dict[Endpoint, _Trouble] = field(default_factory=dict)
+
+    def nonce(self) -> str:
+        """Return a text that no other exchange has."""
+        return base64.urlsafe_b64encode(self.rng.octets(NONCE_BYTES)).decode()
+
+    def why(self, peer: Endpoint) -> str:
+        """Return why a broker cannot be spoken to at present, empty if that is not known."""
+        trouble = self._troubles.get(peer)
+        return "" if trouble is None else trouble.why
+
+    def not_before(self, peer: Endpoint) -> Instant:
+        """Return when a broker may be connected to again; a time in the past, or 0, if at any time."""
+        trouble = self._troubles.get(peer)
+        return 0 if trouble is None else trouble.not_before
+
+    def failed(self, now: Instant, peer: Endpoint, why: str) -> None:
+        """Take in that a link to a broker could not be secured."""
+        trouble = self._troubles.setdefault(peer, _Trouble(why, failures=0))
+        trouble.why = why
+        if trouble.not_before <= now:  # Else it is one of several links that were opened together.
+            trouble.not_before = now + BACKOFF.pause_ms(trouble.failures) * MILLISECOND
+            trouble.failures += 1
+
+    def works(self, peer: Endpoint) -> None:
+        """Take in that a broker has answered a request on a secured link."""
+        if self._troubles:
+            self._troubles.pop(peer, None)
+
+
+Ask = Callable[[Instant, OutboundLink, Message, int, Callable[[Instant, Message | None], None], int], None]
+"""(now, link, request, version, on_reply, timeout_ms); sends a request past those that wait."""
+
+
+class SecuredLink:
+    """One link; the requests that wait for it are held here."""
+
+    def __init__(
+        self,
+        link: OutboundLink,
+        authenticator: Authenticator,
+        ask: Ask,
+        transmit: Callable[[OutboundLink, tuple[Chunk, ...]], None],
+        open_tls: Callable[[OutboundLink, Authenticator], None],
+        hang_up: Callable[[Instant, OutboundLink], None],
+    ) -> None:
+        self.link = link
+        self.authenticator = authenticator
+        self.state = State.CLOSED
+        self._ask = ask
+        self._transmit = transmit
+        self._open_tls = open_tls
+        self._hang_up = hang_up
+        self._waiting: list[tuple[Chunk, ...]] = []
+        self._turn = 0
+        """Counts the times that the link was opened: an answer may come when it is another one."""
+        self._has_answered = False
+        self._authenticate_version = 0
+        self._began: Instant = 0
+        self._expires: Instant | None = None
+        """When to authenticate once more."""
+
+    def _move(self, cause: Cause) -> None:
+        self.state = TRANSITIONS[self.state][cause]
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def put(self, now: Instant, chunks: tuple[Chunk, ...], timeout_us: Duration) -> Instant:
+        """Send a request once that is possible; return when it is over without an answer."""
+        if self.state is State.CLOSED:
+            if now < self.authenticator.not_before(self.link.peer):
+                return now  # It would be refused again.
+            self._open(now)
+        if self.state is State.READY and self._expires is not None and now >= self._expires:
+            self._move(Cause.EXPIRES)
+            self._shake_hands(now)
+        if self.state is State.READY:
+            self._transmit(self.link, chunks)
+        else:
+            self._waiting.append(chunks)
+        return now + timeout_us
+
+    def on_answer(self) -> None:
+        """Take in that the broker answered a request."""
+        if self.state is State.READY and not self._has_answered:
+            self._has_answered = True
+            self.authenticator.works(self.link.peer)
+
+    def on_closed(self, now: Instant, why: str) -> None:
+        """Take in that the link is gone, and for what cause if that is known."""
+        if self.state is not State.CLOSED and not self._has_answered:
+            if self.state is not State.READY:
+                at = f"the link was closed while we authenticated: {why or 'nobody told why'}"
+                why = f"{at}; does that port speak {self.authenticator.security.protocol}?"
+            if why:
+                self.authenticator.failed(now, self.link.peer, why)
+        self._move(Cause.OVER)
+        self._waiting.clear()
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def _open(self, now: Instant) -> None:
+        self._turn += 1
+        self._has_answered = False
+        self._expires = None
+        security = self.authenticator.security
+        if security.tls is not None:
+            self._open_tls(self.link, self.authenticator)
+        if security.credentials is None:
+            self._move(Cause.ACCEPTED)
+            return
+        self._move(Cause.OPENED)
+        self._send(now, ApiVersionsRequest(), 0, self._on_versions)
+
+    def _send(self, now: Instant, request: Message, version: int, then: Callable[[Instant, Message], None]) -> None:
+        turn = self._turn
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            if turn == self._turn and self.state not in (State.CLOSED, State.READY) and reply is not None:
+                then(later, reply)
+
+        self._ask(now, self.link, request, version, on_reply, self.authenticator.timeout_ms)
+
+    def _on_versions(self, now: Instant, reply: Message) -> None:
+        assert isinstance(reply, ApiVersionsResponse), "read as one"
+        served = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
+        theirs = served.get(key_of(SaslAuthenticateRequest))
+        ours = (SaslAuthenticateRequest.MIN_VERSION, SaslAuthenticateRequest.MAX_VERSION)
+        version = None if theirs is None else negotiate(ours, theirs)
+        if reply.error_code or version is None:
+            self._fail(now, "the broker serves no SaslAuthenticate: it is older than Kafka 1.0, or does not do SASL")
+            return
+        self._authenticate_version = version
+        self._move(Cause.TOLD_VERSIONS)
+        self._shake_hands(now)
+
+    def _shake_hands(self, now: Instant) -> None:
+        credentials = self.authenticator.security.credentials
+        assert credentials is not None, "a link without SASL has no session"
+        self._began = now
+        request = SaslHandshakeRequest(mechanism=credentials.mechanism)
+        self._send(now, request, HANDSHAKE_VERSION, self._on_handshake)
+
+    def _on_handshake(self, now: Instant, reply: Message) -> None:
+        assert isinstance(reply, SaslHandshakeResponse), "read as one"
+        credentials = self.authenticator.security.credentials
+        assert credentials is not None, "we shook hands"
+        if reply.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+            taken = ", ".join(reply.mechanisms)[:TEXT_MAX]
+            self._refused(now, reply.error_code, f"it takes {taken}, and sasl.mechanism is {credentials.mechanism}")
+        elif reply.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+            protocol = self.authenticator.security.protocol
+            self._refused(now, reply.error_code, f"that port does no SASL, and security.protocol is {protocol}")
+        elif reply.error_code:
+            self._refused(now, reply.error_code, "it refuses the handshake")
+        else:
+            self._move(Cause.TOOK_MECHANISM)
+            mechanism = credentials.begin(self.authenticator.nonce())
+            self._say(now, mechanism, mechanism.first())
+
+    def _say(self, now: Instant, mechanism: Mechanism, message: bytes) -> None:
+        def on_reply(later: Instant, reply: Message) -> None:
+            assert isinstance(reply, SaslAuthenticateResponse), "read as one"
+            self._on_message(later, mechanism, reply)
+
+        self._send(now, SaslAuthenticateRequest(auth_bytes=message), self._authenticate_version, on_reply)
+
+    def _on_message(self, now: Instant, mechanism: Mechanism, reply: SaslAuthenticateResponse) -> None:
+        if reply.error_code:
+            self._refused(now, reply.error_code, reply.error_message or "it tells no reason")
+            return
+        try:
+            answer = mechanism.respond(bytes(reply.auth_bytes))
+        except SaslFailure as error:
+            self._fail(now, str(error))
+            return
+        if answer is None:
+            self._accept(reply.session_lifetime_ms)
+        else:
+            self._move(Cause.CHALLENGED)
+            self._say(now, mechanism, answer)
+
+    def _accept(self, lifetime_ms: int) -> None:
+        self._move(Cause.ACCEPTED)
+        lifetime_us = lifetime_ms * REAUTHENTICATED_PERCENT // 100 * MILLISECOND
+        self._expires = self._began + lifetime_us if lifetime_ms > 0 else None
+        waiting, self._waiting = self._waiting, []
+        for chunks in waiting:
+            self._transmit(self.link, chunks)
+
+    def _refused(self, now: Instant, error_code: int, text: str) -> None:
+        known = error_code in ErrorCode.__members__.values()
+        name = ErrorCode(error_code).name if known else f"error {error_code}"
+        self._fail(now, f"{name}: {''.join(char for char in text if char.isprintable())[:TEXT_MAX]}")
+
+    def _fail(self, now: Instant, why: str) -> None:
+        self.authenticator.failed(now, self.link.peer, why)
+        self._move(Cause.OVER)
+        self._hang_up(now, self.link)

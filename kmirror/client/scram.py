@@ -1,0 +1,121 @@
+"""How does a client prove that it knows a password without sending it? SCRAM (RFC 5802, RFC 7677), as Kafka speaks it.
+
+Kafka takes names and passwords as their UTF-8 bytes and prepares no strings (no SASLprep), and so does this. There is
+no channel binding, and the only extension is `tokenauth`, which says that name and password are a delegation token's.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+
+from kmirror.client.sasl import SaslFailure
+
+ITERATIONS_MIN = 4096
+"""The least that Kafka's client takes."""
+ITERATIONS_MAX = 1 << 17
+"""Kafka's brokers store at most 16384. The bound keeps a server from having us count for minutes."""
+NO_BINDING = b"n,,"
+HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+"""Mechanism to the name of its hash."""
+
+
+@dataclass(slots=True)
+class SaltedPasswords:
+    """What passwords came to, by salt and iterations: the costly step need not be repeated for each connection."""
+
+    known: dict[tuple[bytes, int], bytes] = field(default_factory=dict, repr=False)
+
+    def get(self, digest: str, password: str, salt: bytes, iterations: int) -> bytes:
+        """Return Hi(password, salt, iterations), always of the same password and hash."""
+        found = self.known.get((salt, iterations))
+        if found is None:
+            found = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
+            self.known = {(salt, iterations): found}  # Users change passwords seldom, so one is enough.
+        return found
+
+
+class ScramClient:
+    """One exchange. `first` begins it, `respond` answers the server; it is over once `respond` returns None."""
+
+    def __init__(
+        self,
+        mechanism: str,
+        username: str,
+        password: str,
+        nonce: str,
+        *,
+        is_token: bool = False,
+        salted: SaltedPasswords | None = None,
+    ) -> None:
+        """`nonce` is printable ASCII without a comma, and another one in each exchange."""
+        self._digest = HASHES[mechanism]
+        self._password = password
+        self._nonce = nonce
+        self._salted = salted or SaltedPasswords()
+        self._first_bare = f"n={_name(username)},r={nonce}{',tokenauth=true' if is_token else ''}".encode()
+        self._server_signature: bytes | None = None
+
+    def first(self) -> bytes:
+        """Return the client's first message."""
+        return NO_BINDING + self._first_bare
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        """Return the answer to a message of the server, None if its signature ends the exchange; or SaslFailure."""
+        if self._server_signature is None:
+            return self._prove(challenge)
+        fields = _fields(challenge)
+        if "e" in fields:
+            raise SaslFailure(f"the broker refuses the proof of the password: {fields['e']}")
+        if not hmac.compare_digest(_decoded(fields, "v"), self._server_signature):
+            raise SaslFailure("the broker does not prove that it knows the password: its signature is another one")
+        return None
+
+    def _prove(self, challenge: bytes) -> bytes:
+        fields = _fields(challenge)
+        if "m" in fields:
+            raise SaslFailure("the broker wants an extension of SCRAM that nobody knows")
+        nonce, salt, counted = fields.get("r", ""), _decoded(fields, "s"), fields.get("i", "")
+        if not nonce.startswith(self._nonce) or nonce == self._nonce:
+            raise SaslFailure("the broker's nonce does not begin with ours: the message is of another exchange")
+        iterations = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < 10 else 0
+        if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+            raise SaslFailure(
+                f"the broker wants {counted[:20]!r} iterations; {ITERATIONS_MIN} to {ITERATIONS_MAX} are taken"
+            )
+        salted = self._salted.get(self._digest, self._password, salt, iterations)
+        without_proof = b"c=" + base64.b64encode(NO_BINDING) + b",r=" + nonce.encode()
+        signed = b",".join((self._first_bare, challenge, without_proof))
+        client_key = self._hmac(salted, b"Client Key")
+        signature = self._hmac(hashlib.new(self._digest, client_key).digest(), signed)
+        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        self._server_signature = self._hmac(self._hmac(salted, b"Server Key"), signed)
+        return without_proof + b",p=" + base64.b64encode(proof)
+
+    def _hmac(self, key: bytes, text: bytes) -> bytes:
+        return hmac.digest(key, text, self._digest)
+
+
+def _name(username: str) -> str:
+    return username.replace("=", "=3D").replace(",", "=2C")
+
+
+def _fields(message: bytes) -> dict[str, str]:
+    try:
+        text = message.decode()
+    except UnicodeDecodeError:
+        raise SaslFailure("a message of the broker's SCRAM is not UTF-8") from None
+    return {part[0]: part[2:] for part in text.split(",") if part[1:2] == "="}
+
+
+def _decoded(fields: dict[str, str], name: str) -> bytes:
+    try:
+        found = base64.b64decode(fields[name], validate=True)
+    except (KeyError, ValueError, binascii.Error):
+        found = b""
+    if not found:
+        raise SaslFailure(f"a message of the broker's SCRAM has no base64 value of {name!r}")
+    return found

@@ -1,0 +1,40 @@
+"""What does a broker tell of itself in numbers? Replicas, log directories, followers' fetches, requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.client.fetch_loop import Fetcher
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.metrics import Sample, gauge, meter
+from kmirror.cluster.replication.follower import FollowedPartition
+from kmirror.kernel.clock import Instant
+from kmirror.spec.metrics import row
+
+_FOLLOWER = ("clientId", "brokerHost", "brokerPort")
+FOLLOWER_BYTES = row("FetcherStats", "BytesPerSec", *_FOLLOWER)
+FOLLOWER_REQUESTS = row("FetcherStats", "RequestsPerSec", *_FOLLOWER)
+
+
+def of_broker(parts: BrokerParts, now: Instant) -> Iterator[Sample]:
+    """Yield what a broker tells without its components."""
+    held = parts.replicas.partitions.values()
+    led = [partition for partition in held if partition.is_leader]
+    lacking = sum(1 for partition in led if len(partition.image.isr) < len(partition.image.replicas))
+    yield gauge(row("ReplicaManager", "LeaderCount"), len(led))
+    yield gauge(row("ReplicaManager", "PartitionCount"), len(held))
+    yield gauge(row("ReplicaManager", "UnderReplicatedPartitions"), lacking)
+    yield gauge(row("ReplicaManager", "OfflineReplicaCount"), len(parts.replicas.offline))
+    dirs = parts.context.log_dirs
+    yield gauge(row("LogManager", "OfflineLogDirectoryCount"), len(dirs.names) - len(dirs.online))
+    for fetcher in parts.fetchers.fetchers():
+        yield from of_follower(fetcher, now)
+    yield from parts.server.meters.samples(now)
+
+
+def of_follower(fetcher: Fetcher[FollowedPartition], now: Instant) -> Iterator[Sample]:
+    """Yield what is told of the fetches from one leader."""
+    at = fetcher.endpoint
+    tags = (f"ReplicaFetcherThread-0-{fetcher.key[0]}", at.host, str(at.port))
+    yield meter(FOLLOWER_BYTES, fetcher.record_bytes, now, *tags)
+    yield meter(FOLLOWER_REQUESTS, fetcher.requests, now, *tags)

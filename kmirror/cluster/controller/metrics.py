@@ -1,0 +1,24 @@
+"""What does a controller tell of itself in numbers? What the cluster has, and what of it does not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.metrics import Sample, gauge
+from kmirror.spec.metrics import row
+
+
+def of_controller(image: MetadataImage, *, decides: bool) -> Iterator[Sample]:
+    """Yield what a controller tells."""
+    fenced = sum(1 for broker_id in image.brokers if not image.is_alive(broker_id))
+    partitions = sum(len(topic.partitions) for topic in image.topics.values())
+    for name, value in (
+        ("ActiveControllerCount", int(decides)),
+        ("ActiveBrokerCount", len(image.brokers) - fenced),
+        ("FencedBrokerCount", fenced),
+        ("GlobalTopicCount", len(image.topics)),
+        ("GlobalPartitionCount", partitions),
+        ("OfflinePartitionsCount", len(image.leaderless)),
+    ):
+        yield gauge(row("KafkaController", name), value)

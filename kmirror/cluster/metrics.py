@@ -1,0 +1,49 @@
+"""What is one number that a node tells of itself? Read on demand from what its parts know: nothing is kept for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.meters import MINUTES, Histogram, Meter
+from kmirror.spec.metrics import MetricRow
+
+VALUE = "Value"
+COUNT = "Count"
+QUANTILES: Mapping[str, float] = {
+    "50thPercentile": 0.5,
+    "75thPercentile": 0.75,
+    "95thPercentile": 0.95,
+    "98thPercentile": 0.98,
+    "99thPercentile": 0.99,
+    "999thPercentile": 0.999,
+}
+_RATES = {1: "OneMinuteRate", 5: "FiveMinuteRate", 15: "FifteenMinuteRate"}
+
+
+class Sample(NamedTuple):
+    """One metric with its tags, as of now."""
+
+    row: MetricRow
+    tags: tuple[str, ...]
+    """Values of the row's tags, in their order."""
+    attributes: Mapping[str, float]
+    """By Kafka's names of attributes: `Value` of a gauge, `Count` and rates of a meter, ..."""
+
+
+def gauge(of: MetricRow, value: float, *tags: str) -> Sample:
+    """Return a number as it is."""
+    return Sample(of, tags, {of.name if of.is_attribute else VALUE: value})
+
+
+def meter(of: MetricRow, counted: Meter, now: Instant, *tags: str) -> Sample:
+    """Return a meter's count and its rates in a second."""
+    rates = zip(MINUTES, counted.rates(now), strict=True)
+    return Sample(of, tags, {COUNT: counted.count, **{_RATES[minutes]: rate for minutes, rate in rates}})
+
+
+def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
+    """Return a histogram's count, bounds, mean and quantiles."""
+    bounds = {"Min": counted.least, "Max": counted.most, "Mean": counted.mean}
+    return Sample(of, tags, {COUNT: counted.count, **bounds, **{n: counted.quantile(q) for n, q in QUANTILES.items()}})

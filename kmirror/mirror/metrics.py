@@ -1,0 +1,88 @@
+"""What does a broker tell of its mirrors in numbers? The rows of KIP-1279, read from what the parts know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kmirror.cluster.metrics import Sample, gauge, meter
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.fetchers import ORDINARY, MirrorFetcher, MirrorFetchers
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.spec.metrics import REPLICA_CLIENT, row
+
+_FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
+_MANAGER, _SYNCS, _STATS = "MirrorFetcherManager", "MirrorMetadataManager", "FetcherStats"
+LAG = row("FetcherLagMetrics", "ConsumerLag", "clientId", "topic", "partition")
+FETCHED = (MirrorState.PREPARING, MirrorState.MIRRORING)
+"""The states in which a source that refuses or does not answer is a failure."""
+
+
+def samples(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
+    """Yield everything that one broker tells of its mirrors."""
+    yield from _of_fetchers(context, fetchers, now)
+    yield from _of_states(context)
+    for kind, count in context.sync_errors.counts.items():
+        yield gauge(row(_SYNCS, kind.value), count)
+    yield gauge(row("MirrorReplication", "ByteRate"), fetchers.quota.bytes_per_second(now))
+
+
+def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
+    lags = {mp.tp: lag for mp in context.partitions.values() if (lag := lag_of(context, mp)) is not None}
+    at_work = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
+    slowest = min((fetcher.requests.rates(now)[0] for fetcher in at_work), default=0.0)
+    failed = sum(1 for mp in context.partitions.values() if _has_failed(context, mp))
+    for name, value in (
+        ("MaxLag", max(lags.values(), default=0)),
+        ("MinFetchRate", slowest),
+        ("DeadThreadCount", sum(1 for fetcher in fetchers.fetchers() if fetcher.is_dead)),
+        ("FailedPartitionsCount", failed),
+    ):
+        yield gauge(row(_MANAGER, name, "clientId"), value, REPLICA_CLIENT)
+    for fetcher in fetchers.fetchers():
+        at = fetcher.endpoint
+        tags = (thread_name(fetcher), at.host, str(at.port), str(fetcher.key[0]))
+        yield meter(row(_STATS, "BytesPerSec", *_FETCHER), fetcher.record_bytes, now, *tags)
+        yield meter(row(_STATS, "RequestsPerSec", *_FETCHER), fetcher.requests, now, *tags)
+        yield gauge(row(_STATS, "ThrottleTimeMs", *_FETCHER), fetcher.muted_ms, *tags)
+    for tp, lag in lags.items():
+        found = fetchers.find(tp)
+        if found is not None:
+            yield gauge(LAG, lag, thread_name(found), tp.topic, str(tp.partition))
+
+
+def thread_name(fetcher: MirrorFetcher) -> str:
+    """Return what a fetcher is called in metrics (D19); the source sees another name, by which its quotas go."""
+    mirror, broker_id, number = fetcher.key
+    return f"MirrorFetcherThread-{broker_id}-{number}-{mirror}"
+
+
+def lag_of(context: MirrorContext, mp: MirrorPartition) -> int | None:
+    """Return how many records the source has above our log end, None while its high watermark is not known (D22)."""
+    partition = context.replicas.led(mp.tp)
+    if partition is None or mp.source_offset < 0:
+        return None
+    return max(0, mp.source_offset - partition.log.log_end_offset)
+
+
+def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:
+    """Return whether a partition is FAILED, its source refuses it, or its leader there does not answer."""
+    if mp.state not in FETCHED:
+        return mp.state is MirrorState.FAILED
+    source = context.sources.get(mp.assignment.mirror)
+    refused = None if source is None else source.refused.get(mp.tp.topic)
+    return mp.is_failing or (refused is not None and refused not in ORDINARY)
+
+
+def _of_states(context: MirrorContext) -> Iterator[Sample]:
+    led = [mp for mp in context.partitions.values() if mp.state is not None]
+    counts = Counter(mp.state for mp in led)
+    by_mirror = Counter((mp.assignment.mirror, mp.state) for mp in led)
+    for state in MirrorState:
+        if state is not MirrorState.UNKNOWN:
+            yield gauge(row(_SYNCS, f"{state.name.capitalize()}PartitionState"), counts[state])
+            for mirror in sorted(context.sources):
+                count = by_mirror[mirror, state]
+                yield gauge(row(_SYNCS, "MirrorPartitionCount", "mirror-name", "state"), count, mirror, state.name)

@@ -1,0 +1,135 @@
+"""What would a failback remove, as two live clusters tell it? They are asked; nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kmirror.assembly.mirrors import MirrorRow, rows_in
+from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.failback import FailbackFacts, LogOutline, Removed, failback_cut, removed_from
+from kmirror.mirror.lineage import Stretches, shared_epoch
+from kmirror.mirror.source_answers import Described
+from kmirror.mirror.states import MirrorState
+from kmirror.net.admin import AsyncAdmin
+from kmirror.net.leader_reader import LeaderReader
+from kmirror.net.mirror import list_mirrors
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A failback would not begin with this partition: nothing is removed until a user has acted."""
+
+    why: str
+
+
+def why_it_waits(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> str:
+    """Return why PREPARING waits, by what the source's mirror of us says of a partition; empty if it does not."""
+    if state is not MirrorState.STOPPED:
+        return f"the source still mirrors it from here ({state.name}): fail over there first"
+    if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
+        return "the source's mirror was stopped before it mirrored anything, so here is the only copy"
+    return ""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the brokers of one cluster tell of a mirror and of some logs."""
+
+    rows: dict[TopicPartition, MirrorRow]
+    lineages: dict[TopicPartition, Stretches]
+
+
+class FailbackPreview:
+    """Previews mirroring `mirror` from `source` back to `destination`; KafkaError where a cluster does not answer."""
+
+    def __init__(self, mirror: str, *, source: AsyncAdmin, destination: AsyncAdmin) -> None:
+        self.mirror = mirror
+        self.source = source
+        self.destination = destination
+        self._told: dict[str, _Told] = {}
+        self._is_of_us = False
+
+    async def load(self, partitions: Collection[TopicPartition]) -> None:
+        """Ask both clusters what they know of the mirror, and of the logs of these partitions."""
+        for name, admin in (("source", self.source), ("destination", self.destination)):
+            self._told[name] = await self._ask(admin, partitions)
+        # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
+        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", await self.destination.cluster_id())
+
+    async def removed(self, tp: TopicPartition) -> Removed | Waits:
+        """Return what a failback would remove from a partition that was loaded, or why it would wait."""
+        facts = await self._facts(tp)
+        if isinstance(facts, Waits):
+            return facts
+        cut = failback_cut(facts)
+        reader, start, end = LeaderReader(self.destination, tp), facts.ours.log_start_offset, facts.ours.log_end_offset
+        below = await removed_from(cut, reader.batches(start, min(cut.start, cut.offset)))
+        above = await removed_from(cut, reader.batches(max(start, cut.offset), end))
+        return below.plus(above)
+
+    async def _facts(self, tp: TopicPartition) -> FailbackFacts | Waits:
+        theirs, ours = self._told["source"], self._told["destination"]
+        row = theirs.rows.get(tp) if self._is_of_us else None
+        outline = await _outline(self.destination, tp)
+        why = "" if row is None else why_it_waits(row.state, row.last_mirrored_epoch, outline)
+        if why:
+            return Waits(why)
+        ids = {(await admin.topics([tp.topic]))[tp.topic].topic_id for admin in (self.source, self.destination)}
+        own = ours.rows.get(tp)
+        shared = None
+        if tp in theirs.lineages and tp in ours.lineages:
+            shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
+        return FailbackFacts(
+            outline,
+            await _outline(self.source, tp),
+            None if row is None else row.last_mirrored_epoch,
+            own.last_mirrored_epoch if own is not None and len(ids) == 1 else -1,
+            shared,
+        )
+
+    async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
+        topics: dict[str, list[int]] = {}
+        for tp in sorted(partitions):
+            topics.setdefault(tp.topic, []).append(tp.partition)
+        request = DescribeMirrorsRequest(
+            mirror_names=[self.mirror],
+            lineages=[LineageTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()],
+        )
+        told = _Told({}, {})
+        try:
+            answers = await admin.ask_each(request)
+        except KafkaError as error:
+            if error.code is ErrorCode.UNSUPPORTED_VERSION:
+                return told  # It has no KIP-1279 and knows nothing of mirrors.
+            raise
+        for reply in answers.values():
+            assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
+            described = Described(reply, self.mirror)
+            for mirror in reply.mirrors:
+                told.rows.update((row.tp, row) for row in rows_in(mirror))
+            for tp in partitions:
+                row = described.lineage(tp)
+                if row is not None and not row.error_code and (stretches := described.stretches(row)) is not None:
+                    told.lineages[tp] = stretches
+        return told
+
+    async def _sources(self) -> dict[str, str]:
+        """Return which cluster each mirror of the source mirrors; none if it has no KIP-1279."""
+        try:
+            return {row.name: row.source_cluster_id for row in await list_mirrors(self.source)}
+        except KafkaError as error:
+            if error.code is ErrorCode.UNSUPPORTED_VERSION:
+                return {}
+            raise
+
+
+async def _outline(admin: AsyncAdmin, tp: TopicPartition) -> LogOutline:
+    reader = LeaderReader(admin, tp)
+    epochs, end = await reader.epochs()
+    return LogOutline(epochs, await reader.offset(OffsetSpec.EARLIEST), end)

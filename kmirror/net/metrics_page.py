@@ -1,0 +1,105 @@
+"""Where does Prometheus read the metrics? A page at /metrics, by as much of HTTP/1.1 as a scrape needs.
+
+Every connection has one request and one answer, and is closed. A peer that is slow, silent, or says what is no HTTP
+costs its connection and nothing else: heads, times and connections are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+
+from kmirror.assembly.metrics import OPEN_METRICS, PLAIN, Metrics
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+
+PATH = "/metrics"
+HEAD_BYTES_MAX = 16 << 10
+CONNECTIONS_MAX = 32
+"""Connections at once; one more is closed."""
+WITHIN_S = 10.0
+"""How long a peer has for its request, and again for taking the answer."""
+LINGER_BYTES_MAX = 1 << 20
+"""What is read and dropped of a peer that sends on after its request, so that it gets to see the answer."""
+TEXT = "text/plain; charset=utf-8"
+
+
+class MetricsPage:
+    """Serves the page from `start` to `close`; both are called on the loop."""
+
+    def __init__(self, read: Callable[[], Metrics]) -> None:
+        self._read = read
+        self._server: asyncio.Server | None = None
+        self._connections = 0
+
+    async def start(self, host: str, port: int) -> Endpoint:
+        """Listen, and return where; port 0 is a free one. UsageError if the address cannot be had."""
+        try:
+            self._server = await asyncio.start_server(self._on_connected, host, port, limit=HEAD_BYTES_MAX)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            text = f"cannot listen at {Endpoint(host, port)} for metrics: {reason}"
+            raise UsageError(f"{text}: choose another port, or 0 for a free one") from None
+        return Endpoint(host, self._server.sockets[0].getsockname()[1])
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+
+    async def _on_connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            if self._connections <= CONNECTIONS_MAX:
+                await self._answer(reader, writer)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            pass  # It went, or is too slow: nobody is left to be told.
+        finally:
+            self._connections -= 1
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WITHIN_S)
+        except asyncio.LimitOverrunError:
+            head = b""
+            status, kind, body = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TEXT, "The request's head is too long.\n"
+        else:
+            status, kind, body = self._page(head)
+        text = body.encode()
+        allow = "Allow: GET, HEAD\r\n" if status is HTTPStatus.METHOD_NOT_ALLOWED else ""
+        writer.write(
+            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n"
+            f"{allow}Connection: close\r\n\r\n".encode()
+        )
+        if not head.startswith(b"HEAD "):
+            writer.write(text)
+        await asyncio.wait_for(writer.drain(), WITHIN_S)
+        await asyncio.wait_for(_finish(reader, writer), WITHIN_S)
+
+    def _page(self, head: bytes) -> tuple[HTTPStatus, str, str]:
+        """Return status, content type and text of the answer to a request's head."""
+        first, *fields = head.decode("latin-1").split("\r\n")
+        words = first.split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return HTTPStatus.BAD_REQUEST, TEXT, "This is no request of HTTP/1.1.\n"
+        method, target, _ = words
+        path = target.partition("?")[0]
+        if path != PATH:
+            return HTTPStatus.NOT_FOUND, TEXT, f"The metrics are at {PATH}.\n"
+        if method not in ("GET", "HEAD"):
+            return HTTPStatus.METHOD_NOT_ALLOWED, TEXT, f"{PATH} is read with GET.\n"
+        accepts = (value for name, _, value in (field.partition(":") for field in fields) if name.lower() == "accept")
+        open_metrics = any("application/openmetrics-text" in value for value in accepts)
+        return HTTPStatus.OK, OPEN_METRICS if open_metrics else PLAIN, self._read().page(open_metrics=open_metrics)
+
+
+async def _finish(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Say that no more comes, and wait until the peer has closed: else what it sent last would cost it the answer."""
+    with suppress(OSError):
+        writer.write_eof()
+    left = LINGER_BYTES_MAX
+    while left > 0 and (dropped := await reader.read(64 << 10)):
+        left -= len(dropped)

@@ -1,0 +1,186 @@
+"""How do Kafka's trust and key stores become Python's TLS? Files in PEM or PKCS12, or PEM text; read for each link.
+
+So a certificate that was renewed in its file counts from the next connection on. Python loads private keys from files
+alone: keys that come as text, or out of a PKCS12 file, pass through a file in memory where the system has such files,
+else through a temporary one that only we may read, and that is gone before anything is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kmirror.errors import UsageError
+from kmirror.kernel.tls import Store, TlsSettings
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+STORE_BYTES_MAX = 16 << 20
+JKS_MAGICS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+NEED = "it takes the package cryptography to read PKCS12 and private keys: pip install 'kmirror[tls]'"
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----", re.DOTALL)
+
+
+def client_context(settings: TlsSettings) -> ssl.SSLContext:
+    """Return what connects to a server by these settings; UsageError names the store and what to do about it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = settings.checks_host
+    chosen = [VERSIONS[name] for name in settings.protocols]
+    context.minimum_version, context.maximum_version = min(chosen), max(chosen)
+    if settings.trusted is None:
+        context.load_default_certs()
+    else:
+        _trust(context, settings.trusted)
+    if settings.own is not None:
+        _show(context, settings.own)
+    return context
+
+
+def _trust(context: ssl.SSLContext, store: Store) -> None:
+    if store.kind == "PEM":
+        text = store.pem or _pem_file(store, "ssl.truststore")
+    else:
+        opened = _pkcs12(store, "ssl.truststore", store.password)
+        from cryptography.hazmat.primitives.serialization import Encoding
+
+        found = [each.certificate for each in opened.additional_certs]
+        found += [opened.cert.certificate] if opened.cert is not None and opened.key is None else []
+        text = "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in found)
+    certificates = "\n".join(match[0] for match in _BLOCK.finditer(text) if match[1] == "CERTIFICATE")
+    if not certificates:
+        raise UsageError(f"{_place(store, 'ssl.truststore')} holds no trusted certificate")
+    try:
+        context.load_verify_locations(cadata=certificates)
+    except (ssl.SSLError, ValueError) as error:
+        raise UsageError(
+            f"{_place(store, 'ssl.truststore')} holds a certificate that cannot be read: {error}"
+        ) from None
+
+
+def _show(context: ssl.SSLContext, store: Store) -> None:
+    password = store.key_password
+    if store.kind == "PEM" and store.location:
+        _check_pem(_pem_file(store, "ssl.keystore"), store)
+        _load(context, store, store.location, password)
+        return
+    if store.kind == "PEM":
+        text = f"{store.key}\n{store.pem}\n"
+        _check_pem(text, store)
+    else:
+        text, password = _pem_of_pkcs12(store)
+    with _as_file(text) as path:
+        _load(context, store, path, password)
+
+
+def _load(context: ssl.SSLContext, store: Store, path: str, password: str | None) -> None:
+    where = _place(store, "ssl.keystore")
+
+    def secret() -> str:
+        # Without this, OpenSSL would ask on the terminal.
+        if password is None:
+            raise UsageError(f"the private key of {where} is encrypted: set ssl.key.password")
+        return password
+
+    try:
+        context.load_cert_chain(path, password=secret)
+    except (ssl.SSLError, ValueError) as error:
+        raise UsageError(
+            f"the private key of {where} cannot be used: a wrong password, or no key of its certificate ({error})"
+        ) from None
+
+
+@contextmanager
+def _as_file(text: str) -> Iterator[str]:
+    """Give the path of a file with this text for the length of the block."""
+    if hasattr(os, "memfd_create"):
+        held = os.memfd_create("kmirror")
+        try:
+            with os.fdopen(os.dup(held), "w") as file:
+                file.write(text)
+            yield f"/proc/self/fd/{held}"
+        finally:
+            os.close(held)
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="kmirror-", suffix=".pem") as named:
+        named.write(text)
+        named.flush()
+        yield named.name
+
+
+def _check_pem(text: str, store: Store) -> None:
+    kinds = [match[1] for match in _BLOCK.finditer(text)]
+    for kind, what in (("PRIVATE KEY", "private key"), ("CERTIFICATE", "certificate")):
+        if not any(found.endswith(kind) for found in kinds):
+            raise UsageError(f"{_place(store, 'ssl.keystore')} holds no {what}")
+
+
+def _pem_of_pkcs12(store: Store) -> tuple[str, str]:
+    """Return private key and certificate chain in PEM, and the password with which the key is encrypted there."""
+    opened = _pkcs12(store, "ssl.keystore", store.password)
+    if opened.key is None or opened.cert is None:
+        raise UsageError(f"{_place(store, 'ssl.keystore')} holds no private key with a certificate")
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+    password = secrets.token_urlsafe(24)
+    encryption = BestAvailableEncryption(password.encode())
+    key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    chain = [opened.cert.certificate, *(each.certificate for each in opened.additional_certs)]
+    return b"".join([key, *(each.public_bytes(Encoding.PEM) for each in chain)]).decode(), password
+
+
+def _pkcs12(store: Store, key: str, password: str | None) -> PKCS12KeyAndCertificates:
+    data = _read(store, key)
+    where = _place(store, key)
+    if data[:4] in JKS_MAGICS:
+        raise UsageError(
+            f"{where} is a Java key store, which only Java reads. Convert it: keytool -importkeystore "
+            f"-srckeystore {store.location} -destkeystore {store.location}.p12 -deststoretype PKCS12, and set "
+            f"{key}.location to that file and {key}.type to PKCS12"
+        )
+    if data.lstrip().startswith(b"-----BEGIN"):
+        raise UsageError(f"{where} is PEM and {key}.type is {store.kind}: set it to PEM, without {key}.password")
+    try:
+        from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+    except ImportError:
+        raise UsageError(f"{where}: {NEED}") from None
+    try:
+        return load_pkcs12(data, None if password is None else password.encode())
+    except ValueError:
+        raise UsageError(f"{where} is no PKCS12 file, or {key}.password is wrong") from None
+
+
+def _pem_file(store: Store, key: str) -> str:
+    return _read(store, key).decode("latin-1")
+
+
+def _read(store: Store, key: str) -> bytes:
+    try:
+        with Path(store.location).open("rb") as file:
+            data = file.read(STORE_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no possible name of a file"
+        raise UsageError(f"{_place(store, key)} cannot be read on this broker: {why}") from None
+    if len(data) > STORE_BYTES_MAX:
+        raise UsageError(f"{_place(store, key)} is larger than {STORE_BYTES_MAX} bytes, and no store")
+    return data
+
+
+def _place(store: Store, key: str) -> str:
+    return f"{key}.location {store.location}" if store.location else f"{key} in PEM"
+
+
+def told(error: ssl.SSLError) -> str:
+    """Return what went wrong with a handshake, in words without OpenSSL's places in its sources."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the broker's certificate is not taken: {error.verify_message}"
+    reason = (error.reason or str(error)).replace("_", " ").lower()
+    return f"TLS: {reason}"

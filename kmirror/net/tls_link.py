@@ -1,0 +1,170 @@
+"""How is a link encrypted? The socket stays our own; between it and the frames stands OpenSSL, fed from memory.
+
+So nothing waits inside OpenSSL that the loop does not know of: what was received is taken out of it whole, and what it
+wants written is in `_cipher` until the system takes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, cast
+
+from kmirror.kernel.events import OutboundLink
+from kmirror.net.frames import FrameReader
+from kmirror.net.links import GATHERED_MAX, Owner, TcpLink, drop
+from kmirror.net.tls import told
+
+RECEIVED_BYTES = 256 << 10
+SEALED_BYTES = 256 << 10
+"""Bytes that are encrypted before they are given to the system."""
+
+
+class TlsEnd:
+    """Our end of TLS over one connection: bytes in, bytes out."""
+
+    def __init__(self, context: ssl.SSLContext, host: str) -> None:
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=host)
+
+    async def shake_hands(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
+        """Do the handshake; ssl.SSLError if the two do not agree, any other OSError if the connection is lost."""
+        try:
+            await self._exchange(loop, connected)
+        except ssl.SSLError:
+            raise
+        except OSError as error:
+            raise ConnectionError(f"the TLS handshake broke off: {error.strerror or error}") from None
+
+    async def _exchange(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
+        while True:
+            try:
+                self.tls.do_handshake()
+            except ssl.SSLWantReadError:
+                await self._write(loop, connected)
+                data = await loop.sock_recv(connected, RECEIVED_BYTES)
+                if not data:
+                    raise ConnectionError("the other end closed it") from None
+                self.incoming.write(data)
+            except ssl.SSLError:
+                await self._write(loop, connected)  # The alert tells the server what we do not like.
+                raise
+            else:
+                await self._write(loop, connected)
+                return
+
+    async def _write(self, loop: asyncio.AbstractEventLoop, connected: socket.socket) -> None:
+        if self.outgoing.pending:
+            await loop.sock_sendall(connected, self.outgoing.read())
+
+
+class TlsLink(TcpLink):
+    """A connected socket as frames, encrypted."""
+
+    __slots__ = ("_cipher", "_end")
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        owner: Owner,
+        process: str,
+        name: OutboundLink,
+        connected: socket.socket,
+        reader: FrameReader,
+        end: TlsEnd,
+    ) -> None:
+        super().__init__(loop, owner, process, name, connected, reader)
+        self._end = end
+        self._cipher = memoryview(b"")
+        """Encrypted, and not taken by the system yet."""
+        if end.incoming.pending or end.tls.pending():
+            # What came with the end of the handshake makes no socket readable any more.
+            owner.soon(self._take_early, None)
+
+    def _take_early(self, _: Any) -> None:
+        if self.is_open:
+            self._open_sealed()
+
+    # -- receiving ----------------------------------------------------------------------------
+
+    def _on_readable(self) -> None:
+        try:
+            data = self._socket.recv(RECEIVED_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._lose_now(str(error))
+            return
+        if not data:
+            self._lose_now("the other end closed it")
+            return
+        self.received += len(data)
+        self.active_at = self._owner.now()
+        self._end.incoming.write(data)
+        self._open_sealed()
+        self._owner.turn_over()
+
+    def _open_sealed(self) -> None:
+        """Decrypt all that came, and hand its frames over."""
+        why, read = "", cast("Callable[[int, memoryview], int]", self._end.tls.read)
+        while True:
+            into = self._reader.into()[0]
+            try:
+                count: int = read(len(into), into)
+            except ssl.SSLWantReadError:
+                break
+            except ssl.SSLZeroReturnError:
+                why = "the other end closed it"
+                break
+            except ssl.SSLError as error:
+                why = told(error)
+                break
+            if not count:
+                break
+            self._held.extend(self._reader.received(count))
+        self._hand_over(None)
+        if why:
+            self.lose(why)
+        elif self.is_open and self._end.outgoing.pending:
+            self._write()  # Such as the answer to a change of keys.
+
+    # -- sending ------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while True:
+            if not self._cipher:
+                self._seal()
+                if not self._cipher:
+                    break
+            try:
+                count = self._socket.send(self._cipher)
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError as error:
+                self._owner.soon(self.lose, str(error))
+                return
+            self.sent += count
+            self.active_at = self._owner.now()
+            self._cipher = self._cipher[count:]
+        is_waiting = bool(self._cipher)
+        if is_waiting != self._is_waiting_to_write:
+            self._is_waiting_to_write = is_waiting
+            if is_waiting:
+                self._loop.add_writer(self._fd, self._on_writable)
+            else:
+                self._loop.remove_writer(self._fd)
+        self._adjust()
+
+    def _seal(self) -> None:
+        """Encrypt some of what waits."""
+        out, tls = self._out, self._end.tls
+        while out and self._end.outgoing.pending < SEALED_BYTES:
+            # Small chunks share a record of TLS: each has a header and a checksum of its own.
+            chunk = b"".join(islice(out, GATHERED_MAX)) if len(out[0]) < RECEIVED_BYTES else out[0]
+            count = tls.write(chunk)
+            self.waiting_bytes -= count
+            drop(out, count)
+        self._cipher = memoryview(self._end.outgoing.read())

@@ -1,0 +1,178 @@
+"""What does an operator of mirrors look at? A dashboard for Grafana, made from the rows of metrics.
+
+`docs/grafana-dashboard.json` is what `dashboard()` returns. Every query names a metric by its row, so that none can ask
+for a number that nobody tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kmirror.spec.metrics import row
+
+UID = "kmirror-mirrors"
+WIDTH, HEIGHT = 8, 8
+_PER_ROW = 3
+_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
+ERRORS = ("MetadataRefreshError", "TopicConfigMetadataSyncError", "ConsumerGroupOffsetSyncError")
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One graph: a title, Grafana's name of a unit, and queries with their legends."""
+
+    title: str
+    unit: str
+    queries: Sequence[tuple[str, str]]
+    about: str = ""
+
+
+def _name(type_: str, name: str, *tags: str) -> str:
+    return row(type_, name, *tags).page_name
+
+
+_LAG = _name("FetcherLagMetrics", "ConsumerLag", "clientId", "topic", "partition")
+_MAX_LAG = _name("MirrorFetcherManager", "MaxLag", "clientId")
+_STATES = _name("MirrorMetadataManager", "MirrorPartitionCount", "mirror-name", "state")
+_BYTES = _name("FetcherStats", "BytesPerSec", *_FETCHER)
+_FETCHES = _name("FetcherStats", "RequestsPerSec", *_FETCHER)
+_THROTTLED = _name("FetcherStats", "ThrottleTimeMs", *_FETCHER)
+_REQUEST_ERRORS = _name("RequestMetrics", "ErrorsPerSec", "request", "error")
+_REQUESTS = _name("RequestMetrics", "RequestsPerSec", "request", "version")
+_TIMES = _name("RequestMetrics", "TotalTimeMs", "request")
+_MIRROR = 'mirror_name=~"$mirror"'
+_OF_MIRROR = 'clientId=~"MirrorFetcherThread-[0-9]+-[0-9]+-($mirror)"'
+
+PANELS: Sequence[Panel] = (
+    Panel(
+        "Partitions by state",
+        "short",
+        [(f"sum by (mirror_name, state) ({_STATES}{{{_MIRROR}}}) > 0", "{{mirror_name}} {{state}}")],
+    ),
+    Panel(
+        "Partitions that have failed",
+        "short",
+        [
+            (f"sum({_name('MirrorMetadataManager', 'FailedPartitionState')})", "FAILED"),
+            (f"sum({_name('MirrorFetcherManager', 'FailedPartitionsCount', 'clientId')})", "FAILED, refused or silent"),
+            (f"sum({_name('MirrorFetcherManager', 'DeadThreadCount', 'clientId')})", "fetchers that gave up"),
+        ],
+        "Their reasons: kmirror mirrors --describe.",
+    ),
+    Panel(
+        "Errors of syncs in five minutes",
+        "short",
+        [(f"sum(increase({_name('MirrorMetadataManager', name)}[5m]))", name) for name in ERRORS],
+    ),
+    Panel(
+        "Greatest lag",
+        "short",
+        [(f"max({_MAX_LAG})", "records")],
+        "Records that a failover would lose, at the worst partition.",
+    ),
+    Panel("Lag by topic", "short", [(f"topk(10, sum by (topic) ({_LAG}{{{_OF_MIRROR}}}))", "{{topic}}")]),
+    Panel(
+        "Lag by partition",
+        "short",
+        [(f"topk(10, sum by (topic, partition) ({_LAG}{{{_OF_MIRROR}}}))", "{{topic}}-{{partition}}")],
+    ),
+    Panel(
+        "Bytes a second from the source",
+        "Bps",
+        [(f"sum by (mirror_name) (rate({_BYTES}{{{_MIRROR}}}[1m]))", "{{mirror_name}}")],
+    ),
+    Panel(
+        "Fetches a second", "reqps", [(f"sum by (mirror_name) (rate({_FETCHES}{{{_MIRROR}}}[1m]))", "{{mirror_name}}")]
+    ),
+    Panel(
+        "Throttles",
+        "short",
+        [
+            (f"sum({_name('MirrorReplication', 'ByteRate')})", "throttled replicas, bytes a second"),
+            (
+                f"sum by (mirror_name) (rate({_THROTTLED}{{{_MIRROR}}}[1m]))",
+                "{{mirror_name}}: ms a second that the source wants no fetch",
+            ),
+        ],
+        "mirror.replication.throttled.rate here, and quotas at the source.",
+    ),
+    Panel("Requests of mirroring a second", "reqps", [(f"sum by (request) (rate({_REQUESTS}[1m]))", "{{request}}")]),
+    Panel(
+        "Their errors a second",
+        "short",
+        [(f'sum by (request, error) (rate({_REQUEST_ERRORS}{{error!="NONE"}}[1m]))', "{{request}} {{error}}")],
+    ),
+    Panel("Their time, 99th percentile", "ms", [(f'max by (request) ({_TIMES}{{quantile="0.99"}})', "{{request}}")]),
+    Panel(
+        "Under-replicated partitions",
+        "short",
+        [(f"sum({_name('ReplicaManager', 'UnderReplicatedPartitions')})", "partitions")],
+    ),
+    Panel(
+        "Partitions without a leader",
+        "short",
+        [(f"max({_name('KafkaController', 'OfflinePartitionsCount')})", "partitions")],
+    ),
+    Panel(
+        "Brokers",
+        "short",
+        [
+            (f"max({_name('KafkaController', name)})", legend)
+            for name, legend in (("ActiveBrokerCount", "active"), ("FencedBrokerCount", "fenced"))
+        ],
+    ),
+)
+
+
+def dashboard() -> dict[str, Any]:
+    """Return the dashboard as Grafana imports it: its JSON model, with the source of data and the mirrors to choose."""
+    return {
+        "title": "Cluster Mirroring (kmirror)",
+        "uid": UID,
+        "tags": ["kafka", "kmirror"],
+        "schemaVersion": 39,
+        "editable": True,
+        "refresh": "10s",
+        "time": {"from": "now-30m", "to": "now"},
+        "templating": {"list": [_data_source(), _mirrors()]},
+        "panels": [_panel(number, panel) for number, panel in enumerate(PANELS)],
+    }
+
+
+def _data_source() -> dict[str, Any]:
+    return {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}
+
+
+def _mirrors() -> dict[str, Any]:
+    return {
+        "name": "mirror",
+        "label": "Mirror",
+        "type": "query",
+        "datasource": _SOURCE,
+        "query": {"query": f"label_values({_STATES}, mirror_name)", "refId": "mirrors"},
+        "includeAll": True,
+        "allValue": ".*",
+        "multi": True,
+        "refresh": 2,
+        "current": {"text": "All", "value": "$__all"},
+    }
+
+
+def _panel(number: int, panel: Panel) -> dict[str, Any]:
+    return {
+        "id": number + 1,
+        "title": panel.title,
+        "description": panel.about,
+        "type": "timeseries",
+        "datasource": _SOURCE,
+        "gridPos": {"x": number % _PER_ROW * WIDTH, "y": number // _PER_ROW * HEIGHT, "w": WIDTH, "h": HEIGHT},
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
+        "targets": [
+            {"refId": chr(ord("A") + index), "datasource": _SOURCE, "expr": expression, "legendFormat": legend}
+            for index, (expression, legend) in enumerate(panel.queries)
+        ],
+    }

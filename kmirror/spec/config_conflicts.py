@@ -1,0 +1,21 @@
+"""Which configs of a topic, each good by itself, contradict each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.spec.configs import Configs, Scope
+
+
+def problem_between(topic: Mapping[str, str], broker: Configs) -> str | None:
+    """Say which configs of a topic contradict each other, or want what is not there, in Kafka's words; or None."""
+    configs = Configs(Scope.TOPIC, topic, broker)
+    least, most = configs.integer("min.compaction.lag.ms"), configs.integer("max.compaction.lag.ms")
+    if least > most:
+        return f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
+    if configs.flag("remote.storage.enable"):
+        return (
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    return None

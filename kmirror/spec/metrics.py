@@ -1,0 +1,171 @@
+"""Which metrics does a node tell? One row each: Kafka's name and tags, and what the numbers mean.
+
+Names are those of KIP-1279's table, with its slips mended: MinFetchRate and MetadataRefreshError stand under their own
+names, FailedPartitionsCount and ConsumerLag in the groups of their neighbours. `mbean` is how JMX would name a row; the
+name on a page for Prometheus follows the usual rules of its JMX exporter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kmirror.spec.apis import ROWS as API_ROWS
+
+KIP = "KIP-1279"
+KAFKA = "Kafka"
+OWN = "kmirror"
+
+
+class Kind(Enum):
+    """What is told of a metric."""
+
+    GAUGE = "gauge"
+    """A number as it is now."""
+    COUNT = "count"
+    """How many there were since the node started; Kafka tells it as a gauge."""
+    METER = "meter"
+    """How many there were, and how many in a second of late."""
+    HISTOGRAM = "histogram"
+    """How many there were, their mean and quantiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric."""
+
+    group: str
+    type: str
+    name: str
+    kind: Kind
+    unit: str
+    about: str
+    tags: Sequence[str] = ()
+    of: str = KIP
+    """Who names it so."""
+    is_attribute: bool = False
+    """The MBean has no name, and this is one of its attributes."""
+    left_out: str = ""
+    """Why no node tells it; empty if it is told."""
+
+    def mbean(self, values: Sequence[str] | None = None) -> str:
+        """Return the name of the MBean; without `values` for the tags they are left open."""
+        tags = zip(self.tags, values or ["*"] * len(self.tags), strict=True)
+        name = () if self.is_attribute else (("name", self.name),)
+        return f"{self.group}:" + ",".join(f"{key}={value}" for key, value in (("type", self.type), *name, *tags))
+
+    @property
+    def page_name(self) -> str:
+        """Return its name on a page for Prometheus: group, type and name in lower case; a meter's is its count."""
+        name = f"{self.name.removesuffix('PerSec')}_total" if self.kind is Kind.METER else self.name
+        return f"{self.group}_{self.type}_{name}".replace(".", "_").replace("-", "_").lower()
+
+
+_SERVER, _MIRROR, _NETWORK, _CONTROLLER = "kafka.server", "kafka.server.mirror", "kafka.network", "kafka.controller"
+_REPLICA = ("clientId",)
+REPLICA_CLIENT = "MirrorReplica"
+_FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
+_FOLLOWER = ("clientId", "brokerHost", "brokerPort")
+_NOT_IN_NODE = "a node hands its answer to whoever runs it, and is not told when it was written"
+_AT_ONCE = "a request is handled within one event, and a node has no clock within it"
+_NOT_CONVERTED = "Kafka tells it of Fetch and Produce alone: mirroring converts nothing"
+
+# fmt: off
+ROWS: tuple[MetricRow, ...] = (
+    MetricRow(_MIRROR, "MirrorFetcherManager", "MaxLag", Kind.GAUGE, "records",
+              "The greatest lag of a partition that this broker mirrors.", _REPLICA),
+    MetricRow(_MIRROR, "MirrorFetcherManager", "MinFetchRate", Kind.GAUGE, "fetches a second",
+              "The fetches of the slowest fetcher that has partitions, over one minute.", _REPLICA),
+    MetricRow(_MIRROR, "MirrorFetcherManager", "DeadThreadCount", Kind.GAUGE, "fetchers",
+              "Fetchers that gave up, for their source is too old to be fetched from.", _REPLICA),
+    MetricRow(_MIRROR, "MirrorFetcherManager", "FailedPartitionsCount", Kind.GAUGE, "partitions",
+              "Partitions that are FAILED, that the source refuses, or whose leader there is silent.", _REPLICA),
+    MetricRow(_SERVER, "FetcherLagMetrics", "ConsumerLag", Kind.GAUGE, "records",
+              "The source's high watermark less the log end here: transactions that are open there count.",
+              ("clientId", "topic", "partition")),
+    MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
+              "Bytes of records that a mirror fetcher got.", _FETCHER),
+    MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
+              "Fetches of a mirror fetcher that the source answered.", _FETCHER),
+    MetricRow(_SERVER, "FetcherStats", "ThrottleTimeMs", Kind.COUNT, "ms",
+              "How long the source has wanted no fetch, by its own quotas, since the fetcher began.", _FETCHER, OWN),
+    MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
+              "Bytes of records that a follower got.", _FOLLOWER, KAFKA),
+    MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
+              "Fetches of a follower that its leader answered.", _FOLLOWER, KAFKA),
+    MetricRow(_NETWORK, "RequestMetrics", "RequestsPerSec", Kind.METER, "requests",
+              "Requests of KIP-1279's APIs.", ("request", "version")),
+    MetricRow(_NETWORK, "RequestMetrics", "ErrorsPerSec", Kind.METER, "errors",
+              "Error codes in answers of those APIs; as in Kafka NONE is one.", ("request", "error")),
+    MetricRow(_NETWORK, "RequestMetrics", "RequestBytes", Kind.HISTOGRAM, "bytes",
+              "Size of their requests.", ("request",)),
+    MetricRow(_NETWORK, "RequestMetrics", "TotalTimeMs", Kind.HISTOGRAM, "ms",
+              "From the request to its answer.", ("request",)),
+    MetricRow(_NETWORK, "RequestMetrics", "RemoteTimeMs", Kind.HISTOGRAM, "ms",
+              "The part of it in which others were waited for: here it is all of it.", ("request",)),
+    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, unit, about, ("request",), left_out=why)
+      for name, unit, about, why in (
+          ("LocalTimeMs", "ms", "The part in which this node was at work.", _AT_ONCE),
+          ("RequestQueueTimeMs", "ms", "How long a request waited.", _AT_ONCE),
+          ("ResponseQueueTimeMs", "ms", "How long an answer waited.", _NOT_IN_NODE),
+          ("ResponseSendTimeMs", "ms", "How long it was written.", _NOT_IN_NODE),
+          ("MessageConversionsTimeMs", "ms", "How long records were converted.", _NOT_CONVERTED),
+          ("TemporaryMemoryBytes", "bytes", "Memory for that.", _NOT_CONVERTED),
+      )),
+    MetricRow(_SERVER, "mirror-broker-*-fetcher-*-mirror-*-metrics", "*", Kind.GAUGE, "",
+              "Connections and bytes of Kafka's network client, for each fetcher.", ("broker-id", "fetcher-id"),
+              is_attribute=True, left_out="nodes here have no such client: FetcherStats counts fetches and bytes"),
+    MetricRow(_MIRROR, "MirrorMetadataManager", "MetadataRefreshError", Kind.COUNT, "errors",
+              "Refreshes that no broker of the source answered, topics that it refused or that could not be created."),
+    MetricRow(_MIRROR, "MirrorMetadataManager", "TopicConfigMetadataSyncError", Kind.COUNT, "errors",
+              "Topics whose configs could not be synced."),
+    MetricRow(_MIRROR, "MirrorMetadataManager", "ConsumerGroupOffsetSyncError", Kind.COUNT, "errors",
+              "Consumer groups whose offsets could not be synced."),
+    MetricRow(_MIRROR, "MirrorMetadataManager", "AclSyncError", Kind.COUNT, "errors",
+              "Syncs of ACLs that failed.", left_out="ACLs are not synced"),
+    *(MetricRow(_MIRROR, "MirrorMetadataManager", f"{state}PartitionState", Kind.GAUGE, "partitions",
+                f"Partitions in state {state.upper()} that this broker leads.", of=of)
+      for state, of in (("Preparing", OWN), ("Mirroring", KIP), ("Pausing", OWN), ("Paused", OWN), ("Stopping", KIP),
+                        ("Stopped", KIP), ("Failed", KIP))),
+    MetricRow(_MIRROR, "MirrorMetadataManager", "MirrorPartitionCount", Kind.GAUGE, "partitions",
+              "The same for each mirror.", ("mirror-name", "state"), OWN),
+    MetricRow(_SERVER, "MirrorReplication", "ByteRate", Kind.GAUGE, "bytes a second",
+              "At what rate throttled partitions are mirrored, over the windows of the quota.", is_attribute=True),
+    MetricRow(_SERVER, "ReplicaManager", "LeaderCount", Kind.GAUGE, "partitions",
+              "Partitions that this broker leads.", of=KAFKA),
+    MetricRow(_SERVER, "ReplicaManager", "PartitionCount", Kind.GAUGE, "partitions",
+              "Partitions of which this broker has a replica.", of=KAFKA),
+    MetricRow(_SERVER, "ReplicaManager", "UnderReplicatedPartitions", Kind.GAUGE, "partitions",
+              "Partitions that this broker leads and that have replicas out of the ISR.", of=KAFKA),
+    MetricRow(_SERVER, "ReplicaManager", "OfflineReplicaCount", Kind.GAUGE, "partitions",
+              "Replicas of this broker in log directories that are offline.", of=KAFKA),
+    MetricRow("kafka.log", "LogManager", "OfflineLogDirectoryCount", Kind.GAUGE, "directories",
+              "Log directories that are offline.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "ActiveControllerCount", Kind.GAUGE, "controllers",
+              "1 at a controller that decides.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "ActiveBrokerCount", Kind.GAUGE, "brokers",
+              "Brokers that are registered and not fenced.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "FencedBrokerCount", Kind.GAUGE, "brokers",
+              "Brokers that are registered and fenced.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "GlobalTopicCount", Kind.GAUGE, "topics", "Topics.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "GlobalPartitionCount", Kind.GAUGE, "partitions", "All.", of=KAFKA),
+    MetricRow(_CONTROLLER, "KafkaController", "OfflinePartitionsCount", Kind.GAUGE, "partitions",
+              "Partitions without a leader.", of=KAFKA),
+)
+# fmt: on
+
+
+def _key(row: MetricRow) -> tuple[str, str, tuple[str, ...]]:
+    return row.type, row.name, tuple(row.tags)
+
+
+BY_KEY: Mapping[tuple[str, str, tuple[str, ...]], MetricRow] = {_key(row): row for row in ROWS}
+"""The rows by type, name and tags."""
+METERED: Mapping[int, str] = {row.key: row.name for row in API_ROWS if row.mirror_from == row.first}
+"""The APIs that KIP-1279 adds, of which RequestMetrics are told: key and name."""
+
+
+def row(type_: str, name: str, *tags: str) -> MetricRow:
+    """Return the row of a metric; KeyError if there is none."""
+    return BY_KEY[type_, name, tags]

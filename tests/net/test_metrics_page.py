@@ -1,0 +1,112 @@
+"""The page of metrics over HTTP: what Prometheus gets, and what rude peers cost."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from urllib.parse import urlsplit
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as families
+
+from kmirror.assembly.metrics import OPEN_METRICS, PLAIN
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net import metrics_page
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.node import NodePlan, TcpNode
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TcpCluster]:
+    with TcpCluster(brokers=2, topics={"orders": 3}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def page(cluster: TcpCluster) -> str:
+    return cluster.serve_metrics()
+
+
+def ask(page: str, method: str = "GET", path: str = "/metrics", **headers: str) -> tuple[HTTPResponse, bytes]:
+    at = urlsplit(page)
+    connection = HTTPConnection(at.hostname or "", at.port or 0, timeout=10)
+    connection.request(method, path, headers=headers)
+    response = connection.getresponse()
+    return response, response.read()
+
+
+def connected(page: str) -> socket.socket:
+    at = urlsplit(page)
+    return socket.create_connection((at.hostname, at.port), timeout=10)
+
+
+def test_a_scrape_gets_the_numbers_of_all_nodes(page: str) -> None:
+    response, body = ask(page)
+    assert (response.status, response.headers["Content-Type"]) == (200, PLAIN)
+    found = {one.name: one for one in families(body.decode())}
+    leaders = {s.labels["node_id"]: s.value for s in found["kafka_server_replicamanager_leadercount"].samples}
+    assert leaders.keys() == {"1", "2"} and sum(leaders.values()) >= 3
+    assert [s.value for s in found["kafka_controller_kafkacontroller_activecontrollercount"].samples] == [1]
+
+
+def test_who_asks_for_open_metrics_gets_it(page: str) -> None:
+    response, body = ask(page, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert response.headers["Content-Type"] == OPEN_METRICS and body.endswith(b"# EOF\n")
+
+
+def test_what_else_is_asked_is_answered_as_by_any_web_server(page: str) -> None:
+    assert ask(page, path="/")[0].status == 404
+    assert ask(page, "POST")[0].status == 405
+    response, body = ask(page, "HEAD")
+    assert response.status == 200 and int(response.headers["Content-Length"]) > 1_000 and not body
+    assert ask(page, path="/metrics?name[]=x")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (b"hello\r\n\r\n", b"400"),
+        (b"\x16\x03\x01\x02\x00\r\n\r\n", b"400"),
+        (b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", b"431"),
+        (b"GET /metrics HTTP/1.1\r\n\r\n" + b"x" * 300_000, b"200"),
+    ],
+)
+def test_a_rude_peer_gets_its_answer_and_is_let_go(page: str, said: bytes, status: bytes) -> None:
+    with connected(page) as peer:
+        peer.sendall(said)
+        peer.shutdown(socket.SHUT_WR)
+        answer = b""
+        while chunk := peer.recv(1 << 16):
+            answer += chunk
+    assert answer.split(b" ")[1] == status
+    assert ask(page)[0].status == 200
+
+
+def test_silent_peers_do_not_keep_others_out_for_good(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_page, "WITHIN_S", 0.2)
+    silent = [connected(page) for _ in range(metrics_page.CONNECTIONS_MAX)]
+    try:
+        for peer in silent:
+            assert peer.recv(1) == b"", "its time is over"
+        assert ask(page)[0].status == 200
+    finally:
+        for peer in silent:
+            peer.close()
+
+
+def test_a_port_that_is_taken_is_told(cluster: TcpCluster, page: str) -> None:
+    with pytest.raises(UsageError, match="serves its metrics already"):
+        cluster.serve_metrics()
+    with TcpCluster(brokers=1) as other, pytest.raises(UsageError, match=r"cannot listen at .* for metrics"):
+        other.serve_metrics(port=urlsplit(page).port or 0)
+
+
+def test_a_single_node_has_a_page_too() -> None:
+    plan = NodePlan(node_id=7, listener=Endpoint("127.0.0.1", 0), controller_listener=Endpoint("127.0.0.1", 0))
+    with TcpNode(plan) as node:
+        node.wait()
+        body = ask(node.serve_metrics())[1].decode()
+    assert 'kafka_server_replicamanager_leadercount{node_id="7"}' in body
+    assert 'kafka_controller_kafkacontroller_activecontrollercount{node_id="7"} 1' in body

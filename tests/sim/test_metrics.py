@@ -1,0 +1,157 @@
+"""What clusters tell of themselves in numbers, while a mirror runs, stops, and fails (KIP-1279, Metrics)."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics_families
+from prometheus_client.parser import text_string_to_metric_families as families
+
+from kmirror.assembly.metrics import Metrics
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.metrics import ROWS
+from kmirror.spec.wire_values import ResourceType
+from tests.sim.stage import TOPIC, Pair, assert_equal, has_all, pair
+
+ERRORS = ("MetadataRefreshError", "TopicConfigMetadataSyncError", "ConsumerGroupOffsetSyncError")
+
+
+@pytest.fixture
+def mirrored() -> Pair:
+    p = pair(9, brokers=1, b_configs={"replica.fetch.max.bytes": "1"})  # One batch in a fetch.
+    p.a.create_topic(TOPIC, 2)
+    p.begin()
+    for index in range(10):
+        p.a.write(f"r{index}")
+    p.run_until(lambda: has_all(p.there), "all is mirrored")
+    p.simulation.run_for(span_s=6)  # Rates are of what came in whole five seconds.
+    return p
+
+
+def test_a_mirror_that_runs_is_told_in_all_its_numbers(mirrored: Pair) -> None:
+    told = mirrored.b.metrics()
+    (lag,) = told.find("ConsumerLag", topic=TOPIC, partition=0)
+    assert lag.value == 0
+    assert lag.mbean == (
+        "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId=MirrorFetcherThread-1-0-m,topic=orders,partition=0"
+    )
+    assert told.total("MirroringPartitionState") == 2
+    assert told.total("MirrorPartitionCount", mirror_name="m", state="MIRRORING") == 2
+    assert told.total("BytesPerSec", mirror_name="m") == sum(len(batch.view) for batch in mirrored.a.log().batches())
+    (requests,) = told.find("RequestsPerSec", mirror_name="m")
+    assert requests.attributes["OneMinuteRate"] > 1
+    assert told.total("MinFetchRate") == requests.attributes["OneMinuteRate"]
+    assert told.total("RequestsPerSec", request="CreateMirror", version=0) == 1
+    assert told.total("ErrorsPerSec", request="CreateMirror", error="NONE") == 1
+    (times,) = told.find("TotalTimeMs", request="CreateMirror")
+    assert times.attributes["99thPercentile"] > 0, "the controller was asked"
+    assert told.total("LeaderCount") == told.total("GlobalPartitionCount", node_id=100)
+
+
+@pytest.mark.decision("D22")
+def test_lag_is_what_the_source_has_and_we_have_not(mirrored: Pair) -> None:
+    mirrored.b.alter("", {"mirror.replication.throttled.rate": "20"}, kind=ResourceType.BROKER)
+    mirrored.b.alter(TOPIC, {"mirror.replication.throttled.replicas": "0:1"})
+    for _ in range(4):
+        mirrored.a.write("more")
+    mirrored.run_until(lambda: mirrored.b.metrics().total("MaxLag") == 2, "a fetch told of more than it brought")
+    assert mirrored.b.metrics().total("ConsumerLag", partition=0) == 2
+    assert mirrored.b.metrics().total("ByteRate") > 0
+
+
+def test_states_are_counted_where_partitions_are_led_and_follow_a_failover(mirrored: Pair) -> None:
+    mirrored.fail_over()
+    told = mirrored.b.metrics()
+    assert told.total("StoppedPartitionState") == 2
+    assert told.total("MirroringPartitionState") == told.total("FailedPartitionState") == 0
+    assert told.find("ConsumerLag") == [] and told.total("MaxLag") == 0
+
+
+def test_what_is_ordinary_is_no_error() -> None:
+    """Creation, leaders that move, a broker of the source that restarts, topics that are not there yet, failover."""
+    p = pair(11)
+    p.a.place_topic(TOPIC)
+    p.begin()
+    for index in range(3):
+        p.a.write(f"r{index}")
+        p.a.restart(p.a.elect())
+        p.simulation.run_for(span_s=2)
+    p.there.add_topics(["later"])
+    p.simulation.run_for(span_s=6)
+    p.a.place_topic("later")
+    p.run_until(lambda: p.b.state(TopicPartition("later", 0)) == "MIRRORING", "it is there")
+    p.fail_over()
+    told = p.b.metrics()
+    assert {name: told.total(name) for name in ERRORS} == dict.fromkeys(ERRORS, 0)
+    assert told.total("FailedPartitionsCount") == told.total("DeadThreadCount") == 0
+
+
+def test_a_source_that_is_away_is_an_error_and_its_partitions_have_failed(mirrored: Pair) -> None:
+    mirrored.a.kill(1)
+    mirrored.simulation.run_for(span_s=40)
+    told = mirrored.b.metrics()
+    assert told.total("MetadataRefreshError") > 0
+    assert told.total("FailedPartitionsCount") == 2
+    mirrored.a.restart(1)
+    mirrored.run_until(lambda: mirrored.b.metrics().total("FailedPartitionsCount") == 0, "the source is back")
+    counted = mirrored.b.metrics().total("MetadataRefreshError")
+    mirrored.simulation.run_for(span_s=20)
+    assert mirrored.b.metrics().total("MetadataRefreshError") == counted
+
+
+@pytest.mark.parametrize("open_metrics", [False, True])
+def test_the_page_is_what_a_client_of_prometheus_reads(mirrored: Pair, open_metrics: bool) -> None:
+    told = mirrored.b.metrics()
+    page = told.page(open_metrics=open_metrics)
+    read = list((open_metrics_families if open_metrics else families)(page))
+    samples = {(sample.name, *sorted(sample.labels.items())): sample.value for one in read for sample in one.samples}
+    assert len(samples) == len([line for line in page.splitlines() if not line.startswith("#")]), "no two are the same"
+    for one in told:
+        labels = {"node_id": str(one.node_id), **{key.replace("-", "_"): value for key, value in one.tags.items()}}
+        row = next(row for row in ROWS if (row.name, tuple(row.tags)) == (one.name, tuple(one.tags)))
+        if "99thPercentile" not in one.attributes:
+            assert samples[row.page_name, *sorted(labels.items())] == one.value
+
+
+def test_names_on_the_page_are_those_of_the_usual_rules(mirrored: Pair) -> None:
+    names = {line.partition("{")[0] for line in mirrored.b.metrics().page().splitlines() if line[0] != "#"}
+    assert names >= {
+        "kafka_server_mirror_mirrorfetchermanager_maxlag",
+        "kafka_server_fetcherlagmetrics_consumerlag",
+        "kafka_server_fetcherstats_bytes_total",
+        "kafka_network_requestmetrics_requests_total",
+        "kafka_network_requestmetrics_totaltimems",
+        "kafka_network_requestmetrics_totaltimems_count",
+        "kafka_server_mirrorreplication_byterate",
+        "kafka_server_replicamanager_underreplicatedpartitions",
+        "kafka_controller_kafkacontroller_activecontrollercount",
+    }
+
+
+def test_every_row_is_told_or_says_why_not(mirrored: Pair) -> None:
+    p = pair(12)
+    p.a.place_topic(TOPIC)
+    p.begin()
+    told = {(one.name, tuple(one.tags)) for cluster in (p.b, mirrored.b) for one in cluster.metrics()}
+    assert {(row.name, tuple(row.tags)) for row in ROWS if not row.left_out} == told
+
+
+def test_asking_changes_nothing() -> None:
+    def run(*, asks: bool) -> str:
+        p = pair(3, brokers=1)
+        p.a.create_topic(TOPIC)
+        p.begin()
+        for _ in range(5):
+            p.a.write("x")
+            p.simulation.run_for(span_s=1)
+            if asks:
+                p.b.metrics().page()
+        assert_equal(p.there)
+        return p.simulation.digest
+
+    assert run(asks=True) == run(asks=False)
+
+
+def test_a_metric_that_there_is_not_is_refused_with_the_one_that_may_be_meant() -> None:
+    with pytest.raises(UsageError, match="MaxLag"):
+        Metrics({}).find("MaxLagg")

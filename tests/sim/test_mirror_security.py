@@ -1,0 +1,84 @@
+"""A mirror's secrets go to its source and are shown nowhere; what the source does not take is told (D3, D38)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import KafkaError
+from kmirror.mirror.facts import SourceTrouble
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from tests.sim.stage import TOPIC, Pair, WrittenLogs, assert_equal, pair, plain
+
+LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SECURED = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f'{PLAIN} required username="u" password="hush";',
+    "ssl.truststore.type": "PEM",
+    "ssl.truststore.certificates": "hush",
+    "ssl.keystore.type": "PEM",
+    "ssl.keystore.key": "hush",
+    "ssl.keystore.certificate.chain": "hush",
+    "ssl.key.password": "hush",
+}
+
+
+def begun() -> Pair:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    return p
+
+
+def described(p: Pair) -> DescribeMirrorsResponse:
+    leader = p.b.image.topics[TOPIC].partitions[0].leader
+    reply = p.b.client.call(p.b.endpoint(leader), DescribeMirrorsRequest(mirror_names=["m"]), 0)
+    assert isinstance(reply, DescribeMirrorsResponse)
+    return reply
+
+
+@pytest.mark.kip("1279", "Mirror Configuration")
+@pytest.mark.decision("D38")
+def test_a_source_without_sasl_is_told_of_and_nothing_shows_a_secret() -> None:
+    p = begun()
+    lines: list[str] = []
+    p.simulation.world.trace.listeners.append(lambda now, who, what: lines.append(what))
+    p.there.alter(SECURED)
+    p.run_until(lambda: "no SaslAuthenticate" in p.b.reason(), "the reason")
+    assert p.b.reason().startswith("no answer from the source at ")
+    troubles = [seen.fact for seen in p.simulation.facts(SourceTrouble)]
+    assert troubles and "no SaslAuthenticate" in troubles[0].reason
+    reply = described(p)
+    assert "no SaslAuthenticate" in reply.mirrors[0].reason
+    everything = [*lines, repr(troubles), repr(reply), *map(repr, p.b.component(1).context.sources.values())]
+    assert not [line for line in everything if "hush" in line]
+    p.there.alter({"security.protocol": "PLAINTEXT"})
+    p.a.write("after")
+    p.simulation.run_for(span_s=5)
+    assert_equal(p.there)
+    assert p.b.reason() == "" and not described(p).mirrors[0].reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"sasl.mechanism": "GSSAPI"}, "sasl.mechanism GSSAPI is not there"),
+        ({"sasl.jaas.config": "hush required;"}, "login module"),
+        ({"sasl.jaas.config": f"{PLAIN} required username=u password=hush"}, "semi-colon"),
+        ({"ssl.keystore.certificate.chain": None}, "ssl.keystore.certificate.chain is not set"),
+        ({"ssl.truststore.password": "hush"}, "ssl.truststore.password is for a file of type PKCS12"),
+    ],
+)
+def test_configs_that_do_not_go_together_are_refused_at_creation_and_later(
+    changes: dict[str, str | None], words: str
+) -> None:
+    p = pair()
+    values = {key: value for key, value in {**SECURED, **changes}.items() if value is not None}
+    with pytest.raises(KafkaError, match=words) as caught:
+        p.there.create(values)
+    assert "INVALID_CONFIG" in str(caught.value) and "=hush" not in str(caught.value)
+    p.there.create(SECURED)
+    with pytest.raises(KafkaError, match=words) as caught:
+        p.there.alter(changes)
+    assert "INVALID_CONFIG" in str(caught.value) and "=hush" not in str(caught.value)

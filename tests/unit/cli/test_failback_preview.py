@@ -1,0 +1,199 @@
+"""`kmirror failback-preview`: live clusters and their folders tell the same, and the failback then does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.failback_preview import command
+from kmirror.cli.main import run as run_main
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.epochs import EpochEntry
+from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut
+from kmirror.mirror.states import MirrorState
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.mirror import TcpMirror
+from kmirror.records.legacy import AnyBatch
+from kmirror.records.record import RecordData
+
+TP = TopicPartition("orders", 0)
+
+
+def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
+    return LogOutline([EpochEntry(*entry) for entry in epochs], start, end)
+
+
+@pytest.mark.parametrize(
+    ("facts", "cut"),
+    [
+        # Nothing was written after the failover.
+        (FailbackFacts(log(0, 9, (0, 0)), log(0, 12, (0, 0), (1, 9)), 0), Cut(9, 0, "")),
+        # Ours went on in the epoch that was mirrored: the fetch finds where it ends over there.
+        (
+            FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3),
+            Cut(7, 0, "epoch 3 ends at offset 7 at the source"),
+        ),
+        # Ours went on in a later epoch.
+        (
+            FailbackFacts(log(0, 9, (3, 0), (5, 6)), log(0, 8, (3, 0), (4, 6)), 3),
+            Cut(6, 0, "the last mirrored epoch, 3, ends at offset 6"),
+        ),
+        # Both clusters used epoch 4 for themselves.
+        (
+            FailbackFacts(log(0, 9, (3, 0), (4, 6)), log(0, 9, (3, 0), (4, 6)), 4, shared_epoch=3),
+            Cut(6, 0, "the last epoch that the same clusters wrote, 3, ends at offset 6"),
+        ),
+        # The source knows nothing of us.
+        (
+            FailbackFacts(log(2, 9, (3, 2)), log(0, 8, (3, 0)), None),
+            Cut(2, 2, "the source knows nothing of this log, so it is mirrored from scratch"),
+        ),
+        # ... but we mirrored this very topic from it before.
+        (FailbackFacts(log(2, 9, (3, 2)), log(0, 9, (3, 0)), None, own_epoch=3), Cut(9, 2, "")),
+        # Retention over there went beyond all that we have.
+        (
+            FailbackFacts(log(0, 9, (3, 0)), log(20, 30, (3, 20), (4, 25)), 3),
+            Cut(0, 0, "the source's log begins at offset 20, and ours would end at 9"),
+        ),
+        # Retention over there went beyond some of it.
+        (FailbackFacts(log(0, 9, (3, 0)), log(5, 12, (3, 5), (4, 9)), 3), Cut(9, 5, "")),
+    ],
+)
+def test_what_is_cut_and_why(facts: FailbackFacts, cut: Cut) -> None:
+    assert failback_cut(facts) == cut
+
+
+class Stage:
+    """Two clusters on disks: A wrote three records that B never mirrored, one of them a tombstone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folders = [folder / "a", folder / "b"]
+        self.a, self.b = (TcpCluster(name=name, brokers=1, data=folder / name, mirror_version=1) for name in ("a", "b"))
+
+    def play(self) -> None:
+        self.a.create_topic("orders", 1)
+        self.a.create_topic("quiet", 1)
+        self.a.produce("orders", 0, [b"one", b"two"])
+        there = TcpMirror("dr", source=self.a, destination=self.b)
+        there.create()
+        there.add_topics(["orders", "quiet"])
+        there.catch_up()
+        there.pause(["orders"])
+        there.wait_for_state(MirrorState.PAUSED, [TP])
+        records = [RecordData(key=b"k", value=b"v" * 5), RecordData(key=b"k", value=None), RecordData(value=b"")]
+        self.a._do(lambda client: client.produce(TP, records), "writing")  # `produce` writes no keys.
+        there.fail_over()
+        self.b.produce("orders", 0, [b"three"])
+
+    def live(self, *words: str) -> tuple[int, list[str]]:
+        servers = ["--bootstrap-server", self.a.bootstrap_servers, "--source", self.b.bootstrap_servers]
+        return run(*servers, "--mirror", "dr", *words)
+
+
+def run(*words: str) -> tuple[int, list[str]]:
+    result = CliRunner().invoke(command, words, standalone_mode=False)
+    assert result.exception is None, result.exception
+    return result.return_value, result.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("failback"))
+    with made.a, made.b:
+        made.play()
+        yield made
+
+
+SAID = "orders-0: offsets 2 to 4 would go (3 records, 1 batch, {size} bytes, 1 key, 1 tombstone): {why}"
+
+
+def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) -> None:
+    code, lines = stage.live("--records")
+    assert code == 1
+    size = sum(len(batch.view) for batch in leader_batches(stage.a) if batch.base_offset >= 2)
+    assert lines[0] == SAID.format(size=size, why="epoch 0 ends at offset 2 at the source")
+    told = [line.split(" time ")[0] + " " + line.split(" ", 6)[-1] for line in lines[1:4]]
+    assert told == [
+        "  offset 2 key k value of 5 bytes",
+        "  offset 3 key k tombstone",
+        "  offset 4 no key value of 0 bytes",
+    ]
+    assert lines[4:] == ["quiet-0: nothing would go", f"3 records, {size} bytes would go, of 1 of 2 partitions"]
+    assert stage.live("--topic", "qui.*") == (0, ["quiet-0: nothing would go", "nothing would go, of 0 of 1 partition"])
+    as_json = [json.loads(line) for line in stage.live("--records", "-o", "json")[1]]
+    assert as_json[0] == {
+        "type": "partition",
+        "topic": "orders",
+        "partition": 0,
+        "log_start_offset": 0,
+        "log_end_offset": 2,
+        "why": "epoch 0 ends at offset 2 at the source",
+        "records": 3,
+        "batches": 1,
+        "bytes": size,
+        "keys": 1,
+        "tombstones": 1,
+        "control_records": 0,
+    }
+    assert [(row["offset"], row["key"], row["tombstone"]) for row in as_json[1:4]] == [
+        (2, "k", False),
+        (3, "k", True),
+        (4, None, False),
+    ]
+    live = stage.live("--records")
+    stage.a.stop()
+    stage.b.stop()
+    assert run(*map(str, stage.folders), "--mirror", "dr", "--records") == live
+    stage.a.start()
+    stage.b.start()
+    back = TcpMirror("dr", source=stage.b, destination=stage.a)
+    back.create()
+    back.add_topics(["orders"])
+    back.catch_up()
+    back.assert_equal()
+    assert [record.value for record in stage.a.read(TP)] == [b"one", b"two", b"three"]
+
+
+def leader_batches(cluster: TcpCluster) -> list[AnyBatch]:
+    leader = cluster.leader(TP)
+    assert leader is not None
+    return list(leader.log.any_batches(0))
+
+
+def test_what_would_wait_is_told(tmp_path: Path) -> None:
+    with TcpCluster(name="a", brokers=1, topics={"orders": 1}) as a, TcpCluster(name="b", brokers=1) as b:
+        there = TcpMirror("dr", source=a, destination=b)
+        there.create()
+        there.add_topics(["orders"])
+        there.catch_up()
+        words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "dr"]
+        code, lines = run(*words)
+        assert (code, lines) == (
+            1,
+            [
+                "orders-0: would wait: the source still mirrors it from here (MIRRORING): fail over there first",
+                "nothing would go, of 0 of 1 partition; 1 partition would wait",
+            ],
+        )
+        assert json.loads(run(*words, "-o", "json")[1][0])["waits_for"].startswith("the source still mirrors it")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--mirror", "m"], "give --bootstrap-server and --source, or two log folders"),
+        (["--mirror", "m", "a"], "give two log folders"),
+        (["--mirror", "m", "a", "b", "--source", ":1"], "and not both"),
+        (["--mirror", "m", "--topic", "(", "a", "b"], "is no regular expression"),
+        (["--mirror", "m", "--source", "x", "--bootstrap-server", ":1"], "'x' is no server"),
+    ],
+)
+def test_a_command_line_that_is_refused(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_main(["failback-preview", *words])
+    assert ended.value.code == 2
+    assert text in capsys.readouterr().err

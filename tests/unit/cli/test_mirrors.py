@@ -1,0 +1,290 @@
+"""`kmirror mirrors`: every action, table and text, against clusters of one broker; exit codes as of Kafka's tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.assembly.mirrors import MirrorListing, MirrorRow
+from kmirror.cli import mirror_actions
+from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
+from kmirror.cli.mirrors import client_configs, command
+from kmirror.client.admin import AdminConfigs
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.listener import Port
+from kmirror.net.mirror import TcpMirror
+
+LISTINGS = [
+    MirrorListing("my-mirror", "localhost:9091,localhost:9092", "lBq12jYZRp-9wF3M9MPopg", 2),
+    MirrorListing("new-mirror", "localhost:9091,localhost:9092", "", 1),
+]
+ROWS = {
+    "my-mirror": [
+        MirrorRow(TopicPartition("bar", 0), 2324, 2324, 0, MirrorState.MIRRORING, 3),
+        MirrorRow(TopicPartition("foo", 0), 69, 66, 3, MirrorState.MIRRORING, -1, "slow"),
+        MirrorRow(TopicPartition("t" * 50, 12), -1, -1, -1, MirrorState.FAILED, -1, "the source is another cluster"),
+    ],
+    "n" * 31: [MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)],
+}
+
+
+def test_the_table_of_mirrors() -> None:
+    assert list_table(LISTINGS) == (
+        "MIRROR                         TOPICS     CLUSTER-ID                 BOOTSTRAP-SERVER\n"
+        "my-mirror                      2          lBq12jYZRp-9wF3M9MPopg     localhost:9091,localhost:9092\n"
+        "new-mirror                     1          -                          localhost:9091,localhost:9092\n"
+    )
+    assert list_table([]) == "No mirrors found\n"
+    assert [json.loads(line) for line in list_json(LISTINGS).splitlines()][1] == {
+        "mirror": "new-mirror",
+        "topics": 1,
+        "cluster_id": None,
+        "bootstrap_server": "localhost:9091,localhost:9092",
+    }
+
+
+def test_the_table_of_partitions() -> None:
+    assert describe_table(ROWS) == (
+        "MIRROR                         TOPIC                                    PARTITION  SOURCE-OFFSET   "
+        "DESTINATION-OFFSET LAG        STATE\n"
+        "my-mirror                      bar                                      0          2324            "
+        "2324               0          MIRRORING\n"
+        "my-mirror                      foo                                      0          69              "
+        "66                 3          MIRRORING\n"
+        f"my-mirror                      ...{'t' * 37} 12         -               -                  -          "
+        "FAILED\n"
+        f"...{'n' * 27} baz                                      0          189             "
+        "189                0          STOPPED\n"
+    )
+    assert describe_table({"m": []}) == "No mirror partitions found\n"
+    assert reasons(ROWS).splitlines() == [
+        "my-mirror foo-0: MIRRORING: slow",
+        f"my-mirror {'t' * 50}-12: FAILED: the source is another cluster",
+    ]
+    assert json.loads(describe_json(ROWS).splitlines()[2]) == {
+        "mirror": "my-mirror",
+        "topic": "t" * 50,
+        "partition": 12,
+        "source_offset": None,
+        "destination_offset": None,
+        "lag": None,
+        "state": "FAILED",
+        "last_mirrored_epoch": None,
+        "reason": "the source is another cluster",
+    }
+
+
+class Stage(NamedTuple):
+    """Two clusters, and the command as it is called for the second."""
+
+    source: TcpCluster
+    destination: TcpCluster
+    config: Path
+
+    def run(self, words: str) -> tuple[int, str, str]:
+        """Return exit code, stdout and stderr."""
+        server = ["--bootstrap-server", self.destination.bootstrap_servers]
+        result = CliRunner().invoke(command, [*server, *words.split()], standalone_mode=False)
+        assert result.exception is None, result.exception
+        return result.return_value, result.stdout, result.stderr
+
+    def mirror(self) -> TcpMirror:
+        return TcpMirror("my-mirror", source=self.source, destination=self.destination)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    config = tmp_path_factory.mktemp("mirrors") / "mirror.properties"
+    topics = {"bar": 1, "foo": 2, "my.topic": 1, "__hidden": 1}
+    with TcpCluster(name="a", brokers=1, topics=topics) as a, TcpCluster(name="b", brokers=1) as b:
+        config.write_text(f"# The source.\nbootstrap.servers={a.bootstrap_servers}\n")
+        yield Stage(a, b, config)
+
+
+def test_the_life_of_a_mirror(stage: Stage) -> None:
+    run, name = stage.run, "--mirror my-mirror"
+    assert run("--list") == (0, "No mirrors found\n", "")
+    assert run("--describe") == (0, "No mirror partitions found\n", "")
+    create = f"--create {name} --mirror-config {stage.config}"
+    assert run(f"{create} --dry-run") == (0, "Would create mirror my-mirror with configs [bootstrap.servers]\n", "")
+    assert run("--list")[1] == "No mirrors found\n"
+    assert run(create) == (0, "Created mirror my-mirror\n", "")
+    code, out, err = run(create)
+    assert (code, out) == (1, "")
+    assert err.startswith("Error while executing mirror command : MIRROR_ALREADY_EXISTS: ")
+
+    assert run(f"--add --topic foo {name}") == (0, "Added 1 topic(s) to mirror my-mirror: [foo]\n", "")
+    stage.mirror().catch_up()
+    every = "Would add 2 topic(s) to mirror my-mirror: [bar, my.topic]\n"
+    assert run(f"--add --topic .* {name} --dry-run") == (0, every, ""), "what is mirrored, or internal, is left out"
+    assert run(f"--add --topic .* {name} -o json") == (
+        0,
+        '{"action": "add", "mirror": "my-mirror", "topics": ["bar", "my.topic"], "refused": {}, "dry_run": false}\n',
+        "",
+    )
+    stage.mirror().catch_up()
+    code, out, err = run("--describe --topic fo+")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines()[1:]] == [
+        ["my-mirror", "foo", str(partition), "0", "0", "0", "MIRRORING"] for partition in range(2)
+    ]
+    code, out, _ = run("--list")
+    assert out.splitlines()[1].split() == ["my-mirror", "3", stage.source.cluster_id, stage.source.bootstrap_servers]
+
+    paused = "Paused mirroring for 1 topic(s) in mirror my-mirror: [foo]\n"
+    assert run(f"--pause --topic foo {name}") == (0, paused, "")
+    stage.mirror().wait_for_state(MirrorState.PAUSED, [TopicPartition("foo", 0), TopicPartition("foo", 1)])
+    code, out, err = run(f"--pause --topic foo {name}")
+    assert (code, out) == (1, "Paused mirroring for 0 topic(s) in mirror my-mirror: []\n")
+    assert err.startswith("Error while executing mirror command : topic foo: MIRROR_TOPIC_ALREADY_PAUSED: ")
+    rest = "Would pause mirroring for 2 topic(s) in mirror my-mirror: [bar, my.topic]\n"
+    assert run(f"--pause --topic .* {name} --dry-run") == (0, rest, ""), "what is paused already is left out"
+    resumed = "Resumed mirroring for 1 topic(s) in mirror my-mirror: [foo]\n"
+    assert run(f"--resume --topic .* {name}") == (0, resumed, "")
+    altered = "Completed updating config for mirror my-mirror.\n"
+    assert run(f"--alter {name} --mirror-config {stage.config}") == (0, altered, "")
+
+    assert run(f"--delete {name}")[2].startswith("Error while executing mirror command : MIRROR_NOT_EMPTY: ")
+    removed = "Removed 3 topic(s) from mirror my-mirror: [bar, foo, my.topic]\n"
+    assert run(f"--remove --topic .* {name}") == (0, removed, "")
+    stage.mirror().fail_over()
+    assert run(f"--remove --topic .* {name}") == (0, "Removed 0 topic(s) from mirror my-mirror: []\n", "")
+    assert run(f"--delete {name} --dry-run") == (0, "Would delete mirror my-mirror\n", "")
+    assert run(f"--delete {name}") == (0, "Deleted mirror my-mirror\n", "")
+    assert run("--list") == (0, "No mirrors found\n", "")
+
+
+def test_what_is_not_there(stage: Stage) -> None:
+    unknown = "Error while executing mirror command : Mirror 'nobody' not found or has no configuration\n"
+    for action in ("add", "remove", "pause", "resume"):
+        assert stage.run(f"--{action} --topic x --mirror nobody") == (1, "", unknown)
+    assert stage.run("--describe --mirror nobody")[2].startswith(
+        "Error while executing mirror command : cannot describe mirror nobody: UNKNOWN_MIRROR: "
+    )
+    stage.run(f"--create --mirror empty --mirror-config {stage.config}")
+    for action in ("add", "remove"):
+        assert stage.run(f"--{action} --topic no-.* --mirror empty") == (
+            1,
+            "",
+            "Error while executing mirror command : No topics matching pattern 'no-.*' found\n",
+        )
+    assert stage.run("--add --topic fo --mirror empty")[2].endswith("No topics matching pattern 'fo' found\n")
+    assert "topic fo: UNKNOWN_TOPIC_OR_PARTITION" in stage.run("--remove --topic fo --mirror empty")[2]
+    stage.run("--delete --mirror empty")
+
+
+def test_the_number_of_replicas_is_given(stage: Stage) -> None:
+    stage.run(f"--create --mirror wide --mirror-config {stage.config}")
+    code, _, err = stage.run("--add --topic bar --mirror wide --replication-factor 9")
+    assert code == 0, "the topic is there since the first test, or was created with one replica"
+    stage.source.create_topic("late", 2)
+    code, out, err = stage.run("--add --topic late --mirror wide --replication-factor 2")
+    assert (code, out) == (1, "")
+    assert "cannot create topic late: INVALID_REPLICATION_FACTOR" in err
+    code, out, err = stage.run("--add --topic late --mirror wide --replication-factor 1")
+    assert (code, out, err) == (0, "Added 1 topic(s) to mirror wide: [late]\n", "")
+    assert stage.destination.image.topics["late"].topic_id == stage.source.image.topics["late"].topic_id
+    TcpMirror("wide", destination=stage.destination).fail_over()
+    stage.run("--delete --mirror wide")
+
+
+def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -> None:
+    port = Port("127.0.0.1", 0)
+    port.close()
+    (tmp_path / "away").write_text(f"bootstrap.servers=127.0.0.1:{port.endpoint.port}\n")
+    (tmp_path / "client").write_text("default.api.timeout.ms=200\n")
+    stage.run(f"--create --mirror away --mirror-config {tmp_path / 'away'}")
+    client = f"--command-config {tmp_path / 'client'}"
+    code, out, err = stage.run(f"--add --topic f.* --mirror away {client}")
+    assert (code, out) == (1, "")
+    assert "the source does not answer" in err
+    assert "name one topic in full instead" in err
+    code, out, err = stage.run(f"--add --topic fresh --mirror away {client}")
+    assert (code, out) == (0, "Added 1 topic(s) to mirror away: [fresh]\n")
+    assert "the topic is added without its id" in err
+    code, out, err = stage.run("--remove --topic fresh --mirror away")
+    assert (code, out) == (0, "Removed 1 topic(s) from mirror away: [fresh]\n")
+    stage.run("--delete --mirror away")
+
+
+def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(mirror_actions.asyncio, "sleep", sleep)
+    result = CliRunner().invoke(
+        command, ["--bootstrap-server", stage.destination.bootstrap_servers, "--describe", "--watch", "5"]
+    )
+    assert (waits, result.stdout) == ([5.0, 5.0], "No mirror partitions found\n" * 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--list", "--bootstrap-server must be specified"),
+        ("--bootstrap-server x --list", "'x' is no server"),
+        (
+            "--bootstrap-server :1",
+            "Command must include exactly one action: --add, --alter, --create, --delete, --describe, --list, --pause, "
+            "--remove, --resume",
+        ),
+        ("--bootstrap-server :1 --list --describe", "Command must include exactly one action"),
+        ("--bootstrap-server :1 --create", "--mirror must be specified"),
+        ("--bootstrap-server :1 --create --mirror m", "--mirror-config must be specified when creating a mirror"),
+        ("--bootstrap-server :1 --alter --mirror m", "--mirror-config must be specified when altering a mirror"),
+        ("--bootstrap-server :1 --add --mirror m", "--topic must be specified when adding topic(s) to a mirror"),
+        ("--bootstrap-server :1 --remove --mirror m", "--topic must be specified when removing topic(s) from a mirror"),
+        ("--bootstrap-server :1 --pause --mirror m", "--topic must be specified when pausing topic(s) of a mirror"),
+        ("--bootstrap-server :1 --list --topic t", "--topic is for --add and --remove and --pause and --resume"),
+        ("--bootstrap-server :1 --create --mirror m --mirror-config /no/such", "cannot read /no/such: No such file"),
+        ("--bootstrap-server :1 --describe --watch 0", "--watch takes a number of seconds from 0.1 on, not '0'"),
+        ("--bootstrap-server :1 --add --mirror m --topic t --replication-factor 0", "a number from 1 to 32767, not 0"),
+        ("--bootstrap-server :1 --describe --topic (", "--topic '(' is no regular expression"),
+        ("--bootstrap-server :1 --describe --all", "there is no option --all"),
+    ],
+)
+def test_a_command_line_that_is_refused(words: str, text: str) -> None:
+    result = CliRunner().invoke(command, words.split())
+    assert isinstance(result.exception, UsageError)
+    assert text in str(result.exception)
+
+
+def test_the_configs_of_the_client() -> None:
+    given = {"request.timeout.ms": "5000", "default.api.timeout.ms": " 7000 ", "client.id": "me"}
+    assert client_configs(given) == AdminConfigs(request_timeout_ms=5000, default_api_timeout_ms=7000)
+    with pytest.raises(UsageError, match=r"request\.timeout\.ms is a number of milliseconds, not '5s'"):
+        client_configs({"request.timeout.ms": "5s"})
+    with pytest.raises(UsageError, match=r"security\.protocol=SASL_SSL"):
+        client_configs({"security.protocol": "SASL_SSL"})
+
+
+def test_help_names_every_option() -> None:
+    assert asyncio.iscoroutinefunction(mirror_actions.carry_out)
+    shown = CliRunner().invoke(command, ["--help"]).stdout
+    for option in (
+        "add",
+        "alter",
+        "bootstrap-server",
+        "command-config",
+        "create",
+        "describe",
+        "help",
+        "list",
+        "mirror",
+    ):
+        assert f"--{option} " in shown
+    for option in ("mirror-config", "pause", "remove", "replication-factor", "resume", "topic", "version", "delete"):
+        assert f"--{option} " in shown

@@ -1,0 +1,281 @@
+"""A link is secured before anything goes over it: the steps, renewed sessions, refusals, and the pause after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from kmirror.client.authentication import TRANSITIONS, Authenticator, Cause, State
+from kmirror.client.requester import TIMER, Requester
+from kmirror.client.security import Credentials, Security, security_of
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import CloseLink, Effect, OpenLink, OutboundLink, Send, SetTimer
+from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.tls import TlsSettings
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.sasl_authenticate_request import SaslAuthenticateRequest
+from kmirror.protocol.gen.sasl_authenticate_response import SaslAuthenticateResponse
+from kmirror.protocol.gen.sasl_handshake_request import SaslHandshakeRequest
+from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
+from kmirror.protocol.headers import decode_request, encode_response
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.client.script import ONE, TWO
+
+LINK, OTHER, ELSEWHERE = OutboundLink(ONE, "a"), OutboundLink(ONE, "b"), OutboundLink(TWO, "a")
+PLAIN = Security("SASL_PLAINTEXT", None, Credentials("PLAIN", "u", "hush"))
+SCRAM = Security("SASL_PLAINTEXT", None, Credentials("SCRAM-SHA-256", "u", "hush"))
+TLS = Security("SSL", TlsSettings(), None)
+ALL = [ApiVersion(api_key=36, min_version=0, max_version=2)]
+S = 1000 * MILLISECOND
+
+
+@dataclass
+class Talk:
+    """A requester whose links are secured, and what came of it."""
+
+    security: Security
+    answers: list[Message | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.outbox = Outbox()
+        self.requester = Requester("client", self.outbox)
+        self.authenticator = Authenticator(self.security, Rng(1), 5000)
+        self.effects: list[Effect] = []
+        self.asked: list[tuple[OutboundLink, int, int, Message]] = []
+        """(link, version, correlation id, body) of what was sent and not answered."""
+        self.timers: dict[int, Instant] = {}
+        for link in (LINK, OTHER, ELSEWHERE):
+            self.requester.secure(link, self.authenticator)
+
+    def ask(self, now: Instant = 0, link: OutboundLink = LINK) -> None:
+        self.requester.send(
+            now, link.peer, link.channel, MetadataRequest(), 9, lambda _, m: self.answers.append(m), timeout_ms=9000
+        )
+
+    def look(self) -> list[tuple[OutboundLink, int, int, Message]]:
+        for effect in self.outbox.drain():
+            self.effects.append(effect)
+            if isinstance(effect, Send):
+                head, body = decode_request(b"".join(effect.chunks))
+                self.asked.append((effect.link, head.api_version, head.correlation_id, body))
+            if isinstance(effect, SetTimer):
+                assert effect.key[0] == TIMER
+                self.timers[int(str(effect.key[1]))] = effect.at
+        return self.asked
+
+    def kinds(self) -> list[type[Message]]:
+        """Return what was sent and is not answered."""
+        return [type(body) for *_, body in self.look()]
+
+    def answer(self, reply: Message, now: Instant = 0) -> Message:
+        """Answer the oldest request; return its body."""
+        link, version, correlation_id, body = self.look().pop(0)
+        self.requester.on_response(now, link, encode_response(reply, version, correlation_id=correlation_id))
+        self.look()
+        return body
+
+    def shake(self, now: Instant = 0) -> None:
+        """Answer all up to the first message of the mechanism."""
+        self.answer(ApiVersionsResponse(api_keys=ALL), now)
+        shaken = self.answer(SaslHandshakeResponse(), now)
+        assert isinstance(shaken, SaslHandshakeRequest) and self.security.credentials is not None
+        assert shaken.mechanism == self.security.credentials.mechanism
+
+    def accept(self, now: Instant = 0, lifetime_ms: int = 0) -> None:
+        self.answer(SaslAuthenticateResponse(error_message=None, session_lifetime_ms=lifetime_ms), now)
+
+    def why(self) -> str:
+        return self.authenticator.why(ONE)
+
+
+def test_what_is_asked_waits_until_the_broker_knows_us() -> None:
+    talk = Talk(PLAIN)
+    talk.ask()
+    talk.ask()
+    assert talk.kinds() == [ApiVersionsRequest]
+    talk.shake()
+    ((_, version, _, sent),) = talk.look()
+    assert isinstance(sent, SaslAuthenticateRequest) and (version, sent.auth_bytes) == (2, b"\0u\0hush")
+    talk.ask()
+    assert talk.kinds() == [SaslAuthenticateRequest]
+    talk.accept()
+    assert talk.kinds() == [MetadataRequest] * 3
+    talk.answer(MetadataResponse())
+    talk.ask(now=10**12)
+    assert talk.kinds() == [MetadataRequest] * 3, "a session without an end"
+    assert len(talk.answers) == 1 and not talk.why()
+
+
+def test_each_link_is_secured_by_itself() -> None:
+    talk = Talk(PLAIN)
+    talk.ask(link=LINK)
+    talk.ask(link=ELSEWHERE)
+    assert [link for link, *_ in talk.look()] == [LINK, ELSEWHERE]
+    assert talk.kinds() == [ApiVersionsRequest] * 2
+
+
+def test_tls_alone_is_opened_and_then_used() -> None:
+    talk = Talk(TLS)
+    talk.ask()
+    talk.ask()
+    assert talk.kinds() == [MetadataRequest] * 2
+    opened = [effect for effect in talk.effects if isinstance(effect, OpenLink)]
+    assert opened == [OpenLink(LINK, TlsSettings())] and talk.effects.index(opened[0]) == 0
+
+
+def test_a_lost_link_is_secured_anew() -> None:
+    talk = Talk(SCRAM)
+    talk.ask()
+    talk.shake()
+    first = talk.look()[0][3]
+    talk.requester.on_link_closed(0, LINK)
+    assert talk.answers == [None] and "does that port speak SASL_PLAINTEXT" in talk.why()
+    talk.look().clear()
+    talk.ask(now=10 * S)
+    talk.shake(now=10 * S)
+    second = talk.look()[0][3]
+    assert isinstance(first, SaslAuthenticateRequest) and isinstance(second, SaslAuthenticateRequest)
+    assert first.auth_bytes != second.auth_bytes, "another nonce"
+
+
+def test_nonces_come_of_the_seed_alone() -> None:
+    ours, same, other = (Authenticator(SCRAM, Rng(seed), 1) for seed in (1, 1, 2))
+    found = ours.nonce()
+    assert found == same.nonce() != other.nonce() and found != ours.nonce()
+    assert found.isascii() and "," not in found
+
+
+@pytest.mark.parametrize("with_tls", [False, True])
+def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
+    talk = Talk(Security("SASL_SSL", TlsSettings(), PLAIN.credentials) if with_tls else PLAIN)
+    talk.ask()
+    talk.shake(now=S)
+    talk.accept(now=2 * S, lifetime_ms=10_000)  # Counts from the handshake on.
+    talk.ask(now=9 * S + S // 2 - 1)
+    assert talk.kinds() == [MetadataRequest] * 2
+    talk.ask(now=9 * S + S // 2)
+    talk.ask(now=9 * S + S // 2)
+    assert talk.kinds() == [MetadataRequest, MetadataRequest, SaslHandshakeRequest]
+    talk.answer(MetadataResponse(), 10 * S)
+    talk.answer(MetadataResponse(), 10 * S)
+    talk.answer(SaslHandshakeResponse(), 10 * S)
+    talk.accept(now=10 * S)
+    assert talk.kinds() == [MetadataRequest] * 2
+    assert sum(isinstance(effect, OpenLink) for effect in talk.effects) == with_tls
+    assert not any(isinstance(effect, CloseLink) for effect in talk.effects)
+
+
+@pytest.mark.parametrize(
+    ("replies", "words"),
+    [
+        ([ApiVersionsResponse(api_keys=[])], "no SaslAuthenticate"),
+        ([ApiVersionsResponse(error_code=35, api_keys=ALL)], "no SaslAuthenticate"),
+        (
+            [
+                ApiVersionsResponse(api_keys=ALL),
+                SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=["OAUTHBEARER"]),
+            ],
+            "UNSUPPORTED_SASL_MECHANISM: it takes OAUTHBEARER, and sasl.mechanism is SCRAM-SHA-256",
+        ),
+        (
+            [ApiVersionsResponse(api_keys=ALL), SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)],
+            "ILLEGAL_SASL_STATE: that port does no SASL",
+        ),
+        ([ApiVersionsResponse(api_keys=ALL), SaslHandshakeResponse(error_code=999)], "error 999"),
+        (
+            [
+                ApiVersionsResponse(api_keys=ALL),
+                SaslHandshakeResponse(),
+                SaslAuthenticateResponse(
+                    error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message="no\x1b[2J " + "x" * 9999
+                ),
+            ],
+            "SASL_AUTHENTICATION_FAILED: no",
+        ),
+        (
+            [
+                ApiVersionsResponse(api_keys=ALL),
+                SaslHandshakeResponse(),
+                SaslAuthenticateResponse(error_message=None, auth_bytes=b"r=other,s=AAAA,i=4096"),
+            ],
+            "another exchange",
+        ),
+    ],
+)
+def test_a_refusal_ends_what_waits_and_is_told(replies: list[Message], words: str) -> None:
+    talk = Talk(SCRAM)
+    talk.ask()
+    talk.ask()
+    for reply in replies:
+        talk.answer(reply)
+    assert talk.answers == [None, None] and CloseLink(LINK) in talk.effects
+    assert words in talk.why() and "hush" not in talk.why() and len(talk.why()) < 400 and "\x1b" not in talk.why()
+
+
+def test_after_a_refusal_the_broker_is_left_alone_for_longer_each_time() -> None:
+    talk, now, pauses = Talk(PLAIN), 0, []
+    for _ in range(8):
+        talk.ask(now)
+        talk.shake(now)
+        talk.answer(SaslAuthenticateResponse(error_code=58, error_message="no"), now)
+        begun = now
+        while True:
+            now += 100 * MILLISECOND
+            talk.ask(now)
+            if talk.kinds():
+                break
+            # It ends without an answer as soon as its timer fires, which is at once.
+            newest = max(talk.timers)
+            assert talk.timers[newest] == now
+            talk.requester.on_timeout(now, newest)
+        pauses.append((now - begun) // MILLISECOND)
+        talk.requester.on_link_closed(now, LINK)
+        talk.look().clear()
+        now = talk.authenticator.not_before(ONE)
+    assert pauses[0] == 500 and pauses == sorted(pauses) and pauses[-1] == 10_000
+    talk.ask(now, ELSEWHERE)
+    assert talk.kinds() == [ApiVersionsRequest], "another broker is asked at once"
+
+
+def test_an_answer_ends_the_trouble() -> None:
+    talk = Talk(TLS)
+    talk.ask()
+    talk.requester.on_link_closed(0, LINK, "the broker's certificate is not taken: it has expired")
+    assert talk.why() == "the broker's certificate is not taken: it has expired" and talk.authenticator.not_before(ONE)
+    talk.look().clear()
+    talk.ask(S)
+    talk.answer(MetadataResponse(), S)
+    assert talk.why() == "" and not talk.authenticator.not_before(ONE)
+    talk.requester.on_link_closed(2 * S, LINK, "the other end closed it")
+    assert talk.why() == "", "it has worked before"
+
+
+def test_other_credentials_begin_anew() -> None:
+    talk = Talk(PLAIN)
+    talk.ask()
+    talk.shake()
+    talk.answer(SaslAuthenticateResponse(error_code=58, error_message="no"))
+    mended = Authenticator(SCRAM, Rng(2), 5000)
+    talk.requester.hang_up(0, LINK)
+    talk.requester.secure(LINK, mended)
+    talk.ask()
+    assert talk.kinds() == [ApiVersionsRequest] and mended.why(ONE) == ""
+
+
+def test_every_state_can_be_left_and_reached() -> None:
+    assert set(TRANSITIONS) == set(State)
+    reached = {to for row in TRANSITIONS.values() for to in row.values()}
+    assert reached == set(State) and all(row[Cause.OVER] is State.CLOSED for row in TRANSITIONS.values())
+    assert {cause for row in TRANSITIONS.values() for cause in row} == set(Cause)
+
+
+def test_configs_make_the_same_security_again() -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hush";'
+    configs = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
+    assert security_of(configs) == PLAIN
