@@ -1,6 +1,6 @@
 """A node dies just before or just after a persisted step, at every change of state; it ends as if none had died.
 
-Every 15th death is tried. `KMIRROR_CRASH_POINTS=all` tries them all, about 3,000, in ten minutes; any number from 0 on
+Every 15th death is tried. `KMIRROR_CRASH_POINTS=all` tries them all, about 2,700, in some minutes; any number from 0 on
 does so with the clusters and elections of that seed.
 """
 
