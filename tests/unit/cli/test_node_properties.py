@@ -9,7 +9,7 @@ import pytest
 
 from kmirror.cli import serve
 from kmirror.cli.node_properties import node_plan
-from kmirror.cli.serve import Signals, described, with_options
+from kmirror.cli.serve import described, with_options
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.cluster import TcpCluster
@@ -130,7 +130,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TcpCluster | TcpNode, di
     """What `serve` would have served, each with what it would have said; it ends at once."""
     found: list[tuple[TcpCluster | TcpNode, dict[str, object]]] = []
 
-    def start_and_stop(served: TcpCluster | TcpNode, output: str | None, signals: Signals) -> None:
+    def start_and_stop(served: TcpCluster | TcpNode, *_: object) -> None:
         with served:
             if isinstance(served, TcpNode):
                 assert served.wait()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -76,6 +77,16 @@ def test_json_names_the_brokers_and_the_cluster() -> None:
             answer = wire.ask(MetadataRequest(topics=[]), 9)
         assert isinstance(answer, MetadataResponse)
         assert answer.cluster_id == said["cluster_id"]
+
+
+def test_metrics_are_served_where_the_command_says() -> None:
+    with serving("--metrics-port", "0", "-o", "json") as process:
+        page = json.loads(line(process))["metrics"]
+        with urlopen(page, timeout=WITHIN_S) as answer:
+            assert b'kafka_server_replicamanager_leadercount{node_id="1"}' in answer.read()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=WITHIN_S)
+        assert process.returncode == 0 and f"kmirror: metrics at {page}\n" in err
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:

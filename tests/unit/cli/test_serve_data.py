@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kmirror.cli import serve
 from kmirror.cli.recovery_progress import logs_opened, recovery_progress
-from kmirror.cli.serve import Signals, command
+from kmirror.cli.serve import command
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.checkpoints import CLEAN_SHUTDOWN
@@ -25,7 +25,7 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> list[TcpCluster]:
     """The clusters that `serve` would have started; each ends at once."""
     made: list[TcpCluster] = []
 
-    def start_and_stop(cluster: TcpCluster, output: str | None, signals: Signals) -> None:
+    def start_and_stop(cluster: TcpCluster, *_: object) -> None:
         made.append(cluster)
         with cluster:
             cluster.stop()
