@@ -15,7 +15,6 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.spark.folders import SPLIT_BYTES
 from kmirror.spark.options import CHOICES, NAMES
-from kmirror.spec.apis import ROWS
 from manual.blocks import LANGUAGES, Block, blocks_of, commands_of, faults_of
 from manual.run import ExampleFailed, matches, run_page
 from manual.tables import TABLES, renewed, rows_of, table_names
@@ -112,15 +111,6 @@ def test_the_options_of_kafka_log_are_all_there_with_their_words() -> None:
         # What the default does may be said by what the others do.
         assert [word for word in words[1:] if word not in about[name]] == [], name
     assert defaults["splitBytes"] == str(SPLIT_BYTES)
-
-
-def test_the_page_on_the_proposal_knows_which_of_its_apis_are_served() -> None:
-    """An API that is built one day is no longer told as missing."""
-    rows = list(rows_of(text_of("docs/proposal.md"), "## What of KIP-1279 is here"))
-    told = {name.strip(): here for names, here in rows for name in names.split(",")}
-    own = [row.name for row in ROWS if row.mirror_from == row.first]
-    raised = [f"{row.name} {row.last}" for row in ROWS if row.mirror_from == row.last and row.first < row.last]
-    assert {name: told.get(name) for name in (*own, *raised)} == dict.fromkeys((*own, *raised), "yes")
 
 
 def test_no_table_of_the_manual_leaves_out_what_an_option_or_a_figure_is() -> None:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
+from kmirror.spec.apis import ROWS
+
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+REQUEST = re.compile(r"\b[A-Z]\w+ \d+\b")
 STATES = ("yes", "in part", "no")
 
 
@@ -45,6 +48,14 @@ def test_every_row_is_held_by_tests_that_exist(root: Path) -> None:
     rows = rows_of((root / "docs" / "kip-1279.md").read_text("utf-8"))
     assert len(rows) >= 35
     assert [fault for row in rows for fault in faults(root, row)] == []
+
+
+def test_every_request_that_is_served_is_told_with_its_key_or_version(root: Path) -> None:
+    rows = rows_of((root / "docs" / "kip-1279.md").read_text("utf-8"))
+    told = {name for row in rows if row.state == "yes" for name in REQUEST.findall(row.behaviour)}
+    own = {f"{row.name} {row.key}" for row in ROWS if row.mirror_from == row.first}
+    raised = {f"{row.name} {row.last}" for row in ROWS if row.mirror_from == row.last and row.first < row.last}
+    assert own and raised and own | raised <= told
 
 
 @pytest.mark.parametrize(
