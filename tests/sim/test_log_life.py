@@ -20,7 +20,19 @@ from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import ONE_BROKER, SMALL, T0_MS, TOPIC, TP, Pair, StagedCluster, WrittenLogs, pair, values
+from tests.sim.stage import (
+    ONE_BROKER,
+    SMALL,
+    T0_MS,
+    TOPIC,
+    TP,
+    Pair,
+    StagedCluster,
+    WrittenLogs,
+    mirrored,
+    pair,
+    values,
+)
 
 SOON: Mapping[str, str] = {
     "log.initial.task.delay.ms": "1000",
@@ -413,7 +425,9 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
     for number in range(9):
         p.a.write(f"r{number}")
     remember_all(p.b)
-    p.begin()
+    p.there.create({"mirror.topic.properties.exclude": ".*"})  # The destination's configs of the topic are its own.
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
     p.b.alter(TOPIC, topic)
     return p
 
