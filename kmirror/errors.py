@@ -22,6 +22,7 @@ they claim raise `ProtocolError`; what the caller gave wrong is a `UsageError`; 
     |   +-- LogAppendError              a leader refuses to append
     |   |   +-- RecordsRefused          because of some records of a batch
     |   +-- OffsetOutOfRange            an offset that the log does not hold was asked for
+    +-- SaslFailure                     a broker's message is not what the SASL mechanism allows
     +-- SparkFailure                    Spark did not start, could not be reached, or did not finish
     +-- SimulationFailure               a simulated run broke an invariant or did not converge
         +-- NotEqual                    source and destination of the demo differ

@@ -35,7 +35,6 @@ from kmirror.spec.wire_values import CoordinatorType
 
 Verdicts = Mapping[TopicPartition, ErrorCode]
 """Why a partition's batch may not be appended; partitions whose batch may be are left out."""
-ALL_GOOD: Verdicts = {}
 
 
 @dataclass(slots=True)

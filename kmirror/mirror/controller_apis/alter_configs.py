@@ -15,5 +15,10 @@ from kmirror.protocol.message import Message
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
-    """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
+    """Return the decision of the cluster's own handler, with mirrors as a further resource type while there are any.
+
+    No version of AlterConfigs belongs to mirroring, so without it a mirror is a resource that nobody knows.
+    """
+    if not context.mirror_enabled:
+        return cluster.decide(context, now, request, version, rights)
     return cluster.decide_with(ALTERS, context, request, rights)

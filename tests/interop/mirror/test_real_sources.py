@@ -33,7 +33,7 @@ CLEANING = {
 # Of 2.1 alone: what its brokers wrote for clients of old.
 OLD_FORMATS = {"format-0": "0.9.0.1", "format-1": "0.10.2"}
 WITHIN_S = 60
-BATCHES_MIN = 50
+BATCHES_MIN = 25
 OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 
 

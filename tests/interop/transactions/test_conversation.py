@@ -21,12 +21,13 @@ def ours() -> list[tuple[str, Any]]:
 
 
 def theirs(class_path: str, folder: Path) -> list[tuple[str, Any]]:
-    with real_clusters(class_path, folder, (1,), configs=script.CONFIGS) as addresses:
-        host, _, port = addresses[1].partition(":")
-        with contextlib.closing(RealPeer(host, int(port))) as peer:
-            talk = Talk(peer)
-            script.run(talk)
-            return talk.outcomes
+    with (
+        real_clusters(class_path, folder, (1,), configs=script.CONFIGS) as addresses,
+        contextlib.closing(RealPeer(addresses[1])) as peer,
+    ):
+        talk = Talk(peer)
+        script.run(talk)
+        return talk.outcomes
 
 
 def test_a_real_coordinator_says_and_writes_the_same(kafka_class_path: str, tmp_path: Path) -> None:

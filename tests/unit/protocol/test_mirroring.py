@@ -92,6 +92,7 @@ def test_names_and_fields_that_the_kip_lacks() -> None:
         "ErrorCode",
         "MirrorName",
         "AuthorizedOperations",
+        "Reason",  # A tagged field of ours.
         "Topics",
     ]
     assert DescribedMirror().authorized_operations == -2147483648

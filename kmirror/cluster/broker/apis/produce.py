@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from kmirror.cluster.authorizer import NONE_DENIED, Resource
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
+from kmirror.cluster.broker.verification import Verdicts, Verification, is_transactional
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.errors import CorruptBatch
@@ -48,8 +48,14 @@ NOT_VERIFIED_NOW = (
     ErrorCode.NOT_COORDINATOR,
 )
 """The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
+NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error"
+NOT_ADDED = "Partition was not added to the transaction"
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the present leader (KIP-951)."""
+
+Refusal = tuple[ErrorCode, str | None]
+"""An error, and its words where a broker has some of its own for it."""
+NONE_REFUSED: Mapping[TopicPartition, Refusal] = {}
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
@@ -69,7 +75,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
         _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
     else:
-        _append_all(parts, now, inbound, denied, ALL_GOOD, None)
+        _append_all(parts, now, inbound, denied, NONE_REFUSED, None)
 
 
 def _verify(
@@ -105,17 +111,17 @@ def _verify(
             pause_ms = parts.context.configs.integer("add.partitions.to.txn.retry.backoff.ms")
             parts.pauses.after(later, pause_ms, again)
             return
-        told = {tp: _for_producer(error, version) for tp, error in verdicts.items()}
+        told = {tp: _for_producer(error, version) for tp, error in verdicts.items() if error}
         _append_all(parts, later, inbound, denied, told, verification)
 
     verification.ask(now, on_verified)
 
 
-def _for_producer(error: ErrorCode, version: int) -> ErrorCode:
+def _for_producer(error: ErrorCode, version: int) -> Refusal:
     """Return what a producer gets for the error of a verification (ReplicaManager)."""
     if error in NOT_VERIFIED_NOW or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    return error
+        return ErrorCode.NOT_ENOUGH_REPLICAS, f"{NOT_VERIFIED}: {error.name}"
+    return error, NOT_ADDED if error is ErrorCode.INVALID_TXN_STATE else None
 
 
 def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[str]:
@@ -160,7 +166,7 @@ def _append_all(
     now: Instant,
     inbound: Inbound,
     denied: Mapping[str, ErrorCode],
-    verdicts: Verdicts,
+    refused: Mapping[TopicPartition, Refusal],
     verification: Verification | None,
 ) -> None:
     request = inbound.body
@@ -182,7 +188,7 @@ def _append_all(
             if partition is None:
                 _refuse_elsewhere(parts, inbound, tp, answer)
                 continue
-            info = _append(parts, now, partition, data.records or b"", request.acks, verdicts.get(tp), answer)
+            info = _append(parts, now, partition, data.records or b"", request.acks, refused.get(tp), answer)
             if info is not None and verification is not None:
                 verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
@@ -248,7 +254,7 @@ def _append(
     partition: Partition,
     records: Chunk,
     acks: int,
-    verdict: ErrorCode | None,
+    not_verified: Refusal | None,
     answer: PartitionProduceResponse,
 ) -> AppendInfo | None:
     """Append one partition's batch, and fill in `answer`; return None if it has an error."""
@@ -259,8 +265,8 @@ def _append(
     if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
         answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
         return None
-    if verdict:
-        answer.error_code, answer.error_message = verdict, verdict.text
+    if not_verified is not None:
+        answer.error_code, answer.error_message = not_verified
         return None
     # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:

@@ -216,6 +216,7 @@ def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
         "transaction.partition.verification.enable",
         "mirror.num.replica.fetchers",
         "mirror.metadata.refresh.interval.ms",
+        "mirror.replication.throttled.rate",
     }
     configs = broker_configs(
         {"min.insync.replicas": "2", "request.timeout.ms": "7"},
