@@ -69,8 +69,7 @@ class Client:
         self._ids: dict[int, str] = {-1: "none"}
 
     def ask(self, body: Message, version: int) -> Any:
-        self.talk._send(self.name, "", body, version)
-        return self.talk.receive_raw(self.name)
+        return self.talk.ask_raw(self.name, body, version)
 
     def until(self, ask: Callable[[], tuple[ErrorCode, Any]]) -> tuple[str, Any]:
         """Ask until it is not said that it is too early; return the error's name and what else there is."""
@@ -215,8 +214,7 @@ def run(talk: Talk) -> None:
 
 
 def _features(talk: Talk) -> None:
-    talk._send("admin", "", ApiVersionsRequest("script", "1"), 4)
-    answer = talk.receive_raw("admin")
+    answer = talk.ask_raw("admin", ApiVersionsRequest("script", "1"), 4)
     levels = {row.name: (row.min_version_level, row.max_version_level) for row in answer.finalized_features}
     supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
     talk.note("transaction.version", (levels["transaction.version"], supported["transaction.version"]))
@@ -224,13 +222,11 @@ def _features(talk: Talk) -> None:
 
 def _begin(talk: Talk) -> None:
     topic = CreatableTopic(name=TOPIC, num_partitions=2, replication_factor=1)
-    talk._send("admin", "", CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7)
-    talk.receive_raw("admin")
+    talk.ask_raw("admin", CreateTopicsRequest(topics=[topic], timeout_ms=5_000), 7)
     while True:  # The topics of both coordinators.
         rows = []
         for kind, key in ((0, "g"), (1, "two")):
-            talk._send("admin", "", FindCoordinatorRequest(key, kind), 3)
-            rows.append(talk.receive_raw("admin").error_code)
+            rows.append(talk.ask_raw("admin", FindCoordinatorRequest(key, kind), 3).error_code)
         if not any(rows):
             return
         talk.peer.wait(0.2)
@@ -381,8 +377,7 @@ def _fetched(talk: Talk, topic: str, partition: int) -> Iterator[Any]:
         asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
         rows = [FetchTopic(topic=topic, partitions=[asked])]
         request = FetchRequest(max_wait_ms=100, min_bytes=0, max_bytes=1 << 20, topics=rows)
-        talk._send("admin", "", request, 11)
-        answer = talk.receive_raw("admin").responses[0].partitions[0]
+        answer = talk.ask_raw("admin", request, 11).responses[0].partitions[0]
         for batch in iter_any_batches(answer.records or b""):
             yield batch
             offset = batch.last_offset + 1
