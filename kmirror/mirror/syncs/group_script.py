@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from kmirror.client.list_offsets import list_offsets, offsets_in
 from kmirror.client.remote_cluster import code_of
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -18,14 +19,12 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import groups, offset_answers
 from kmirror.mirror.syncs.conversation import AskBroker, AskSource, Question, ReadState, Script
-from kmirror.mirror.syncs.groups import LocalLog, Offsets
+from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, LocalLog, Offsets
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.syncs.rules import ListedGroup
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
 from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
@@ -168,11 +167,11 @@ class GroupSync:
             if partition is not None:
                 led.setdefault(partition.leader, []).append(tp)
         answers = yield [
-            AskBroker(leader, _list_offsets(some, spec))
+            AskBroker(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec))
             for leader, some in led.items()
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]
-        starts, ends = _offsets_in(answers[::2]), _offsets_in(answers[1::2])
+        starts, ends = offsets_in(answers[::2]), offsets_in(answers[1::2])
         found: dict[TopicPartition, LocalLog | None] = {}
         for tp in (tp for some in led.values() for tp in some):
             if tp in starts and tp in ends:
@@ -204,22 +203,3 @@ def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:
             for row in topic.partitions
         )
     )
-
-
-def _list_offsets(wanted: Iterable[TopicPartition], spec: OffsetSpec) -> ListOffsetsRequest:
-    topics: dict[str, ListOffsetsTopic] = {}
-    for tp in wanted:
-        row = ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)
-        topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
-    return ListOffsetsRequest(replica_id=-1, topics=list(topics.values()))
-
-
-def _offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
-    return {
-        TopicPartition(topic.name, row.partition_index): row.offset
-        for answer in answers
-        if isinstance(answer, ListOffsetsResponse)
-        for topic in answer.topics
-        for row in topic.partitions
-        if not row.error_code and row.offset >= 0
-    }
