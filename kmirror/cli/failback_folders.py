@@ -36,7 +36,7 @@ class FolderPreview:
     def __init__(self, destination: Path, source: Path, *, mirror: str) -> None:
         self._pairs = pair_folders(destination, source)
         self._mirror = mirror
-        self._destination, self._source = destination, source
+        self._source = source
         self._ours, self._theirs = _states(destination), _states(source)
         self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
 
