@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import code_of
+from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import CorruptBatch, KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
@@ -31,7 +32,6 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
 
 Row = TypeVar("Row", EpochEndOffset, ListOffsetsPartitionResponse, PartitionData)
-NO_LEADER = -1
 EPOCH_UNKNOWN = -1
 FETCH_BYTES = 4 << 20
 ATTEMPTS_MAX = 20
