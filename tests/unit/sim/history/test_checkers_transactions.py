@@ -46,7 +46,7 @@ def test_a_half_that_was_in_a_topic_of_before_is_left_alone() -> None:
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=1)
     hand.topic("a", "old", at=5, exists=False).topic("a", "new", at=6).wrote("t1", 0, transaction="t/1", pid=7, at=8)
     hand.final("a", [row(0, "t1", pid=7), row(1, "<COMMIT 7>", pid=7, visible=False)])
-    assert hand.found() == [] and hand.accepted() == {"topic deleted": 1}
+    assert hand.found() == [] and hand.accepted() == {"topic deleted": 2}
 
 
 def spanning() -> Hand:
