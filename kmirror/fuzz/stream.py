@@ -104,4 +104,4 @@ class Stream:
     def _template(self, random: Callable[[], float]) -> Template:
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
-        return grammar(message.NAME, version, self.vocabulary, self.records).draw(random)
+        return grammar(message, version, self.vocabulary, self.records).draw(random)

@@ -40,6 +40,7 @@ class TargetRow(NamedTuple):
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
+    TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
 )
 
 
