@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from kmirror.fuzz.findings import Fault, Finding, Kind
-from kmirror.fuzz.shrink import shrink
+from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import Target
 
@@ -107,17 +107,41 @@ class Campaign:
             return
         finding = Finding(
             self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
-            self.source.seed, frame.number, tuple(frame.story), frame.data,
+            self.source.seed, frame.number, tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
-        if self.shrinks and fault.kind not in _WHOLE:
-            finding = finding.shrunk(shrink(frame.data, lambda data: self._shows(frame, data, fault)))
+        if self.shrinks:
+            finding = self._shrunk(finding, frame, fault)
         tally.findings[cause] = finding
         if self.on_finding is not None:
             self.on_finding(finding)
 
-    def _shows(self, frame: Frame, data: bytes, fault: Fault) -> bool:
+    def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
+        """Return the finding with as little as is found to be needed of its frame and of those before it."""
+
+        def shows(data: bytes, before: Sequence[bytes]) -> bool:
+            found = put(self.target, frame._replace(data=data), before)
+            return found is not None and (found.kind, found.cause) == (fault.kind, fault.cause)
+
+        before = fewer(finding.before, lambda some: shows(frame.data, some))
+        data = frame.data
+        if fault.kind not in _WHOLE:
+            tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
+            data = shrink(data, lambda candidate: shows(candidate, before), tries)
+        if finding.before:
+            self.target.fresh()
+        return finding.shrunk(data, before)
+
+
+def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:
+    """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing."""
+    target.fresh()
+    for data in before:
         try:
-            self.target.judge(frame._replace(data=data))
-        except Fault as found:
-            return (found.kind, found.cause) == (fault.kind, fault.cause)
-        return False
+            target.judge(frame._replace(data=data, steps=("one before",), is_canonical=False))
+        except Fault:
+            pass
+    try:
+        target.judge(frame)
+    except Fault as fault:
+        return fault
+    return None

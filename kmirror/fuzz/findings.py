@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -61,6 +62,8 @@ class Finding:
     story: tuple[str, ...]
     """What was done to a valid frame, a line each."""
     frame: bytes
+    before: tuple[bytes, ...] = ()
+    """Frames that have to be given to the target first, in this order."""
 
     @property
     def line(self) -> str:
@@ -73,9 +76,9 @@ class Finding:
         mark = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
         return f"{self.kind.value}-{self.message}-v{self.version}-{mark}.json"
 
-    def shrunk(self, frame: bytes) -> Finding:
-        """Return it with a smaller frame that shows the same."""
-        return replace(self, frame=frame)
+    def shrunk(self, frame: bytes, before: Sequence[bytes]) -> Finding:
+        """Return it with a smaller frame, and fewer before it, that show the same."""
+        return replace(self, frame=frame, before=tuple(before))
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
@@ -93,6 +96,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "number": finding.number,
         "story": list(finding.story),
         "frame": finding.frame.hex(),
+        "before": [frame.hex() for frame in finding.before],
     }
 
 
@@ -105,6 +109,7 @@ def from_json(raw: Any) -> Finding:
             str(raw["target"]), Kind(raw["kind"]), str(raw["cause"]), str(raw["told"]), str(raw["expected"]),
             str(raw["message"]), int(raw["version"]), int(raw["seed"]), int(raw["number"]),
             tuple(map(str, raw["story"])), bytes.fromhex(raw["frame"]),
+            tuple(map(bytes.fromhex, raw["before"])),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"no finding of kmirror fuzz: {error!r}") from None

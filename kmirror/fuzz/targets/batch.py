@@ -12,6 +12,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.fuzz.batches import BatchStream
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.decoder import TAKEN, raised
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.java import wrap_int64
@@ -26,7 +27,7 @@ LIMIT_BYTES = 1 << 20
 _VIEWS_EVERY = 4
 
 
-class BatchTarget:
+class BatchTarget(Stateless):
     """`iter_any_batches` and what can be asked of each batch."""
 
     name = "batch"
@@ -48,9 +49,6 @@ class BatchTarget:
         except Exception as error:
             raise raised(error) from error
         return TAKEN
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def _as_others_read(self, batch: Batch, records: Sequence[Record]) -> None:
         viewed = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]

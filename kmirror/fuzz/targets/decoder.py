@@ -12,6 +12,7 @@ import tracemalloc
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
@@ -26,7 +27,7 @@ _MEMORY_EVERY = 1_024
 TAKEN = "taken"
 
 
-class DecoderTarget:
+class DecoderTarget(Stateless):
     """`Message.decode` of ours.
 
     Every frame is read strictly; some are read leniently, lazily, or under a watch over memory.
@@ -53,9 +54,6 @@ class DecoderTarget:
         self.lazy(frame, found)
         self.memory(frame)
         return found
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def _strict(self, frame: Frame) -> str:
         data = frame.data

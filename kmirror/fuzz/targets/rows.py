@@ -41,6 +41,7 @@ class TargetRow(NamedTuple):
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
+    TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
 )
 
 
