@@ -151,11 +151,11 @@ def measured(load: Load, pairs: int) -> Measured:
             if all(map(is_settled, costs)) or len(turns) == WARM_UP_MAX:
                 break
         warmed = len(turns)
+        print(f"{load.text}: the first {WARM_UP_MIN} turns: {told(turns[:WARM_UP_MIN], sum)}", file=sys.stderr)
         for number in range(pairs):
             turns.append(turn(source, follower, (ours, theirs) if number % 2 else (theirs, ours), load))
         kept = turns[warmed:]
-        told = ", ".join(f"{name} {statistics.median(rates(kept, name)):.0f}" for name in kept[0].cpu_s)
-        print(f"{load.text}: MB of log per CPU-second: {told}; {warmed} turns to warm up", file=sys.stderr)
+        print(f"{load.text}: {told(kept, statistics.median)}; {warmed} turns to warm up", file=sys.stderr)
         lags = steady(source, ours, theirs) if load is PLAIN else None
     return Measured(kept, lags)
 
@@ -163,6 +163,13 @@ def measured(load: Load, pairs: int) -> Measured:
 def rates(turns: Sequence[Turn], name: str) -> list[float]:
     """Return MB of log per second of processor time, once for each turn."""
     return [each.log_bytes / MB / each.cpu_s[name] for each in turns]
+
+
+def told(turns: Sequence[Turn], of: Callable[[Sequence[float]], float]) -> str:
+    """Return the MB of log per CPU-second of each, by the sums or the medians of the turns."""
+    log_bytes = of([each.log_bytes for each in turns])
+    found = {name: log_bytes / MB / of([each.cpu_s[name] for each in turns]) for name in turns[0].cpu_s}
+    return "MB of log per CPU-second: " + ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
 
 
 # -- at a steady rate ---------------------------------------------------------------------------
