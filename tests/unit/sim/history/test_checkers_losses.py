@@ -293,9 +293,19 @@ def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
 def test_a_mirror_begins_no_later_than_its_source(start: int, expected: list[str]) -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6)
     hand.order("alter_topic", "", "b", at=8, args={"name": "retention.ms", "value": "3000"})
+    hand.look("b", [X0, X1], at=6)
     hand.look("a", [X0, X1][start:], at=12, start=start).look("b", [X1], at=12, start=1)
     hand.final("a", [X0, X1][start:], start=start).final("b", [X1], start=1)
     assert hand.found() == expected
+
+
+@pytest.mark.decision("D46")
+def test_a_log_that_began_later_before_its_failback_stays_as_it_is() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=4, args={"name": "retention.ms", "value": "3000"})
+    for at in (6, 12):
+        hand.look("a", [X0, X1], at=at).look("b", [X1], at=at, start=1)
+    assert hand.final("a", [X0, X1]).final("b", [X1], start=1).found() == []
 
 
 # -- deleted topics -------------------------------------------------------------------------------
