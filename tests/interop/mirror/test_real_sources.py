@@ -21,6 +21,7 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.testing.pairs import MirrorPair
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.destination import Mirrored
+from tests.interop.mirror.waiting import WITHIN_S, wait_for
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")
@@ -32,16 +33,8 @@ CLEANING = {
 }
 # Of 2.1 alone: what its brokers wrote for clients of old.
 OLD_FORMATS = {"format-0": "0.9.0.1", "format-1": "0.10.2"}
-WITHIN_S = 60
 BATCHES_MIN = 25
 OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{WITHIN_S} s were not enough for {what}"
-        time.sleep(0.1)
 
 
 class Source:
