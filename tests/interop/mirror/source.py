@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
@@ -45,9 +45,17 @@ class Source:
         if self.has_old_formats:
             topics += [NewTopic(n, 3, factor, config={"message.format.version": v}) for n, v in OLD_FORMATS.items()]
         for topic in topics:  # In one request 2.1 answers after a minute, though all are there at once.
-            (created,) = self.admin.create_topics([topic]).values()
-            created.result(WITHIN_S)
+            self.create(topic)
         return [topic.topic for topic in topics]
+
+    def create(self, topic: NewTopic) -> None:
+        """Create a topic."""
+        (created,) = self.admin.create_topics([topic]).values()
+        created.result(WITHIN_S)
+
+    def partition(self, topic: str) -> PartitionMetadata:
+        """Return what the cluster tells of a topic's first partition."""
+        return self.admin.list_topics(topic, timeout=30).topics[topic].partitions[0]
 
     def produce(self, topic: str, rows: Iterable[tuple[int, str]], **configs: Any) -> None:
         """Write (partition, value) rows, and wait until all are acknowledged."""
@@ -96,6 +104,18 @@ class Source:
         self.produce("deleted", [(0, f"d{n}") for n in range(50)])
         (deleted,) = self.admin.delete_records([TopicPartition("deleted", 0, 20)]).values()
         assert deleted.result(WITHIN_S).low_watermark == 20
+
+    def commit(self, groups: Sequence[str], offset: int) -> None:
+        """Commit an offset of each group for one partition."""
+        for group in groups:
+            rows = [TopicPartition("codecs", 0, offset)]
+            (done,) = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, rows)]).values()
+            done.result(WITHIN_S)
+
+    def coordinated_by(self, broker_id: int, groups: Sequence[str]) -> list[str]:
+        """Return those of the groups that a broker coordinates."""
+        told = self.admin.describe_consumer_groups(list(groups), request_timeout=WITHIN_S)
+        return [group for group, done in told.items() if done.result().coordinator.id == broker_id]
 
     def leaders(self) -> dict[tuple[str, int], int]:
         """Return who leads what."""

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from kmirror.kernel.ids import TopicPartition
 from kmirror.net.cluster import TcpCluster
 from kmirror.testing.pairs import MirrorPair
 from tests.interop.mirror.brokers import RealCluster
@@ -22,37 +24,61 @@ from tests.interop.mirror.source import QUIET, Source, write
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
 
 BATCHES_MIN = 25
-OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+OURS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "mirror.metadata.refresh.interval.ms": "500",
+}
+GROUPS = [f"group-{number}" for number in range(6)]
 
 
-@pytest.mark.parametrize(("release", "brokers"), [("2.1.1", 3), ("3.9.1", 1), ("4.3.1", 3)])
-def test_a_release_of_kafka_is_mirrored(
-    release: str, brokers: int, class_path_of: Callable[[str], str], tmp_path: Path
-) -> None:
-    ours: dict[str, Any] = {"brokers": brokers, "configs": OURS, "mirror_version": 1}
+def wait_for_groups(cluster: TcpCluster, offset: int) -> None:
+    """Wait until every group has committed this offset here."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+
+    def has_all() -> bool:
+        asked = [admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]) for group in GROUPS]
+        told = [done.result(WITHIN_S).topic_partitions for found in asked for done in found.values()]
+        return all(rows and rows[0].offset == offset for rows in told)
+
+    wait_for(has_all, f"offset {offset} of all groups")
+
+
+@pytest.mark.parametrize("release", ["2.1.1", "3.9.1", "4.3.1"])
+def test_a_release_of_kafka_is_mirrored(release: str, class_path_of: Callable[[str], str], tmp_path: Path) -> None:
+    ours: dict[str, Any] = {"brokers": 3, "configs": OURS, "mirror_version": 1}
     with (
-        RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=brokers) as kafka,
+        RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=3) as kafka,
         TcpCluster(name="b", data=tmp_path / "b", **ours) as b,
     ):
         source = Source(kafka)
         topics = source.create_topics()
         source.write_everything("before")
         source.clean_and_delete()
+        source.commit(GROUPS, 1)
+        moving = source.coordinated_by(kafka.killable, GROUPS)
+        assert moving
         mirror = Mirrored(kafka.bootstrap_servers, b)
         mirror.add(topics)
         mirror.catch_up()
+        wait_for_groups(b, 1)
 
         kafka.kill()
-        if brokers > 1:
-            wait_for(lambda: not source.leads(kafka.killable), "new leaders")
-            source.write_everything("without a broker")
-            mirror.catch_up()
+        wait_for(lambda: not source.leads(kafka.killable), "new leaders")
+        source.write_everything("without a broker")
+        source.commit(GROUPS, 2)
+        assert not source.coordinated_by(kafka.killable, moving)
+        mirror.catch_up()
+        wait_for_groups(b, 2)
         kafka.restart()
         wait_for(lambda: source.leads(kafka.killable), "the former leader")
         source.write_everything("with it again")
+        wait_for(lambda: source.coordinated_by(kafka.killable, GROUPS) == moving, "the former coordinator")
+        source.commit(GROUPS, 3)
         source.transaction("open", ends="")
         source.transaction("behind it", ends="commit")
         mirror.catch_up()
+        wait_for_groups(b, 3)
         for broker_id in b.broker_ids:
             assert assert_equal(kafka.logs(1), logs(tmp_path / "b", b, broker_id), topics) > BATCHES_MIN
 
@@ -70,3 +96,43 @@ def test_a_release_of_kafka_is_mirrored(
                 left, right = logs(tmp_path / "b", b, broker_id), logs(tmp_path / "c", c, broker_id)
                 assert assert_equal(left, right, topics) > BATCHES_MIN
             assert not b.failures and not c.failures
+
+
+@pytest.mark.decision("D12")
+@pytest.mark.parametrize("release", ["2.1.1", "4.3.1"])
+def test_an_unclean_election_at_the_source_is_followed(
+    release: str, class_path_of: Callable[[str], str], tmp_path: Path
+) -> None:
+    """The only member of the ISR dies, a replica of before is elected: what it lacks goes here as it does there."""
+    topic, tp = "unclean", TopicPartition("unclean", 0)
+    with (
+        RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=3, alone=(2, 3)) as kafka,
+        TcpCluster(name="b", data=tmp_path / "b", brokers=3, configs=OURS, mirror_version=1) as b,
+    ):
+        source = Source(kafka)
+        source.create(
+            NewTopic(topic, 1, replica_assignment=[[2, 3]], config={"unclean.leader.election.enable": "true"})
+        )
+        source.produce(topic, [(0, f"kept {n}") for n in range(10)])
+        mirror = Mirrored(kafka.bootstrap_servers, b)
+        mirror.add([topic])
+        mirror.catch_up()
+        kafka.kill(3)
+        wait_for(lambda: source.partition(topic).isrs == [2], "an ISR of one")
+        source.produce(topic, [(0, f"lost {n}") for n in range(10)])
+        mirror.catch_up()
+        assert len(b.read(tp)) == 20
+        kafka.kill(2)
+        kafka.restart(3)
+        wait_for(lambda: source.partition(topic).leader == 3, "an unclean election")
+        source.produce(topic, [(0, f"new {n}") for n in range(5)])
+        wanted = [b"kept %d" % n for n in range(10)] + [b"new %d" % n for n in range(5)]
+        wait_for(lambda: [row.value for row in b.read(tp)] == wanted, "the source's log")
+        kafka.restart(2)
+        wait_for(lambda: sorted(source.partition(topic).isrs) == [2, 3], "the former leader")
+        source.produce(topic, [(0, "last")])
+        mirror.catch_up()
+        for broker_id in b.broker_ids:
+            for other in (2, 3):
+                assert assert_equal(kafka.logs(other), logs(tmp_path / "b", b, broker_id), [topic])
+        assert not b.failures
