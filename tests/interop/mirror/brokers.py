@@ -1,7 +1,7 @@
 """Clusters of a release of Apache Kafka, as the sources of mirrors: a broker can be killed and started again.
 
-Of three brokers the second has a JVM of its own, so that it can be killed; the others share one with the controller, or
-with the ZooKeeper that brokers of 2.1 need. A broker alone is killed with its controller.
+Of three brokers those that are to be killed have a JVM of their own, the second if nothing else is said; the others
+share one with the controller, or with the ZooKeeper that brokers of 2.1 need. A single one dies with its controller.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,7 @@ from tests.interop.clients.real import free_ports
 HERE = Path(__file__).parent
 START_SECONDS = 240
 SHARED = {
-    "offsets.topic.num.partitions": "1",
+    "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.ms": "-1",
@@ -36,7 +36,10 @@ SHARED = {
 class RealCluster:
     """One or three brokers of a release; they end with the block, or when this process dies."""
 
-    def __init__(self, release: str, class_path: str, folder: Path, *, brokers: int) -> None:
+    def __init__(
+        self, release: str, class_path: str, folder: Path, *, brokers: int, alone: Sequence[int] = (2,)
+    ) -> None:
+        """`alone` are those of three brokers that have a JVM of their own; the first is not among them."""
         self.release = release
         self.brokers = brokers
         self._class_path = class_path
@@ -45,7 +48,8 @@ class RealCluster:
         self._inner, *ports = free_ports(brokers + 1)
         self._ports = dict(enumerate(ports, start=1))
         self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
-        self.killable = 1 if brokers == 1 else 2
+        self._alone = (1,) if brokers == 1 else tuple(alone)
+        self.killable = self._alone[0]
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         """The JVMs, by the first broker in them."""
 
@@ -56,7 +60,7 @@ class RealCluster:
             text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
             self._file(broker_id).write_text(text)
         try:
-            for first in dict.fromkeys((1, self.killable)):
+            for first in dict.fromkeys((1, *self._alone)):
                 self._start(first)
         except BaseException:
             self.__exit__()
@@ -71,13 +75,13 @@ class RealCluster:
         """Return the folder that a broker's log.dirs names."""
         return self._folder / f"data-{broker_id}"
 
-    def kill(self) -> None:
-        """End broker `killable` at once."""
-        self._end(self.killable)
+    def kill(self, broker_id: int | None = None) -> None:
+        """End a broker at once, `killable` if none is named."""
+        self._end(broker_id or self.killable)
 
-    def restart(self) -> None:
+    def restart(self, broker_id: int | None = None) -> None:
         """Start it again, and wait until it serves."""
-        self._start(self.killable)
+        self._start(broker_id or self.killable)
 
     def _file(self, broker_id: int) -> Path:
         return self._folder / f"server-{broker_id}.properties"
@@ -107,7 +111,7 @@ class RealCluster:
 
     def _start(self, first: int) -> None:
         """Start the JVM whose first broker this is."""
-        others = [broker_id for broker_id in self._ports if broker_id not in (1, self.killable)] if first == 1 else []
+        others = [broker_id for broker_id in self._ports if broker_id not in (1, *self._alone)] if first == 1 else []
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
