@@ -18,6 +18,7 @@ from tests.interop.clients.real import free_ports
 
 HERE = Path(__file__).parent
 START_SECONDS = 240
+NOTHING_ELSE: Mapping[str, str] = {}
 SHARED = {
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "1",
@@ -34,20 +35,36 @@ SHARED = {
 
 
 class RealCluster:
-    """One or three brokers of a release; they end with the block, or when this process dies."""
+    """One or three brokers of a release; they end with the block, or when this process dies.
+
+    `alone` are those of three brokers that have a JVM of their own; the first is not among them. `listeners` are the
+    security protocols of a single broker's listeners besides PLAINTEXT, which bear their names; `configs` go before the
+    others.
+    """
 
     def __init__(
-        self, release: str, class_path: str, folder: Path, *, brokers: int, alone: Sequence[int] = (2,)
+        self,
+        release: str,
+        class_path: str,
+        folder: Path,
+        *,
+        brokers: int,
+        alone: Sequence[int] = (2,),
+        listeners: Sequence[str] = (),
+        configs: Mapping[str, str] = NOTHING_ELSE,
     ) -> None:
-        """`alone` are those of three brokers that have a JVM of their own; the first is not among them."""
         self.release = release
         self.brokers = brokers
         self._class_path = class_path
         self._folder = folder
         self._is_raft = not release.startswith("2.")
-        self._inner, *ports = free_ports(brokers + 1)
-        self._ports = dict(enumerate(ports, start=1))
-        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self._inner, *ports = free_ports(brokers + 1 + len(listeners))
+        self._ports = dict(enumerate(ports[:brokers], start=1))
+        self.servers_of = {name: f"127.0.0.1:{port}" for name, port in zip(listeners, ports[brokers:], strict=True)}
+        """Where each of `listeners` is."""
+        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+        self.zookeeper = f"127.0.0.1:{self._inner}"
+        self._configs = configs
         self._alone = (1,) if brokers == 1 else tuple(alone)
         self.killable = self._alone[0]
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -88,13 +105,14 @@ class RealCluster:
 
     def _properties(self, broker_id: int) -> Mapping[str, str]:
         factor = str(len(self._ports))
-        listener = f"PLAINTEXT://127.0.0.1:{self._ports[broker_id]}"
+        servers = {"PLAINTEXT": f"127.0.0.1:{self._ports[broker_id]}", **self.servers_of}
+        listener = ",".join(f"{name}://{server}" for name, server in servers.items())
         keys = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
         common = {**SHARED, **dict.fromkeys((*keys, "default.replication.factor"), factor)}
         common |= {"transaction.state.log.min.isr": "1", "log.dirs": str(self.logs(broker_id))}
         if not self._is_raft:
-            zookeeper = {"zookeeper.connect": f"127.0.0.1:{self._inner}", "zookeeper.session.timeout.ms": "3000"}
-            return {"broker.id": str(broker_id), "listeners": listener, **zookeeper, **common}
+            zookeeper = {"zookeeper.connect": self.zookeeper, "zookeeper.session.timeout.ms": "3000"}
+            return {"broker.id": str(broker_id), "listeners": listener, **zookeeper, **common, **self._configs}
         leads = broker_id == 1
         controller = f"127.0.0.1:{self._inner}"
         return {
@@ -102,11 +120,12 @@ class RealCluster:
             "process.roles": "broker,controller" if leads else "broker",
             "controller.quorum.bootstrap.servers": controller,
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(f"{name}:{name}" for name in servers) + ",CONTROLLER:PLAINTEXT",
             "listeners": f"{listener},CONTROLLER://{controller}" if leads else listener,
             "broker.session.timeout.ms": "3000",
             "broker.heartbeat.interval.ms": "500",
             **common,
+            **self._configs,
         }
 
     def _start(self, first: int) -> None:
