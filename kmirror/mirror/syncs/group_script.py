@@ -1,8 +1,9 @@
 """The script about the groups that one broker of the source coordinates: list them, fetch their offsets, commit here.
 
-A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile is
-told NOT_COORDINATOR, and comes with the next cycle. What is asked for are the offsets that hold: with RequireStable, a
-group with an open transaction would have none.
+A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile
+comes with the next cycle, from the broker that lists it then; that is told, and no error. While a broker loads groups,
+Kafka up to 3.9 lists those that it has loaded already, beside the error, and later releases list none. What is asked
+for are the offsets that hold: with RequireStable, a group with an open transaction would have none.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from kmirror.spec.wire_values import OffsetSpec
 
 ACTIVE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
 """What a coordinator answers to a commit of nobody while the group has members."""
+
+MOVING = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+"""What a broker of the source answers while a group comes from another coordinator, or goes to one."""
 
 T = TypeVar("T")
 Asking = Generator[Sequence[Question], Sequence[Any], T]
@@ -91,10 +95,13 @@ class GroupSync:
     def _list(self) -> Asking[list[str]]:
         """Return the groups that are let through."""
         answer = (yield [AskSource(ListGroupsRequest(), self._endpoint)])[0]
-        if not isinstance(answer, ListGroupsResponse) or answer.error_code:
-            error = code_of(answer.error_code).name if isinstance(answer, ListGroupsResponse) else "no answer"
-            self._problems[self._scope] = f"ListGroups at {self._endpoint}: {error}"
+        if not isinstance(answer, ListGroupsResponse):
+            self._problems[self._scope] = f"ListGroups at {self._endpoint}: no answer"
             return []
+        if answer.error_code:
+            error = code_of(answer.error_code)
+            told = self._left_out if error in MOVING else self._problems
+            told[self._scope] = f"ListGroups at {self._endpoint}: {error.name}"
         rules = self._view.rules()
         wanted = []
         for row in answer.groups:
@@ -116,8 +123,9 @@ class GroupSync:
             for group, (offsets, error) in offset_answers.read(one, answer, {}).items():
                 if not error:
                     theirs[group] = offsets
-                elif error is not ErrorCode.NOT_COORDINATOR:  # Else it has moved: the next cycle finds it.
-                    self._problems[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
+                else:
+                    told = self._left_out if error in MOVING else self._problems
+                    told[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
         return theirs
 
     # -- this cluster ---------------------------------------------------------------------------
