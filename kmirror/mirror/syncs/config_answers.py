@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.sharing import NOTHING
-from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.syncs.batches import in_batches
 from kmirror.mirror.syncs.conversation import PURPOSE, OnAnswer, Question
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
 from kmirror.spec.wire_values import ConfigSource, ResourceType
+
+if TYPE_CHECKING:  # It is the broker's, and a client reads answers without one.
+    from kmirror.mirror.context import MirrorContext
 
 TOPICS_MAX = 25
 """Topics in one request: with forty configs of each an answer has 30 kB, and whatever else happens waits for 3 ms."""
