@@ -6,17 +6,16 @@ share one with the controller, or with the ZooKeeper that brokers of 2.1 need. A
 
 from __future__ import annotations
 
-import os
-import select
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.interop.clients.real import free_ports
+from tests.interop.clients import real
+from tests.interop.clients.real import free_ports, wait_for_up
 
-HERE = Path(__file__).parent
+RAFT_BROKERS = Path(real.__file__).parent / "java" / "Brokers.java"
+ZOOKEEPER_BROKERS = Path(__file__).parent / "java" / "ZooKeeperBrokers.java"
 START_SECONDS = 240
 NOTHING_ELSE: Mapping[str, str] = {}
 SHARED = {
@@ -134,20 +133,13 @@ class RealCluster:
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
-        program = HERE / "java" / ("RaftBrokers.java" if self._is_raft else "ZooKeeperBrokers.java")
+        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
         command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, str(program), *files]
-        with (self._folder / f"{first}.log").open("ab") as log:
+        log_path = self._folder / f"{first}.log"
+        with log_path.open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._running[first] = process
-        assert process.stdout is not None
-        deadline = time.monotonic() + START_SECONDS
-        line = b""
-        while not line.endswith(b"\n"):
-            ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))
-            data = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
-            log_text = (self._folder / f"{first}.log").read_text(errors="replace")
-            assert data, f"Kafka {self.release} did not start: {log_text[-3000:]}"
-            line += data
+        wait_for_up(process, log_path, within_s=START_SECONDS)
 
     def _end(self, first: int) -> None:
         process = self._running.pop(first)
