@@ -50,18 +50,22 @@ VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text 
 
 
 class ParsedOptions:
-    """What a command line gave: the options in it, each with its values in their order."""
+    """What a command line gave: the options in it in their order, each with its value, None where it has none."""
 
-    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = values
+    def __init__(self, given: Sequence[tuple[str, str | None]]) -> None:
+        self._given = given
 
     def has(self, *names: str) -> bool:
         """Say whether any of the options is there, with or without a value."""
-        return any(name in self._values for name in names)
+        return any(name in names for name, _ in self._given)
+
+    def values(self, *names: str) -> list[str]:
+        """Return the values of all these options in the order of the command line; an option without one has ""."""
+        return [value or "" for name, value in self._given if name in names]
 
     def text(self, name: str, default: str) -> str:
         """Return the option's value; raises `UsageError` for more than one."""
-        values = self._values.get(name, ())
+        values = [value for own, value in self._given if own == name and value is not None]
         if len(values) > 1:
             raise UsageError(f"--{name} was given {len(values)} times, and takes one value")
         return values[0] if values else default
@@ -85,7 +89,7 @@ def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
     """Return what the words give; raises `UsageError` for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
     left = deque(words)
-    found: dict[str, list[str]] = {}
+    found: list[tuple[str, str | None]] = []
     while left:
         word = left.popleft()
         if word == "--":
@@ -98,14 +102,12 @@ def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
             near = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
             hint = f"did you mean --{' or --'.join(near)}?" if near else "--help shows all"
             raise UsageError(f"there is no option {word.partition('=')[0]}; {hint}")
-        values = found.setdefault(row.names[0], [])
-        if not row.metavar:
-            continue
-        if value is None and row.is_optional and (not left or _is_option(left[0])):
+        if not row.metavar or (value is None and row.is_optional and (not left or _is_option(left[0]))):
+            found.append((row.names[0], None))
             continue
         if value is None and not left:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
-        values.append(left.popleft() if value is None else value)
+        found.append((row.names[0], left.popleft() if value is None else value))
     return ParsedOptions(found)
 
 
