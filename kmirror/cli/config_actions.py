@@ -136,7 +136,10 @@ async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
         return not task.shows_all and name not in await admin.topics([name])
     if kind != MIRRORS and task.shows_all:
         return False
-    return name not in await _names(admin, kind)
+    if kind == GROUPS and name not in await _groups(admin):
+        configured = await _configured(admin, kind)
+        return configured is not None and name not in configured
+    return kind != GROUPS and name not in await _names(admin, kind)
 
 
 async def _names(admin: AsyncAdmin, kind: str) -> list[str]:
@@ -147,7 +150,8 @@ async def _names(admin: AsyncAdmin, kind: str) -> list[str]:
         return [listing.name for listing in await list_mirrors(admin)]
     if kind in (BROKERS, BROKER_LOGGERS):
         return [*map(str, sorted(await admin.brokers())), ""]
-    return sorted({*(await _groups(admin) if kind == GROUPS else ()), *await _configured(admin, kind)})
+    groups = await _groups(admin) if kind == GROUPS else []
+    return sorted({*groups, *(await _configured(admin, kind) or ())})
 
 
 async def _groups(admin: AsyncAdmin) -> list[str]:
@@ -159,18 +163,18 @@ async def _groups(admin: AsyncAdmin) -> list[str]:
     return found
 
 
-async def _configured(admin: AsyncAdmin, kind: str) -> list[str]:
-    """Return the names of a type that have configs; a cluster that does not tell those of groups has none."""
+async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
+    """Return the names of a type that have configs; None for groups where that is not told."""
     resource = KINDS[kind].resource
     try:
         reply = await admin.ask(ListConfigResourcesRequest(resource_types=[resource]))
     except KafkaError as error:
         if kind == GROUPS and error.code is ErrorCode.UNSUPPORTED_VERSION:
-            return []
+            return None
         raise
     assert isinstance(reply, ListConfigResourcesResponse), "the answer to its request"
     if kind == GROUPS and reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        return []
+        return None
     raise_for(reply.error_code, None)
     return [row.resource_name for row in reply.config_resources if row.resource_type == resource]
 
