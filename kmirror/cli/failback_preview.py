@@ -26,9 +26,9 @@ from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
-from kmirror.mirror.failback import Removed, RemovedRecord
+from kmirror.mirror.failback import Removed, RemovedRecord, Waits
 from kmirror.net.admin import AsyncAdmin
-from kmirror.net.failback import FailbackPreview, Waits
+from kmirror.net.failback import FailbackPreview
 
 Found = Mapping[TopicPartition, Removed | Waits]
 

@@ -15,6 +15,7 @@ from kmirror.assembly.mirrors import (
     adding_topics,
     altering,
     creating,
+    deleting,
     pausing_topics,
     refusals_in,
     removing_topics,
@@ -44,7 +45,6 @@ from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
 from kmirror.net.mirror_filters import explain_filters
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
@@ -182,7 +182,7 @@ async def _alter(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _delete(admin: AsyncAdmin, task: Task) -> int:
-    return await _order(admin, task, DeleteMirrorRequest(mirror_name=task.mirror))
+    return await _order(admin, task, deleting(task.mirror))
 
 
 async def _order(admin: AsyncAdmin, task: Task, request: Message) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.authentication import Authenticator
 from kmirror.client.requester import OnFrame, OnReply, Requester
 from kmirror.errors import LocalProtocolError
@@ -27,7 +28,6 @@ from kmirror.protocol.registry import key_of, released_versions
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
-CORRELATION_ID_BYTES = 4
 PATIENCE_MS = 3_000
 API_VERSIONS_ASKED = 0
 """Every broker since 0.10 answers version 0."""

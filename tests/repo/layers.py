@@ -48,7 +48,7 @@ RESERVED = {
     "asyncio": {"net", "cli"},
     "socket": {"net", "cli"},
     "ssl": {"net", "cli"},
-    "time": {"net", "cli", "spark", "experiments"},
+    "time": {"net", "cli", "spark", "experiments", "fuzz"},
     "click": {"cli"},
     "rich": {"cli"},
 }

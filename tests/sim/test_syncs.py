@@ -24,7 +24,10 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
@@ -293,10 +296,10 @@ def test_nothing_is_synced_from_another_cluster_and_all_goes_on_by_itself() -> N
 
 
 def with_groups(
-    *, create_here: bool = True, mirror: Mapping[str, str] | None = None
+    p: Pair | None = None, *, create_here: bool = True, mirror: Mapping[str, str] | None = None
 ) -> tuple[Pair, OffsetRequests, OffsetRequests]:
     """Return a mirror of TP with ten records, and the requests of a group at both clusters."""
-    p = pair()
+    p = p or pair()
     p.a.place_topic()
     p.a.write(*"0123456789")
     there, here = OffsetRequests(p.a), OffsetRequests(p.b)
@@ -410,6 +413,35 @@ def test_one_broker_of_the_source_that_hangs_costs_only_its_groups() -> None:
     cycle(p, 2)
     assert OffsetRequests(p.b, second.group).get().offset == 4
     assert here.get().offset == -1
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
+def test_a_group_that_moves_after_it_was_listed_comes_with_the_next_cycle_and_is_no_error(error: ErrorCode) -> None:
+    made, hooks = hooked()
+    p, there, here = with_groups(made)
+    told = problems(p)
+    there.commit(7)
+    hooks.on(OffsetFetchRequest, times=1).answer(error)
+    p.run_until(lambda: "group g" in told, "the answer")
+    assert error.name in told["group g"] and here.get().offset == -1
+    cycle(p)
+    assert here.get().offset == 7 and told["group g"] == ""
+    assert errors(p) == dict.fromkeys(SyncKind, 0)
+
+
+def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied() -> None:
+    """Brokers up to Kafka 3.9 list those of the partitions that they have loaded, beside the error."""
+    made, hooks = hooked()
+    p, there, here = with_groups(made)
+    there.commit(7)
+    loading = ListGroupsResponse(
+        error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, groups=[ListedGroup("g", "consumer")]
+    )
+    coordinator = p.a.await_leader(there.shard).broker_id
+    hooks.on(ListGroupsRequest, node=coordinator).respond(loading)
+    cycle(p)
+    assert here.get().offset == 7
+    assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -158,7 +158,9 @@ def _clients(
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
         where = clusters[1].name if n == 0 else own.choice(clusters).name
-        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), own.between(250, 600)))
+        pause_ms = own.between(250, 600)
+        commits = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
+        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
     return tuple(found)
 
 

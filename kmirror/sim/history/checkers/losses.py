@@ -14,7 +14,16 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
-from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS, MARKERS, REOPENED, UNCLEAN, Reason, Record, why_gone
+from kmirror.sim.history.checkers.reasons import (
+    ASYNCHRONOUS,
+    DELETED,
+    MARKERS,
+    REOPENED,
+    UNCLEAN,
+    Reason,
+    Record,
+    why_gone,
+)
 from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 
 
@@ -83,7 +92,7 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
     reason = why_gone(facts, place, last.record, last.at, look.at)
-    if hidden and reason is not None and reason.decision != UNCLEAN:
+    if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
@@ -200,7 +209,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        if any(reason is not None and reason.decision == REOPENED for reason in reasons):
+        if any(reason is not None and reason.decision in (REOPENED, DELETED) for reason in reasons):
             continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))

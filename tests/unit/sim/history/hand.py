@@ -18,6 +18,7 @@ from kmirror.sim.history.account import (
     Refusal,
     Span,
     StateSeen,
+    TopicSeen,
     Transaction,
     Write,
 )
@@ -145,6 +146,11 @@ class Hand:
 
     def elected(self, leader: int, epoch: int, *, at: float, cluster: str = "a", unclean: bool = False) -> Hand:
         self.account.elections.append(Election(cluster, TP, leader, epoch, unclean, _us(at)))
+        return self
+
+    def topic(self, cluster: str, topic_id: str, *, at: float, exists: bool = True) -> Hand:
+        """Write down that the topic came to be in a cluster, or was deleted there."""
+        self.account.topics.append(TopicSeen(cluster, TP.topic, topic_id, exists, _us(at)))
         return self
 
     # -- logs ---------------------------------------------------------------------------------

@@ -1,0 +1,148 @@
+"""`kmirror fuzz`: what is wrong in a decoder, a broker or a client?"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.output import complain
+from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.findings import Finding, keep, load, to_json
+from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+
+EXIT_FINDINGS = 4
+EXIT_STOPPED = 130
+
+
+@click.command("fuzz", context_settings=CONTEXT)
+@click.argument("target", metavar="TARGET", required=False)
+@click.option("--seed", type=click.IntRange(min=0), help="Names the frames; drawn and told if it is not given.")
+@click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
+@click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
+@click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
+@click.option("--feedback", is_flag=True, help="Break further what did something new.")
+@click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
+@click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
+@click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
+@click.option("--list", "is_list", is_flag=True, help="Print the targets.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    target: str | None,
+    seed: int | None,
+    frames: int | None,
+    minutes: float | None,
+    messages: tuple[str, ...],
+    feedback: bool,
+    corpus: Path | None,
+    replay: Path | None,
+    no_shrink: bool,
+    is_list: bool,
+    output: str,
+) -> int:
+    """Put valid, almost valid and broken frames to TARGET, and tell what it may not do with them.
+
+    Without --frames and --minutes it goes on until Ctrl-C. Each finding is one line with its seed and number; with
+    --corpus it is also a file, which --replay tries again. The exit code is 0 if nothing was found, 4 if something was.
+    """
+    if is_list:
+        return _list(output)
+    if replay is not None:
+        return _replay(replay, output)
+    if target is None:
+        raise click.UsageError("name a TARGET; --list tells which there are")
+    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    opened, source = open_target(target, Wanted(seed=drawn, messages=messages))
+    campaign = Campaign(opened, source, feedback, not no_shrink)
+    with closing(opened):
+        is_stopped = _run(campaign, frames, None if minutes is None else minutes * 60, corpus, output)
+    _tell(target, drawn, campaign.tally, output)
+    return EXIT_STOPPED if is_stopped else EXIT_FINDINGS if campaign.tally.findings else 0
+
+
+def _run(campaign: Campaign, frames: int | None, seconds: float | None, corpus: Path | None, output: str) -> bool:
+    """Run the campaign under a bar, telling findings as they come; return whether Ctrl-C ended it."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = make_console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
+    progress = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
+
+    def found(finding: Finding) -> None:
+        if corpus is not None:
+            keep(finding, corpus)
+        if output == "text":
+            progress.console.print(f"{finding.line} [seed {finding.seed}, frame {finding.number}]", markup=False)
+
+    campaign.on_finding = found
+    wanted = frames if frames is not None else seconds
+    with progress:
+        bar = progress.add_task(f"fuzz {campaign.target.name}", total=wanted, rate="")
+        try:
+            for tally in campaign.run(frames=frames, seconds=seconds):
+                done = tally.frames if frames is not None else tally.seconds
+                progress.update(bar, completed=done, rate=f"{tally.frames:,} frames, {tally.per_second:,.0f}/s")
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
+    if output == "json":
+        click.echo(json.dumps(_as_json(target, seed, tally)))
+        return
+    console = make_console()
+    if tally.findings:
+        table = plain_table("findings, by cause")
+        add_numbers(table, "times")
+        add_names(table, "finding", "frame")
+        for cause, finding in tally.findings.items():
+            table.add_row(f"{tally.counts[cause]:,}", finding.line, finding.frame.hex())
+        console.print(table)
+    refused = tally.frames - tally.taken
+    console.print(
+        f"{target}, seed {seed}: {tally.frames:,} frames in {tally.seconds:,.1f} s ({tally.per_second:,.0f}/s), "
+        f"{tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; {len(tally.findings)} findings",
+        highlight=False,
+    )
+
+
+def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
+    return {
+        "target": target,
+        "seed": seed,
+        "frames": tally.frames,
+        "taken": tally.taken,
+        "seconds": round(tally.seconds, 3),
+        "framesPerSecond": round(tally.per_second),
+        "outcomes": len(tally.outcomes),
+        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+    }
+
+
+def _list(output: str) -> int:
+    if output == "json":
+        click.echo(json.dumps([{"name": row.name, "about": row.about} for row in TARGETS]))
+        return 0
+    for row in TARGETS:
+        click.echo(f"{row.name:20} {row.about}")
+    return 0
+
+
+def _replay(path: Path, output: str) -> int:
+    finding = load(path)
+    again = try_again(finding)
+    if output == "json":
+        click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
+    elif again is None:
+        complain(f"{finding.line}: not seen again")
+    else:
+        click.echo(f"{finding.line}\nexpected: {finding.expected}\nnow: {again}")
+    return 0 if again is None else EXIT_FINDINGS
