@@ -28,6 +28,8 @@ EXIT_STOPPED = 130
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
+@click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
 @click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
@@ -40,6 +42,8 @@ def command(
     frames: int | None,
     minutes: float | None,
     messages: tuple[str, ...],
+    bootstrap_server: str | None,
+    owns_host: bool,
     feedback: bool,
     corpus: Path | None,
     replay: Path | None,
@@ -56,10 +60,13 @@ def command(
         return _list(output)
     if replay is not None:
         return _replay(replay, output)
+    if target is None and bootstrap_server is not None:
+        target = "bootstrap-server"
     if target is None:
         raise click.UsageError("name a TARGET; --list tells which there are")
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    opened, source = open_target(target, Wanted(seed=drawn, messages=messages))
+    wanted = Wanted(seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host)
+    opened, source = open_target(target, wanted)
     campaign = Campaign(opened, source, feedback, not no_shrink)
     with closing(opened):
         is_stopped = _run(campaign, frames, None if minutes is None else minutes * 60, corpus, output)

@@ -36,12 +36,15 @@ class TargetRow(NamedTuple):
     name: str
     module: str
     about: str
+    opens: str = "open_target"
 
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
+    TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
+    TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
 )
 
 
@@ -52,6 +55,6 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
     if row is None:
         hint = did_you_mean(name, rows)
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
-    opens: Callable[[Wanted], Any] = importlib.import_module(row.module).open_target
+    opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
     return target, source
