@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ EXIT_STOPPED = 130
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
+@click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
@@ -43,6 +45,7 @@ def command(
     minutes: float | None,
     messages: tuple[str, ...],
     bootstrap_server: str | None,
+    program: str | None,
     owns_host: bool,
     feedback: bool,
     corpus: Path | None,
@@ -65,7 +68,10 @@ def command(
     if target is None:
         raise click.UsageError("name a TARGET; --list tells which there are")
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    wanted = Wanted(seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host)
+    wanted = Wanted(
+        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
+        command=tuple(shlex.split(program or "")),
+    )  # fmt: skip
     opened, source = open_target(target, wanted)
     campaign = Campaign(opened, source, feedback, not no_shrink)
     with closing(opened):
