@@ -66,7 +66,7 @@ class Campaign:
             for frame in self.source.block(block):
                 if tally.frames == frames:
                     break
-                self._try(frame)
+                self.put(frame)
             else:
                 if self.feedback and self._kept:
                     self._further(block, frames)
@@ -81,9 +81,10 @@ class Campaign:
         for _ in range(BLOCK_FRAMES):
             if self.tally.frames == frames:
                 return
-            self._try(self.source.further(self._kept[int(random() * len(self._kept))], random))
+            self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
 
-    def _try(self, frame: Frame) -> None:
+    def put(self, frame: Frame) -> None:
+        """Put one frame to the target, and count what became of it."""
         tally = self.tally
         tally.frames += 1
         try:
