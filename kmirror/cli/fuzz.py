@@ -141,7 +141,10 @@ def _bar() -> Progress:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
     console = make_console(stderr=True)
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
+    return Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
 
 
 def _tell(target: str, seed: int, tally: Tally, output: str) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.decoder import TAKEN, raised
+from kmirror.fuzz.targets.decoder import TAKEN
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.registry import by_name, names
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.fuzz.answers import api_of, is_refusal, judged
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.targets.decoder import raised
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
