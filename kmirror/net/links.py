@@ -146,9 +146,11 @@ class TcpLink:
             self._lose_now("the other end closed it")
             return
         self.received += count
-        self._held.extend(reader.received(count))
-        self._hand_over(None)
-        self._owner.turn_over()
+        frames = reader.received(count)
+        if frames or reader.fault:  # Most often one more piece of a long frame came, and nothing follows from it.
+            self._held.extend(frames)
+            self._hand_over(None)
+            self._owner.turn_over()
 
     def _hand_over(self, _: None) -> None:
         """Give the frames to the node, as long as it wants them."""
