@@ -21,6 +21,7 @@ from kmirror.protocol.gen import resume_mirror_topics_request as resuming
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -43,6 +44,16 @@ DESCRIBE_EVERY_S = 0.5
 ROWS_PER_S = 20_000
 """A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
 does most."""
+_ORDERS: Mapping[type[Message], tuple[str, str]] = {
+    CreateMirrorRequest: ("create", ""),
+    DeleteMirrorRequest: ("delete", ""),
+    IncrementalAlterConfigsRequest: ("alter", ""),
+    adding.AddTopicsToMirrorRequest: ("add topics to", "add topic {} to"),
+    removing.RemoveTopicsFromMirrorRequest: ("remove topics from", "remove topic {} from"),
+    pausing.PauseMirrorTopicsRequest: ("pause topics of", "pause topic {} of"),
+    resuming.ResumeMirrorTopicsRequest: ("resume topics of", "resume topic {} of"),
+}
+"""What each request orders, for messages: of the mirror, and of one topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +202,11 @@ def resuming_topics(mirror: str, topics: Iterable[str]) -> Message:
     return resuming.ResumeMirrorTopicsRequest(mirror, [resuming.TopicData(Uuid.ZERO, name) for name in topics])
 
 
+def deleting(mirror: str) -> DeleteMirrorRequest:
+    """Return what deletes a mirror."""
+    return DeleteMirrorRequest(mirror_name=mirror)
+
+
 def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
     """Return what sets configs of a mirror; None goes back to the default. UsageError for values of other types."""
     changes = [
@@ -204,7 +220,7 @@ def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlter
 
 
 def refusals_in(reply: Message) -> Iterator[Refusal]:
-    """Yield what was refused of one of the requests above, or of a DeleteMirror; nothing if all was done."""
+    """Yield what was refused of one of the requests above; nothing if all was done."""
     match reply:
         case IncrementalAlterConfigsResponse():
             for row in reply.responses:
@@ -226,6 +242,16 @@ def refusals_in(reply: Message) -> Iterator[Refusal]:
                     yield _refusal(topic.error_code, None, topic.name)
         case _:
             raise AssertionError(f"not an answer about a mirror: {reply!r}")
+
+
+def refused_order(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
+    """Return the first error in the answer to one of the requests above, and a text about it; None if all was done."""
+    refused = next(refusals_in(reply), None)
+    if refused is None:
+        return None
+    of_mirror, of_topic = _ORDERS[type(order)]
+    what = of_mirror if refused.topic is None else of_topic.format(refused.topic)
+    return refused.error, f"cannot {what} mirror {mirror}: {refused.error.name}: {refused.message}"
 
 
 def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusal:

@@ -15,11 +15,13 @@ from kmirror.assembly.mirrors import (
     adding_topics,
     altering,
     creating,
+    deleting,
     pausing_topics,
     refusals_in,
     removing_topics,
     resuming_topics,
 )
+from kmirror.cli.cluster_client import Client, open_admin
 from kmirror.cli.mirror_tables import (
     describe_json,
     describe_table,
@@ -32,11 +34,8 @@ from kmirror.cli.mirror_tables import (
     reasons,
 )
 from kmirror.cli.output import complain
-from kmirror.client.admin import AdminConfigs
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
-from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.names import counted
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
@@ -46,7 +45,6 @@ from kmirror.net.mirror import asked_of_mirrors, describe_mirrors, list_mirrors
 from kmirror.net.mirror_filters import explain_filters
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
@@ -106,14 +104,6 @@ CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """How this tool speaks to a cluster."""
-
-    configs: AdminConfigs
-    security: Security | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """What a command line asks for."""
 
@@ -134,19 +124,8 @@ class Task:
 
 async def carry_out(task: Task) -> int:
     """Do it, print what came of it, and return the exit code; KafkaError if it is refused or nobody answers."""
-    async with _admin(task.servers, task.client) as admin:
+    async with open_admin(task.servers, task.client) as admin:
         return await _HOW[task.action](admin, task)
-
-
-def _admin(servers: str, client: Client) -> AsyncAdmin:
-    told: dict[Endpoint, None] = {}
-
-    def on_silent(endpoint: Endpoint) -> None:
-        if endpoint not in told:
-            told[endpoint] = None
-            complain(f"{endpoint} does not answer; trying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
-
-    return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
 
 
 def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
@@ -154,7 +133,7 @@ def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
     configs = task.client.configs
     patience_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
     client = Client(replace(configs, default_api_timeout_ms=patience_ms), task.source_client.security)
-    return _admin(listing.source_servers, client)
+    return open_admin(listing.source_servers, client)
 
 
 # -- what is there ----------------------------------------------------------------------------
@@ -203,7 +182,7 @@ async def _alter(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _delete(admin: AsyncAdmin, task: Task) -> int:
-    return await _order(admin, task, DeleteMirrorRequest(mirror_name=task.mirror))
+    return await _order(admin, task, deleting(task.mirror))
 
 
 async def _order(admin: AsyncAdmin, task: Task, request: Message) -> int:

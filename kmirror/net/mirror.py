@@ -12,7 +12,8 @@ mirror.fail_over()
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from kmirror.assembly.mirrors import (
@@ -26,11 +27,12 @@ from kmirror.assembly.mirrors import (
     adding_topics,
     altering,
     creating,
+    deleting,
     explained,
     listings_in,
     pause_s,
     pausing_topics,
-    refusals_in,
+    refused_order,
     removing_topics,
     resuming_topics,
 )
@@ -46,8 +48,7 @@ from kmirror.log.compare import compare, parting
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin, TopicInfo, checked_servers
-from kmirror.net.leader_reader import LeaderReader
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
@@ -75,8 +76,15 @@ async def asked_of_mirrors(admin: AsyncAdmin, body: Message, *, changes: bool) -
 
     KafkaError as of `AsyncAdmin.order`.
     """
-    try:
+    with _telling_if_disabled():
         return await (admin.order(body) if changes else admin.ask(body))
+
+
+@contextmanager
+def _telling_if_disabled() -> Iterator[None]:
+    """Add what to do to the KafkaError of a cluster that does not serve KIP-1279."""
+    try:
+        yield
     except KafkaError as error:
         if error.code is ErrorCode.UNSUPPORTED_VERSION:
             raise KafkaError(error.code, f"{error}: {DISABLED}") from None
@@ -99,12 +107,8 @@ async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> di
     KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
     """
     request = DescribeMirrorsRequest(mirror_names=sorted(mirrors))
-    try:
+    with _telling_if_disabled():
         answers = await admin.ask_each(request)
-    except KafkaError as error:
-        if error.code is ErrorCode.UNSUPPORTED_VERSION:
-            raise KafkaError(error.code, f"{error}: {DISABLED}") from None
-        raise
     if not answers:
         late = ErrorCode.REQUEST_TIMED_OUT
         raise KafkaError(late, f"no broker of {admin.servers} answered DescribeMirrors: {late.name}: {late.text}")
@@ -142,7 +146,7 @@ class AsyncMirror:
         if BOOTSTRAP_SERVERS not in set_here and self.source is None:
             raise UsageError(f"mirror {self.name}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
         servers = "" if self.source is None else self.source.servers
-        await self._change(creating(self.name, servers, set_here), "create", "")
+        await self._change(creating(self.name, servers, set_here))
 
     async def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, naming their ids if the source has them; KafkaError if one is refused.
@@ -152,37 +156,37 @@ class AsyncMirror:
         names = as_names(topics)
         known = {} if self.source is None else await self.source.topics(names)
         ids = {name: known[name].topic_id if name in known else Uuid.ZERO for name in names}
-        await self._change(adding_topics(self.name, ids), "add topics to", "add topic {} to")
+        await self._change(adding_topics(self.name, ids))
 
     async def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
         request = removing_topics(self.name, as_names(topics))
-        await self._change(request, "remove topics from", "remove topic {} from")
+        await self._change(request)
 
     async def pause(self, topics: Iterable[str]) -> None:
         """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
 
         It is decided then; `wait_for_state` tells when the partitions are PAUSED.
         """
-        await self._change(pausing_topics(self.name, as_names(topics)), "pause topics of", "pause topic {} of")
+        await self._change(pausing_topics(self.name, as_names(topics)))
 
     async def resume(self, topics: Iterable[str]) -> None:
         """Resume paused topics, which go on where their logs end, without a cut; KafkaError if one is refused."""
-        await self._change(resuming_topics(self.name, as_names(topics)), "resume topics of", "resume topic {} of")
+        await self._change(resuming_topics(self.name, as_names(topics)))
 
     async def delete(self) -> None:
         """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
 
         KafkaError MIRROR_NOT_EMPTY, with the partitions in its way, unless every topic was removed and is STOPPED.
         """
-        await self._change(DeleteMirrorRequest(mirror_name=self.name), "delete", "")
+        await self._change(deleting(self.name))
 
     async def alter(self, configs: Mapping[str, str | None]) -> None:
         """Set configs of the mirror, which take effect at once; None goes back to the default.
 
         KafkaError if one is refused; then nothing is altered.
         """
-        await self._change(altering(self.name, configs), "alter", "")
+        await self._change(altering(self.name, configs))
 
     async def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition.
@@ -293,13 +297,12 @@ class AsyncMirror:
 
     # -- how it is known ----------------------------------------------------------------------
 
-    async def _change(self, request: Message, what: str, what_of_each: str) -> None:
+    async def _change(self, request: Message) -> None:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
         reply = await asked_of_mirrors(self.destination, request, changes=True)
-        for refused in refusals_in(reply):
-            which = what if refused.topic is None else what_of_each.format(refused.topic)
-            text = f"cannot {which} mirror {self.name}: {refused.error.name}: {refused.message}"
-            raise KafkaError(refused.error, text)
+        refused = refused_order(self.name, request, reply)
+        if refused is not None:
+            raise KafkaError(*refused)
 
     def _known_source(self) -> AsyncAdmin:
         if self.source is None:
@@ -338,14 +341,18 @@ class AsyncMirror:
             await asyncio.sleep(DESCRIBE_EVERY_S)
 
     async def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
+        wanted = set(goal.partitions)
         # A lag is known once a fetch was answered: before that two logs may end alike and differ.
-        there = [row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)]
-        if goal.caught_up:
-            there = [tp for tp in there if tp in goal.partitions and await self._has_caught_up(tp)]
-        return [tp for tp in sorted(goal.partitions) if tp not in there]
+        there = {row.tp for row in rows if row.state is goal.state and (not goal.caught_up or row.lag >= 0)} & wanted
+        if goal.caught_up and there:
+            there = await self._caught_up(there)
+        return [tp for tp in sorted(wanted) if tp not in there]
 
-    async def _has_caught_up(self, tp: TopicPartition) -> bool:
-        return await self._decided(tp) == await LeaderReader(self.destination, tp).offset(OffsetSpec.LATEST)
+    async def _caught_up(self, partitions: set[TopicPartition]) -> set[TopicPartition]:
+        """Return those of which the destination has, on its whole ISR, all that the source has decided."""
+        decided = await latest_offsets(self._known_source(), partitions, IsolationLevel.READ_COMMITTED)
+        ours = await latest_offsets(self.destination, partitions)
+        return {tp for tp, offset in decided.items() if ours.get(tp) == offset}
 
     async def _decided(self, tp: TopicPartition) -> int:
         reader = LeaderReader(self._known_source(), tp)

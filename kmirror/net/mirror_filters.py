@@ -11,8 +11,8 @@ from kmirror.assembly.mirrors import Description
 from kmirror.client.remote_cluster import RemoteTopic, code_of
 from kmirror.errors import KafkaError
 from kmirror.mirror.states import MirrorState, Wish
-from kmirror.mirror.syncs.config_answers import SourceConfigs, describe
-from kmirror.mirror.syncs.conversation import AskSource
+from kmirror.mirror.syncs.batches import in_batches
+from kmirror.mirror.syncs.config_answers import TOPICS_MAX, SourceConfigs, read, request
 from kmirror.mirror.syncs.explain import Explanation, explain
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
 from kmirror.mirror.syncs.topics import TopicFacts
@@ -90,16 +90,10 @@ async def _configs(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id: 
 
 async def _topic_configs(source: AsyncAdmin, topics: Sequence[str]) -> SourceConfigs:
     """Return what the source has set for topics, asked for as the sync asks."""
-    script = describe(topics)
-    questions = next(script)
-    answers = [await source.ask(question.request) for question in questions if isinstance(question, AskSource)]
-    try:
-        script.send(answers)
-    except StopIteration as end:
-        found = end.value
-        assert isinstance(found, SourceConfigs)
-        return found
-    raise AssertionError("the configs of topics are asked for once")
+    found = SourceConfigs()
+    for names in in_batches(topics, TOPICS_MAX):
+        found.add(names, read(await source.ask(request(names))))
+    return found
 
 
 async def _groups(source: AsyncAdmin) -> list[ListedGroup]:

@@ -16,11 +16,12 @@ from kmirror.assembly.mirrors import (
     adding_topics,
     altering,
     creating,
+    deleting,
     explained,
     listings_in,
     pause_s,
     pausing_topics,
-    refusals_in,
+    refused_order,
     removing_topics,
     resuming_topics,
 )
@@ -31,7 +32,6 @@ from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
@@ -73,7 +73,7 @@ class Mirror:
         """Have the mirror created, and go on."""
         set_here = {} if configs is None else arguments.configs(configs)
         request = creating(self.name, self.source.bootstrap_servers, set_here)
-        return self._begin(f"mirror {self.name} to be created", self._changing(request, "create", ""))
+        return self._begin(f"mirror {self.name} to be created", self._changing(request))
 
     def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, naming their ids if the source has them; KafkaError if one is refused.
@@ -87,7 +87,7 @@ class Mirror:
         """Have topics added, and go on; it is done when that is decided, and mirroring begins."""
         request = adding_topics(self.name, {name: self._source_id(name) for name in as_names(topics)})
         what = f"topics to be added to mirror {self.name}"
-        return self._begin(what, self._changing(request, "add topics to", "add topic {} to"))
+        return self._begin(what, self._changing(request))
 
     def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
@@ -108,7 +108,7 @@ class Mirror:
     def begin_pause(self, topics: Iterable[str]) -> Pending[None]:
         """Have topics paused, and go on."""
         request = pausing_topics(self.name, as_names(topics))
-        script = self._changing(request, "pause topics of", "pause topic {} of")
+        script = self._changing(request)
         return self._begin(f"topics of mirror {self.name} to be paused", script)
 
     def resume(self, topics: Iterable[str]) -> None:
@@ -118,7 +118,7 @@ class Mirror:
     def begin_resume(self, topics: Iterable[str]) -> Pending[None]:
         """Have paused topics resumed, and go on."""
         request = resuming_topics(self.name, as_names(topics))
-        script = self._changing(request, "resume topics of", "resume topic {} of")
+        script = self._changing(request)
         return self._begin(f"topics of mirror {self.name} to be resumed", script)
 
     def delete(self) -> None:
@@ -130,8 +130,8 @@ class Mirror:
 
     def begin_delete(self) -> Pending[None]:
         """Have the mirror deleted, and go on."""
-        request = DeleteMirrorRequest(mirror_name=self.name)
-        return self._begin(f"mirror {self.name} to be deleted", self._changing(request, "delete", ""))
+        request = deleting(self.name)
+        return self._begin(f"mirror {self.name} to be deleted", self._changing(request))
 
     def alter(self, configs: Mapping[str, str | None]) -> None:
         """Set configs of the mirror, which take effect at once; None goes back to the default.
@@ -143,19 +143,18 @@ class Mirror:
     def begin_alter(self, configs: Mapping[str, str | None]) -> Pending[None]:
         """Have configs of the mirror altered, and go on."""
         request = altering(self.name, configs)
-        return self._begin(f"mirror {self.name} to be altered", self._changing(request, "alter", ""))
+        return self._begin(f"mirror {self.name} to be altered", self._changing(request))
 
     def _removing(self, topics: Iterable[str]) -> Script[None]:
         request = removing_topics(self.name, as_names(topics))
-        return self._changing(request, "remove topics from", "remove topic {} from")
+        return self._changing(request)
 
-    def _changing(self, request: Message, what: str, what_of_each: str) -> Script[None]:
+    def _changing(self, request: Message) -> Script[None]:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
         reply = yield from self.destination.ordering(request)
-        for refused in refusals_in(reply):
-            which = what if refused.topic is None else what_of_each.format(refused.topic)
-            text = f"cannot {which} mirror {self.name}: {refused.error.name}: {refused.message}"
-            raise self.destination.simulation.refusal(refused.error, text)
+        refused = refused_order(self.name, request, reply)
+        if refused is not None:
+            raise self.destination.simulation.refusal(*refused)
 
     def _begin(self, what: str, script: Script[T], waits_for: Callable[[], str] = str) -> Pending[T]:
         world = self.destination.simulation.world

@@ -116,6 +116,8 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
     ),
+    ConfigKey("socket.connection.setup.timeout.ms", _B, Kind.LONG, "10000", "Longest wait for a peer to be connected."),
+    ConfigKey("socket.connection.setup.timeout.max.ms", _B, Kind.LONG, "30000", "The same, doubled by each failure."),
     ConfigKey("max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0),
     ConfigKey("max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0),
     ConfigKey(

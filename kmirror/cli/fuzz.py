@@ -1,0 +1,201 @@
+"""`kmirror fuzz`: what is wrong in a decoder, a broker or a client?"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.output import complain
+from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.findings import Finding, keep, load, to_json
+from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+EXIT_FINDINGS = 4
+EXIT_STOPPED = 130
+
+
+@click.command("fuzz", context_settings=CONTEXT)
+@click.argument("target", metavar="TARGET", required=False)
+@click.option("--seed", type=click.IntRange(min=0), help="Names the frames; drawn and told if it is not given.")
+@click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
+@click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
+@click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
+@click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
+@click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
+@click.option("--feedback", is_flag=True, help="Break further what did something new.")
+@click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
+@click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
+@click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
+@click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
+@click.option("--list", "is_list", is_flag=True, help="Print the targets.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    target: str | None,
+    seed: int | None,
+    frames: int | None,
+    minutes: float | None,
+    messages: tuple[str, ...],
+    bootstrap_server: str | None,
+    program: str | None,
+    owns_host: bool,
+    feedback: bool,
+    coverage: bool,
+    corpus: Path | None,
+    replay: Path | None,
+    no_shrink: bool,
+    is_list: bool,
+    output: str,
+) -> int:
+    """Put valid, almost valid and broken frames to TARGET, and tell what it may not do with them.
+
+    Without --frames and --minutes it goes on until Ctrl-C. Each finding is one line with its seed and number; with
+    --corpus it is also a file, which --replay tries again. The exit code is 0 if nothing was found, 4 if something was.
+    """
+    if is_list:
+        return _list(output)
+    if replay is not None:
+        return _replay(replay, output)
+    if target is None and bootstrap_server is not None:
+        target = "bootstrap-server"
+    if target is None:
+        raise click.UsageError("name a TARGET; --list tells which there are")
+    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    wanted = Wanted(
+        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
+        command=tuple(shlex.split(program or "")),
+    )  # fmt: skip
+    seconds = None if minutes is None else minutes * 60
+    watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
+    if coverage:
+        from kmirror.fuzz.coverage import run
+
+        watch.follow(run(target, wanted, frames=frames, seconds=seconds))
+    else:
+        opened, source = open_target(target, wanted)
+        with closing(opened):
+            campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
+            watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+    _tell(target, drawn, watch.tally, output)
+    return EXIT_STOPPED if watch.is_stopped else EXIT_FINDINGS if watch.tally.findings else 0
+
+
+class Watch:
+    """Follows a campaign under a bar, tells findings as they come, and keeps them."""
+
+    def __init__(
+        self, target: str, corpus: Path | None, frames: int | None, seconds: float | None, *, is_text: bool
+    ) -> None:
+        self.tally = Tally()
+        self.is_stopped = False
+        self._target = target
+        self._corpus = corpus
+        self._frames = frames
+        self._seconds = seconds
+        self._is_text = is_text
+        self._known: set[str] = set()
+        self._progress = _bar()
+
+    def follow(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
+        """Show how the tally grows until it ends; Ctrl-C ends it too."""
+        self.tally = tally or self.tally
+        wanted = self._frames if self._frames is not None else self._seconds
+        with self._progress as progress:
+            bar = progress.add_task(f"fuzz {self._target}", total=wanted, rate="")
+            try:
+                for self.tally in tallies:
+                    for cause, finding in self.tally.findings.items():
+                        if cause not in self._known:
+                            self.found(finding)
+                    done = self.tally.frames if self._frames is not None else self.tally.seconds
+                    rate = f"{self.tally.frames:,} frames, {self.tally.per_second:,.0f}/s"
+                    progress.update(bar, completed=done, rate=rate)
+            except KeyboardInterrupt:
+                self.is_stopped = True
+
+    def found(self, finding: Finding) -> None:
+        """Tell a finding of a new cause, and keep it."""
+        self._known.add(f"{finding.kind.value} {finding.cause}")
+        if self._corpus is not None:
+            keep(finding, self._corpus)
+        if self._is_text:
+            line = f"{finding.line} [seed {finding.seed}, frame {finding.number}]"
+            self._progress.console.print(line, markup=False)
+
+
+def _bar() -> Progress:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
+    console = make_console(stderr=True)
+    return Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+
+
+def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
+    if output == "json":
+        click.echo(json.dumps(_as_json(target, seed, tally)))
+        return
+    console = make_console()
+    if tally.findings:
+        table = plain_table("findings, by cause")
+        add_numbers(table, "times")
+        add_names(table, "finding", "frame")
+        for cause, finding in tally.findings.items():
+            table.add_row(f"{tally.counts[cause]:,}", finding.line, finding.frame.hex())
+        console.print(table)
+    refused = tally.frames - tally.taken
+    console.print(
+        f"{target}, seed {seed}: {tally.frames:,} frames in {tally.seconds:,.1f} s ({tally.per_second:,.0f}/s), "
+        f"{tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; {len(tally.findings)} findings",
+        highlight=False,
+    )
+
+
+def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
+    return {
+        "target": target,
+        "seed": seed,
+        "frames": tally.frames,
+        "taken": tally.taken,
+        "seconds": round(tally.seconds, 3),
+        "framesPerSecond": round(tally.per_second),
+        "outcomes": len(tally.outcomes),
+        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+    }
+
+
+def _list(output: str) -> int:
+    if output == "json":
+        click.echo(json.dumps([{"name": row.name, "about": row.about} for row in TARGETS]))
+        return 0
+    for row in TARGETS:
+        click.echo(f"{row.name:20} {row.about}")
+    return 0
+
+
+def _replay(path: Path, output: str) -> int:
+    finding = load(path)
+    again = try_again(finding)
+    if output == "json":
+        click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
+    elif again is None:
+        complain(f"{finding.line}: not seen again")
+    else:
+        click.echo(f"{finding.line}\nexpected: {finding.expected}\nnow: {again}")
+    return 0 if again is None else EXIT_FINDINGS

@@ -1,0 +1,249 @@
+"""Which bytes does a message have? A grammar writes valid ones, and notes what stands where.
+
+It is made of the schemas' field tables, without the codec of `kmirror.protocol`: what it writes is a second opinion on
+every decoder, ours too. For each message and version a tree of closures is made once; then a message costs about as
+much as reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.vocabulary import WIDTHS, Vocabulary, edges
+from kmirror.protocol.careful import within
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, check_version
+from kmirror.protocol.wire import uvarint
+
+Random = Callable[[], float]
+Write = Callable[[Random, bytearray, list[RawSpot]], None]
+
+# So many bytes of a message, and its arrays have one element at most.
+LARGE_BYTES = 1_500
+_NULL_SHARE = 0.15
+_TAG_SHARE = 0.4
+_UNKNOWN_TAG_SHARE = 0.1
+# How many elements an array has: one most often.
+_SIZES = (0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3)
+_UVARINTS = tuple(uvarint(value) for value in range(256))
+
+
+class Template(NamedTuple):
+    """A valid message as bytes, and what stands where in it.
+
+    `is_canonical` says that no other bytes mean the same: an encoder has to write these.
+    """
+
+    message: type[Message]
+    version: int
+    data: bytearray
+    spots: list[RawSpot]
+    is_canonical: bool
+
+
+class Grammar:
+    """Writes messages of one class and version."""
+
+    def __init__(self, message: type[Message], version: int, vocabulary: Vocabulary, records: Sequence[bytes]) -> None:
+        check_version(message, version)
+        self.message = message
+        self.version = version
+        compiler = _Compiler(version, message.FLEXIBLE_FROM, vocabulary, records)
+        self.write: Write = compiler.struct(message)
+        # An encoder leaves out a tagged field that has its default; the grammar may write it.
+        self.is_canonical = not compiler.has_tags
+
+    def draw(self, random: Random) -> Template:
+        """Return a message: its bytes, and a spot for each part of it, in the order in which they end."""
+        data, spots = bytearray(), list[RawSpot]()
+        self.write(random, data, spots)
+        return Template(self.message, self.version, data, spots, self.is_canonical)
+
+
+def grammar(message: type[Message], version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
+    """Return the grammar of a message in a version; `records` are the contents of fields of record batches."""
+    key: Any = message
+    return _grammar(key, version, vocabulary, records)
+
+
+@lru_cache(maxsize=8_192)
+def _grammar(message: Any, version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
+    return Grammar(message, version, vocabulary, records)
+
+
+class _Compiler:
+    """Makes the closures of one message in one version."""
+
+    def __init__(
+        self, version: int, flexible_from: int | None, vocabulary: Vocabulary, records: Sequence[bytes]
+    ) -> None:
+        self.version = version
+        self.is_flexible = flexible_from is not None and version >= flexible_from
+        self.vocabulary = vocabulary
+        self.records = tuple(records)
+        self.has_tags = False
+
+    def struct(self, cls: Any) -> Write:
+        fields: Sequence[Field] = [each for each in cls.FIELDS if within(self.version, each.versions)]
+        ordinary = [self.field(each) for each in fields if not within(self.version, each.tagged)]
+        if self.is_flexible:
+            tagged = sorted((each for each in fields if within(self.version, each.tagged)), key=lambda each: each.tag)
+            unknown_from = 1 + max((each.tag for each in cls.FIELDS), default=-1)
+            ordinary.append(self.tags([(each, self.field(each, in_tag=True)) for each in tagged], unknown_from))
+        writers = tuple(ordinary)
+
+        def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+            for part in writers:
+                part(random, out, spots)
+
+        return write
+
+    def tags(self, tagged: list[tuple[Field, Write]], unknown_from: int) -> Write:
+        """Return what writes the tagged fields of a struct, some of them left out, and at times one of no schema."""
+        self.has_tags |= bool(tagged)
+
+        def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+            chosen = [row for row in tagged if random() < _TAG_SHARE] if tagged else tagged
+            is_unknown = random() < _UNKNOWN_TAG_SHARE
+            start = len(out)
+            out += _UVARINTS[len(chosen) + is_unknown]
+            spots.append((Kind.TAG_COUNT, start, len(out), None))
+            for field, value in chosen:
+                body, inner = bytearray(), list[RawSpot]()
+                value(random, body, inner)
+                _tag(out, spots, field, field.tag, body)
+                first = len(out) - len(body)
+                spots += [(kind, first + start, first + end, of) for kind, start, end, of in inner]
+            if is_unknown:
+                _tag(out, spots, None, unknown_from + int(random() * 300), b"x" * int(random() * 6))
+
+        return write
+
+    def field(self, field: Field, *, in_tag: bool = False) -> Write:
+        is_nullable = within(self.version, field.nullable)
+        is_flexible = self.is_flexible and not field.never_flexible
+        if field.is_array:
+            return self.array(field, is_flexible, is_nullable)
+        if field.type == "struct":
+            return self.one_struct(field, is_nullable, in_tag)
+        return self.scalar(field, is_flexible, is_nullable)
+
+    def one_struct(self, field: Field, is_nullable: bool, in_tag: bool) -> Write:
+        inner = self.struct(field.struct)
+        if not is_nullable:
+            return inner
+        kind, null, present = (Kind.TAG_MARKER, b"\0", b"\1") if in_tag else (Kind.MARKER, b"\xff", b"\1")
+
+        def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+            start = len(out)
+            is_null = random() < _NULL_SHARE
+            out += null if is_null else present
+            spots.append((kind, start, start + 1, field))
+            if not is_null:
+                inner(random, out, spots)
+
+        return write
+
+    def array(self, field: Field, is_flexible: bool, is_nullable: bool) -> Write:
+        element = self.struct(field.struct) if field.type == "struct" else self.scalar(field, is_flexible, False)
+        counts = _UVARINTS[1:] if is_flexible else [size.to_bytes(4, "big") for size in range(4)]
+        null = b"\0" if is_flexible else b"\xff\xff\xff\xff"
+        kind = Kind.COMPACT_COUNT if is_flexible else Kind.COUNT
+        null_share = _NULL_SHARE if is_nullable else 0.0
+
+        def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+            start = len(out)
+            if random() < null_share:
+                out += null
+                spots.append((kind, start, len(out), field))
+                return
+            size = _SIZES[int(random() * 16)]
+            if size > 1 and start > LARGE_BYTES:
+                size = 1
+            out += counts[size]
+            spots.append((kind, start, len(out), field))
+            for _ in range(size):
+                start = len(out)
+                element(random, out, spots)
+                spots.append((Kind.ELEMENT, start, len(out), field))
+
+        return write
+
+    def scalar(self, field: Field, is_flexible: bool, is_nullable: bool) -> Write:
+        type_ = field.type
+        if type_ in WIDTHS:
+            return _fixed(field, Kind.NUMBER, self.vocabulary.usual(field, type_), edges(type_), self.vocabulary.share)
+        if type_ == "bool":
+            return _fixed(field, Kind.BOOL, (b"\0", b"\1"), (b"\0", b"\1"), 1.0)
+        if type_ == "uuid":
+            ids = tuple(bytes(each) for each in self.vocabulary.uuids)
+            return _fixed(field, Kind.UUID, ids, (b"\xff" * 16, bytes(range(16))), self.vocabulary.share)
+        if type_ == "string":
+            contents, kind = self.vocabulary.texts(field), Kind.TEXT
+        elif type_ == "records" and self.records:
+            contents, kind = self.records, Kind.RECORDS
+        else:
+            contents, kind = self.vocabulary.blobs(field), Kind.BYTES
+        return _variable(field, kind, contents, is_flexible, is_nullable)
+
+
+def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[bytes], share: float) -> Write:
+    """Return what writes one of the usual values, or one of the rare ones where the share is over."""
+    # One table in which each stands as often as it is to be taken costs one draw.
+    parts = 64
+    n = round(parts * share)
+    table = [usual[place % len(usual)] for place in range(n)] + [rare[place % len(rare)] for place in range(parts - n)]
+    width = len(table[0])
+
+    def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+        start = len(out)
+        out += table[int(random() * parts)]
+        spots.append((kind, start, start + width, field))
+
+    return write
+
+
+def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
+    """Return what writes a length and one of the contents, or null."""
+    if is_flexible:
+        length_kind, heads, null = Kind.COMPACT_LENGTH, [uvarint(len(each) + 1) for each in contents], b"\0"
+    elif kind is Kind.TEXT:
+        length_kind, null = Kind.SHORT_LENGTH, b"\xff\xff"
+        heads = [len(each).to_bytes(2, "big") for each in contents]
+    else:
+        length_kind, null = Kind.LENGTH, b"\xff\xff\xff\xff"
+        heads = [len(each).to_bytes(4, "big") for each in contents]
+    rows = list(zip(heads, contents, strict=True))
+    n = len(rows)
+    null_share = _NULL_SHARE if is_nullable else 0.0
+
+    def write(random: Random, out: bytearray, spots: list[RawSpot]) -> None:
+        start = len(out)
+        if null_share and random() < null_share:
+            out += null
+            spots.append((length_kind, start, len(out), field))
+            return
+        head, content = rows[int(random() * n)]
+        out += head
+        middle = len(out)
+        out += content
+        spots.append((length_kind, start, middle, field))
+        spots.append((kind, middle, len(out), field))
+
+    return write
+
+
+def _tag(out: bytearray, spots: list[RawSpot], field: Field | None, tag: int, body: bytes | bytearray) -> None:
+    """Write a tagged field, and note its parts, but not those of its body."""
+    start = len(out)
+    out += uvarint(tag)
+    after_tag = len(out)
+    out += uvarint(len(body))
+    after_size = len(out)
+    out += body
+    spots.append((Kind.TAG, start, after_tag, field))
+    spots.append((Kind.TAG_SIZE, after_tag, after_size, field))
+    spots.append((Kind.TAGGED, start, len(out), field))

@@ -1,0 +1,323 @@
+"""Which ways are there to break a frame? One row for each, with the parts that it can be done to.
+
+A mutation of a part changes the bytes at its spot and after it, none before it, and returns what it did. Lengths that
+stand further left are not mended: a frame that is a little wrong in its middle is what decoders get wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.protocol.wire import uvarint
+
+Random = Callable[[], float]
+Change = Callable[[Random, bytearray, RawSpot], object]
+
+_LENGTHS = (Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH)
+_COUNTS = (Kind.COUNT, Kind.COMPACT_COUNT)
+_SIGNED = (Kind.SIGNED, Kind.SIGNED_LENGTH)
+_VARINTS = (
+    Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT, Kind.TAG_COUNT, Kind.TAG, Kind.TAG_SIZE, Kind.TAG_MARKER, *_SIGNED,
+)  # fmt: skip
+_WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
+_COMPACT = (Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT)
+_UINT32 = 0xFFFFFFFF
+_BROKEN_UTF8 = (
+    b"\xff",
+    b"\x80",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+    b"\xf8\x88\x80\x80\x80",
+)
+_LONG_TEXTS = (32_766, 32_767, 32_768, 65_535)
+_NUMBERS = {
+    width: tuple(
+        (number % 2 ** (8 * width)).to_bytes(width, "big")
+        for number in (0, 1, -1, -2, 2 ** (8 * width - 1), 2 ** (8 * width - 1) - 1, 2 ** (4 * width), 1 << width, 127)
+    )
+    for width in (1, 2, 4, 8)
+}
+
+
+class Mutation(NamedTuple):
+    """One way to break a part of a frame; `weight` says how often it is chosen among those of the same kinds."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    weight: int
+    change: Change
+
+
+def read_number(data: bytearray, spot: RawSpot) -> int:
+    """Return the length, count, tag or size that stands there; a compact one without the one that is added."""
+    kind, start, end, _ = spot
+    width = _WIDTHS.get(kind)
+    if width is not None:
+        return int.from_bytes(data[start : start + width], "big", signed=True)
+    value = 0
+    for place, octet in enumerate(data[start:end]):
+        value |= (octet & 0x7F) << (7 * place)
+    if kind in _SIGNED:
+        return (value >> 1) ^ -(value & 1)
+    return value - 1 if kind in _COMPACT else value
+
+
+def write_number(data: bytearray, spot: RawSpot, value: int) -> None:
+    """Put a length, count, tag or size there, wrapped to its width; a varint may take more bytes than before."""
+    kind, start, end, _ = spot
+    width = _WIDTHS.get(kind)
+    if width is not None:
+        data[start : start + width] = (value % 2 ** (8 * width)).to_bytes(width, "big")
+    elif kind in _SIGNED:
+        data[start:end] = signed_varint(value)
+    else:
+        data[start:end] = uvarint((value + 1 if kind in _COMPACT else value) & _UINT32)
+
+
+def signed_varint(value: int) -> bytes:
+    """Return a number of up to 64 bits as a zigzag varint, which is how records have theirs."""
+    left = (value << 1) ^ (value >> 63)
+    found = bytearray()
+    while left > 0x7F:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    found.append(left)
+    return bytes(found)
+
+
+# -- lengths, counts, tags ----------------------------------------------------------------------
+
+
+def _by(step: int) -> Change:
+    def change(random: Random, data: bytearray, spot: RawSpot) -> None:
+        write_number(data, spot, read_number(data, spot) + step)
+
+    return change
+
+
+def _to(value: int) -> Change:
+    def change(random: Random, data: bytearray, spot: RawSpot) -> None:
+        write_number(data, spot, value)
+
+    return change
+
+
+def _rest(step: int) -> Change:
+    """Return what sets a length to the bytes that are left, and `step` more."""
+
+    def change(random: Random, data: bytearray, spot: RawSpot) -> None:
+        write_number(data, spot, len(data) - spot[2] + step)
+
+    return change
+
+
+def _padded(random: Random, data: bytearray, spot: RawSpot) -> int:
+    """Make a varint longer than it has to be, up to ten bytes."""
+    _, _, end, _ = spot
+    more = 1 + int(random() * 9)
+    data[end - 1] |= 0x80
+    data[end:end] = b"\x80" * (more - 1) + b"\0"
+    return more
+
+
+def _unending(random: Random, data: bytearray, spot: RawSpot) -> None:
+    del data[spot[1] :]
+    data += b"\xff" * int(1 + random() * 4)
+
+
+def _any_tag(random: Random, data: bytearray, spot: RawSpot) -> int:
+    value = (0, 1, 2, 5, 127, 128, 10_000, 2**31 - 1, _UINT32)[int(random() * 9)]
+    write_number(data, spot, value)
+    return value
+
+
+# -- contents -----------------------------------------------------------------------------------
+
+
+def _broken_text(random: Random, data: bytearray, spot: RawSpot) -> str:
+    """Put bytes that are no UTF-8 over some of the text, so that its length stays true."""
+    _, start, end, _ = spot
+    broken = _BROKEN_UTF8[int(random() * 7)]
+    at = start + int(random() * max(1, end - start - len(broken) + 1))
+    data[at : min(end, at + len(broken))] = broken[: max(0, end - at)]
+    return broken.hex()
+
+
+def _number(random: Random, data: bytearray, spot: RawSpot) -> str:
+    _, start, end, _ = spot
+    found: bytes = _NUMBERS[end - start][int(random() * 9)]
+    data[start:end] = found
+    return found.hex()
+
+
+def _off_by_one(random: Random, data: bytearray, spot: RawSpot) -> int:
+    _, start, end, _ = spot
+    step = 1 if random() < 0.5 else -1
+    size = end - start
+    value = int.from_bytes(data[start:end], "big") + step
+    data[start:end] = (value % 2 ** (8 * size)).to_bytes(size, "big")
+    return step
+
+
+def _octet(values: tuple[int, ...]) -> Change:
+    def change(random: Random, data: bytearray, spot: RawSpot) -> int:
+        found = values[int(random() * len(values))]
+        data[spot[1]] = found
+        return found
+
+    return change
+
+
+def _id(random: Random, data: bytearray, spot: RawSpot) -> str:
+    _, start, end, _ = spot
+    found = (b"\0" * 16, b"\0" * 15 + b"\1", b"\xff" * 16, b"\0" * 15 + b"\x64")[int(random() * 4)]
+    data[start:end] = found
+    return found.hex()
+
+
+# -- whole elements -----------------------------------------------------------------------------
+
+
+def _twice(random: Random, data: bytearray, spot: RawSpot) -> None:
+    _, start, end, _ = spot
+    data[end:end] = data[start:end]
+
+
+def _gone(random: Random, data: bytearray, spot: RawSpot) -> None:
+    del data[spot[1] : spot[2]]
+
+
+# -- anything -----------------------------------------------------------------------------------
+
+
+def _cut(random: Random, data: bytearray, spot: RawSpot) -> None:
+    del data[spot[1] :]
+
+
+def _cut_inside(random: Random, data: bytearray, spot: RawSpot) -> None:
+    _, start, end, _ = spot
+    del data[start + int(random() * (end - start)) :]
+
+
+def _bit(random: Random, data: bytearray, spot: RawSpot) -> str:
+    _, start, end, _ = spot
+    if start == end:
+        return "none"
+    at, bit = start + int(random() * (end - start)), int(random() * 8)
+    data[at] ^= 1 << bit
+    return f"{bit} of byte {at}"
+
+
+def _noise(random: Random, data: bytearray, spot: RawSpot) -> str:
+    _, start, end, _ = spot
+    found = bytes(int(random() * 256) for _ in range(min(8, end - start)))
+    data[start : start + len(found)] = found
+    return found.hex()
+
+
+def _inserted(random: Random, data: bytearray, spot: RawSpot) -> str:
+    found = bytes(int(random() * 256) for _ in range(1 + int(random() * 4)))
+    data[spot[1] : spot[1]] = found
+    return found.hex()
+
+
+def _with_more(random: Random, data: bytearray, spot: RawSpot) -> int:
+    more = 1 + int(random() * 16)
+    data += b"\0" * more
+    return more
+
+
+_NUMERIC = (*_LENGTHS, *_COUNTS, *_SIGNED)
+_ANY = tuple(Kind)
+
+MUTATIONS: tuple[Mutation, ...] = (
+    Mutation("one more", _NUMERIC, 3, _by(1)),
+    Mutation("one less", _NUMERIC, 3, _by(-1)),
+    Mutation("null", _NUMERIC, 3, _to(-1)),
+    Mutation("below null", _NUMERIC, 1, _to(-2)),
+    Mutation("none", _NUMERIC, 1, _to(0)),
+    Mutation("the least", _NUMERIC, 1, _to(-(2**31))),
+    Mutation("the greatest", _NUMERIC, 1, _to(2**31 - 2)),
+    Mutation("all that is left", _NUMERIC, 2, _rest(0)),
+    Mutation("one more than is left", _NUMERIC, 2, _rest(1)),
+    Mutation("much more than is left", _NUMERIC, 1, _rest(65_536)),
+    Mutation("varint made longer", _VARINTS, 3, _padded),
+    Mutation("varint without end", _VARINTS, 1, _unending),
+    Mutation("more than 32 bits", _SIGNED, 1, _to(2**40)),
+    Mutation("one tag more", (Kind.TAG_COUNT,), 4, _by(1)),
+    Mutation("one tag less", (Kind.TAG_COUNT,), 2, _by(-1)),
+    Mutation("very many tags", (Kind.TAG_COUNT,), 1, _to(_UINT32)),
+    Mutation("another tag", (Kind.TAG,), 4, _any_tag),
+    Mutation("tag one byte longer", (Kind.TAG_SIZE,), 3, _by(1)),
+    Mutation("tag one byte shorter", (Kind.TAG_SIZE,), 3, _by(-1)),
+    Mutation("very long tag", (Kind.TAG_SIZE,), 1, _to(2**31 - 1)),
+    Mutation("tag of negative length", (Kind.TAG_SIZE,), 1, _to(_UINT32)),
+    Mutation("tag twice", (Kind.TAGGED,), 4, _twice),
+    Mutation("tag gone", (Kind.TAGGED,), 2, _gone),
+    Mutation("broken UTF-8", (Kind.TEXT,), 6, _broken_text),
+    Mutation("another number", (Kind.NUMBER,), 8, _number),
+    Mutation("off by one", (Kind.NUMBER,), 4, _off_by_one),
+    Mutation("no boolean", (Kind.BOOL,), 4, _octet((2, 127, 128, 255))),
+    Mutation("another id", (Kind.UUID,), 4, _id),
+    Mutation("another marker", (Kind.MARKER, Kind.TAG_MARKER), 6, _octet((0, 1, 2, 127, 128, 254, 255))),
+    Mutation("element twice", (Kind.ELEMENT,), 4, _twice),
+    Mutation("element gone", (Kind.ELEMENT,), 2, _gone),
+    Mutation("cut before", _ANY, 1, _cut),
+    Mutation("cut inside", _ANY, 1, _cut_inside),
+    Mutation("a bit", _ANY, 2, _bit),
+    Mutation("noise", _ANY, 1, _noise),
+    Mutation("bytes put before", _ANY, 1, _inserted),
+    Mutation("bytes after the end", _ANY, 1, _with_more),
+)
+
+
+def _by_kind() -> tuple[tuple[Mutation, ...], ...]:
+    """Return the mutations of each kind, each as often as it weighs."""
+    return tuple(tuple(row for row in MUTATIONS if kind in row.kinds for _ in range(row.weight)) for kind in Kind)
+
+
+BY_KIND = _by_kind()
+
+
+class Step(NamedTuple):
+    """One mutation that was done: to which part, and how exactly."""
+
+    mutation: Mutation
+    spot: RawSpot
+    detail: object
+
+    def __str__(self) -> str:
+        kind, start, end, field = self.spot
+        of = f" of {field.attribute}" if field is not None else ""
+        how = "" if self.detail is None else f" ({self.detail})"
+        return f"{self.mutation.name}: {kind.name.lower().replace('_', ' ')}{of} at {start}..{end}{how}"
+
+
+def mutate(random: Random, template: bytearray, spots: list[RawSpot]) -> tuple[bytearray, list[Step]]:
+    """Return a copy of the bytes with one to four parts broken, and how, in the order in which it was done."""
+    data = bytearray(template)
+    n = len(spots)
+    if not n:
+        return data, []
+    x = random()
+    if x < 0.7:
+        chosen = [spots[int(random() * n)]]
+    else:
+        # From the right to the left: a spot tells the truth as long as nothing before it has changed.
+        some = [spots[int(random() * n)] for _ in range(2 if x < 0.9 else 3 if x < 0.97 else 4)]
+        chosen = sorted(some, key=_start, reverse=True)
+    steps = []
+    for spot in chosen:
+        rows = BY_KIND[spot[0]]
+        row = rows[int(random() * len(rows))]
+        if spot[2] <= len(data):
+            steps.append(Step(row, spot, row.change(random, data, spot)))
+    return data, steps
+
+
+def _start(spot: RawSpot) -> int:
+    return spot[1]

@@ -1,0 +1,25 @@
+"""Is a finding still one?"""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from kmirror.fuzz.campaign import put
+from kmirror.fuzz.findings import Fault, Finding
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.protocol.gen.registry import MODULES
+from kmirror.protocol.registry import by_name
+
+
+def try_again(finding: Finding, wanted: Wanted | None = None) -> Fault | None:
+    """Put the frame of a finding to its target once more; return what is wrong with what it does, None for nothing.
+
+    `wanted` says what the target needs, such as the address of a broker.
+    """
+    target, _ = open_target(finding.target, wanted or Wanted(seed=finding.seed))
+    message = by_name(finding.message) if finding.message in MODULES else None
+    is_canonical = not finding.story
+    frame = Frame(finding.number, finding.message, finding.version, finding.frame, finding.story, is_canonical, message)
+    with closing(target):
+        return put(target, frame, finding.before)

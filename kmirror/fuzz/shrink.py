@@ -1,0 +1,65 @@
+"""Is there a smaller frame that shows the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+TRIES_MAX = 2_000
+STATEFUL_TRIES_MAX = 100
+"""A target with a state begins anew for each try."""
+
+
+def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX) -> bytes:
+    """Return the smallest frame found for which `shows_it` holds; `data` has to be one.
+
+    Ranges go, from half of the frame down to single bytes, then what is left becomes zero where it may. It is tried
+    `tries` times at most.
+    """
+    left = tries
+
+    def holds(candidate: bytes) -> bool:
+        nonlocal left
+        left -= 1
+        return shows_it(candidate)
+
+    size = max(1, len(data) // 2)
+    while size and left > 0:
+        at = 0
+        is_smaller = False
+        while at < len(data) and left > 0:
+            candidate = data[:at] + data[at + size :]
+            if holds(candidate):
+                data, is_smaller = candidate, True
+            else:
+                at += size
+        if not is_smaller or size > 1:
+            size //= 2
+    for at, octet in enumerate(data):
+        if octet and left > 0:
+            candidate = data[:at] + b"\0" + data[at + 1 :]
+            if holds(candidate):
+                data = candidate
+    return data
+
+
+def fewer(
+    before: Sequence[bytes], shows_it: Callable[[Sequence[bytes]], bool], tries: int = STATEFUL_TRIES_MAX
+) -> list[bytes]:
+    """Return as few of the frames as are found to be needed, in their order."""
+    kept = list(before)
+    if not kept or shows_it(()):
+        return []
+    size = max(1, len(kept) // 2)
+    while tries > 0:
+        at = 0
+        while at < len(kept) and tries > 0:
+            candidate = kept[:at] + kept[at + size :]
+            tries -= 1
+            if shows_it(candidate):
+                kept = candidate
+            else:
+                at += size
+        if size == 1:
+            break
+        size //= 2
+    return kept

@@ -1,0 +1,125 @@
+"""Which frames does a seed name? A stream: block after block, each a valid message and what became of it.
+
+A block is made of the seed and its own number alone, so that any frame can be made again without those before it, and
+so that workers share a stream by blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple, Protocol
+
+from kmirror.fuzz.grammar import Template, grammar
+from kmirror.fuzz.mutations import Step, mutate
+from kmirror.fuzz.spots import RawSpot
+from kmirror.fuzz.vocabulary import ARBITRARY, Vocabulary
+from kmirror.protocol.gen.request_header import RequestHeader
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key, key_of
+
+_BROKEN_HEADS_SHARE = 0.05
+BLOCK_FRAMES = 32
+"""A valid message, and thirty-one made of it."""
+
+
+class Frame(NamedTuple):
+    """Bytes to be tried; number `number` of its stream. Valid as long as no step broke it.
+
+    `name` is that of the message, as in FetchRequest, or of what else it is, as in RecordBatch; `version` then is its
+    magic. `message` is the message's class, None for anything else. `is_canonical` says that a writer has to write
+    these bytes.
+    """
+
+    number: int
+    name: str
+    version: int
+    data: bytes
+    steps: Sequence[Step | str]
+    is_canonical: bool
+    message: type[Message] | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        """Return whether nothing was broken."""
+        return not self.steps
+
+    @property
+    def story(self) -> list[str]:
+        """Return what was done to the valid message, a line each."""
+        return [str(step) for step in self.steps]
+
+
+class Source(Protocol):
+    """Where frames come from: a seed names them all."""
+
+    seed: int
+
+    def block(self, number: int) -> list[Frame]:
+        """Return the frames of a block, the first of them valid; blocks can be made in any order."""
+        ...
+
+    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+        """Return the frame broken once more; the feedback mode keeps frames that did something new."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The frames of a seed: bodies of these messages, in all their versions."""
+
+    seed: int
+    messages: tuple[type[Message], ...]
+    vocabulary: Vocabulary = ARBITRARY
+    records: tuple[bytes, ...] = ()
+    """What stands in fields of records; arbitrary bytes if there is nothing."""
+    has_heads: bool = False
+    """Whether each is a whole request, with its header: the messages are requests then."""
+
+    def frames(self, first: int = 0) -> Iterator[Frame]:
+        """Yield the frames from number `first` on, without end."""
+        block, skipped = divmod(first, BLOCK_FRAMES)
+        yield from self.block(block)[skipped:]
+        while True:
+            block += 1
+            yield from self.block(block)
+
+    def frame(self, number: int) -> Frame:
+        """Return the frame of this number."""
+        return next(self.frames(number))
+
+    def block(self, number: int) -> list[Frame]:
+        """Return the frames of a block: the first is valid."""
+        random = Random(f"{self.seed}/{number}").random
+        message, version, data, spots, is_canonical = self._template(random)
+        first = number * BLOCK_FRAMES
+        name = message.NAME
+        found = [Frame(first, name, version, bytes(data), (), is_canonical, message)]
+        for place in range(first + 1, first + BLOCK_FRAMES):
+            broken, steps = mutate(random, data, spots)
+            found.append(Frame(place, name, version, bytes(broken), steps, False, message))
+        return found
+
+    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+        """Return the frame with more of its parts broken, found where they stood in the valid message."""
+        template = self._template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
+        data, steps = mutate(random, bytearray(parent.data), template.spots)
+        return parent._replace(data=bytes(data), steps=[*parent.steps, *steps], is_canonical=False)
+
+    def _template(self, random: Callable[[], float]) -> Template:
+        message = self.messages[int(random() * len(self.messages))]
+        version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
+        body = grammar(message, version, self.vocabulary, self.records).draw(random)
+        return self._with_head(random, body) if self.has_heads else body
+
+    def _with_head(self, random: Callable[[], float], body: Template) -> Template:
+        """Return the request with a header before it; the header's parts are seldom broken."""
+        message, version, data, spots, is_canonical = body
+        key = key_of(message)
+        head = grammar(RequestHeader, by_key(key).request_header_version(version), self.vocabulary, ()).draw(random)
+        head.data[:4] = key.to_bytes(2, "big") + version.to_bytes(2, "big")
+        size = len(head.data)
+        moved: list[RawSpot] = [(kind, size + start, size + end, field) for kind, start, end, field in spots]
+        kept = head.spots if random() < _BROKEN_HEADS_SHARE else []
+        return Template(message, version, head.data + data, [*kept, *moved], is_canonical)

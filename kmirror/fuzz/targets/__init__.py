@@ -1,0 +1,1 @@
+"""What can be fuzzed? One file for each kind of target; all are a `Target`."""

@@ -1,0 +1,147 @@
+"""Our own decoder as a target: strict, lenient, lazy, and what is written back.
+
+Any bytes are a message or a `ProtocolError` with a byte and a field. A valid message is taken and written back as it
+came. A broken one that is taken all the same is written in bytes that mean the same.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.target import Stateless
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_name, names
+from kmirror.protocol.structs import Policy
+
+MEMORY_FACTOR = 4
+MEMORY_CONSTANT = 256 * 1_024
+"""What an empty message may take too: errors, small objects."""
+_LENIENT_EVERY = 8
+_LAZY_EVERY = 8
+_MEMORY_EVERY = 1_024
+TAKEN = "taken"
+
+
+class DecoderTarget(Stateless):
+    """`Message.decode` of ours.
+
+    Every frame is read strictly; some are read leniently, lazily, or under a watch over memory.
+    """
+
+    name = "decoder"
+
+    def judge(self, frame: Frame) -> str:
+        """Return "taken" or the field at which the frame was refused; raises `Fault`."""
+        number = frame.number
+        found = self._strict(frame)
+        if number % _LENIENT_EVERY == 1:
+            self.lenient(frame)
+        elif number % _LAZY_EVERY == 2:
+            self.lazy(frame, found)
+        elif number % _MEMORY_EVERY == 3:
+            self.memory(frame)
+        return found
+
+    def judge_fully(self, frame: Frame) -> str:
+        """Do all that `judge` does of some frames."""
+        found = self._strict(frame)
+        self.lenient(frame)
+        self.lazy(frame, found)
+        self.memory(frame)
+        return found
+
+    def _strict(self, frame: Frame) -> str:
+        data = frame.data
+        try:
+            found = _class(frame).decode(data, frame.version)
+        except ProtocolError as error:
+            if frame.is_valid:
+                raise Fault(Kind.REFUSED, f"a valid message: {error}", f"refused {error.field}", "taken") from None
+            return _refusal(error, len(data))
+        except Exception as error:
+            raise raised(error) from error
+        self._written_back(frame, found)
+        return TAKEN
+
+    def _written_back(self, frame: Frame, found: Message) -> None:
+        version = frame.version
+        try:
+            again = found.encode(version)
+        except LocalProtocolError as error:
+            if frame.is_valid:
+                raise Fault(Kind.CHANGED, f"cannot be written back: {error}", "not written", "the same bytes") from None
+            return  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+        except Exception as error:
+            raise raised(error) from error
+        if frame.is_canonical:
+            if again != frame.data:
+                raise Fault(Kind.CHANGED, f"written back as {again.hex()}", "written otherwise", "the same bytes")
+            return
+        twice = _class(frame).decode(again, version).encode(version)
+        if twice != again:
+            raise Fault(Kind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex())
+
+    def lenient(self, frame: Frame) -> None:
+        """Read what the lenient policy reads: at least what the strict one does."""
+        try:
+            _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
+        except ProtocolError as error:
+            if frame.is_valid:
+                raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", "taken") from None
+            _refusal(error, len(frame.data))
+        except Exception as error:
+            raise raised(error) from error
+
+    def lazy(self, frame: Frame, strictly: str) -> None:
+        """Read lazily: what is wrong shows at once, or when it is looked at."""
+        try:
+            _class(frame).decode(frame.data, frame.version, lazy=True).encode(frame.version)  # Looks at every part.
+            is_taken = True
+        except LocalProtocolError:
+            is_taken = True
+        except ProtocolError:
+            is_taken = False
+        except Exception as error:
+            raise raised(error) from error
+        if is_taken is not (strictly == TAKEN):
+            told = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strictly}"
+            raise Fault(Kind.DIFFERS, told, "lazy", "the same")
+
+    def memory(self, frame: Frame) -> None:
+        """Read under a watch: no more than four times the frame at any moment."""
+        tracemalloc.start()
+        try:
+            _class(frame).decode(frame.data, frame.version)
+        except ProtocolError:
+            pass
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        most = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
+        if peak > most:
+            raise Fault(
+                Kind.MEMORY, f"{peak} bytes for a frame of {len(frame.data)}", "memory", f"at most {most} bytes"
+            )
+
+
+def _class(frame: Frame) -> type[Message]:
+    assert frame.message is not None, f"{frame.name} is no message"
+    return frame.message
+
+
+def _refusal(error: ProtocolError, size: int) -> str:
+    if not error.field or error.position is None or not 0 <= error.position <= size:
+        told = f"an error without a field, or at byte {error.position} of {size}: {error}"
+        raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
+    # "topics[3].name" and "topics[4].name" are refused for the same reason.
+    return error.field.replace("[0]", "[]").replace("[1]", "[]").replace("[2]", "[]")
+
+
+def open_target(wanted: Wanted) -> tuple[DecoderTarget, Stream]:
+    """Return the target and the bodies of the messages that are wanted, or of all there are."""
+    messages = tuple(by_name(name) for name in wanted.messages or names())
+    return DecoderTarget(), Stream(wanted.seed, messages)

@@ -1,0 +1,80 @@
+"""What stands in a field: which names, ids and numbers make frames that mean something together?
+
+Of frames with arbitrary contents a broker refuses nearly all for the same few reasons. A vocabulary names a small world
+(some topics, groups, partitions), and the grammar takes from it as often as the profile says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.careful import RANGES
+from kmirror.protocol.structs import Field
+
+WIDTHS: Mapping[str, int] = MappingProxyType(
+    {"int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8}
+)
+_FLOATS = tuple(
+    bytes.fromhex(text)
+    for text in ("0000000000000000", "3ff0000000000000", "bff0000000000000", "7fefffffffffffff", "8000000000000000")
+)
+_TEXTS: tuple[str, ...] = ("", "a", "kmirror", "ä-ö", "日本", "🚀", "x" * 127, "x" * 128, "a.b_c-1", "../..", "\0")
+_BLOBS: tuple[bytes, ...] = (b"", b"\0", b"\0\0\0\1a", b"\xff" * 16, bytes(range(64)), b"x" * 127, b"y" * 128)
+_SMALL = (0, 0, 0, 1, 1, 2, 3, -1)
+
+
+def _none() -> Mapping[str, tuple[str, ...]]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The small world that frames are about. Compared by identity: grammars are kept for each."""
+
+    share: float
+    """How often a value is taken from here rather than from the edges of its type, from 0 to 1."""
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=_none)
+    """Texts by the entity of the field as the schema has it ("topicName"), or by the field's attribute."""
+    uuids: tuple[Uuid, ...] = (Uuid.ZERO,)
+    numbers: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Numbers by the entity or the attribute of the field."""
+
+    def texts(self, of: Field) -> tuple[bytes, ...]:
+        """Return what a field of text may hold, as UTF-8."""
+        found = self.words.get(of.entity) or self.words.get(of.attribute)
+        return tuple(text.encode() for text in (_TEXTS if found is None else found))
+
+    def blobs(self, of: Field) -> tuple[bytes, ...]:
+        """Return what a field of bytes may hold."""
+        return _BLOBS
+
+    def usual(self, of: Field, type_: str) -> tuple[bytes, ...]:
+        """Return the numbers that a field usually holds, as they stand in a frame."""
+        if type_ == "float64":
+            return _FLOATS
+        numbers = self.numbers.get(of.entity) or self.numbers.get(of.attribute) or _SMALL
+        low, high = RANGES[type_]
+        return tuple(_packed(number, type_) for number in numbers if low <= number <= high)
+
+
+def edges(type_: str) -> tuple[bytes, ...]:
+    """Return the ends of a type's range and what is next to powers of two, as they stand in a frame."""
+    if type_ == "float64":
+        return (
+            *_FLOATS,
+            *(bytes.fromhex(text) for text in ("7ff0000000000000", "7ff8000000000000", "0000000000000001")),
+        )
+    low, high = RANGES[type_]
+    some = {low, low + 1, -2, -1, 0, 1, 2, 127, 128, 255, 256, 32_767, 32_768, 65_535, 2**31 - 1, 2**31, high - 1, high}
+    return tuple(_packed(number, type_) for number in sorted(some) if low <= number <= high)
+
+
+def _packed(number: int, type_: str) -> bytes:
+    return number.to_bytes(WIDTHS[type_], "big", signed=not type_.startswith("u"))
+
+
+ARBITRARY = Vocabulary(share=0.5)
+"""Nothing is known of any cluster: for decoders."""
