@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.assembly.mirrors import MirrorRow
+from kmirror.assembly.mirrors import Description
 from kmirror.client.remote_cluster import RemoteTopic, code_of
 from kmirror.errors import KafkaError
 from kmirror.mirror.states import MirrorState, Wish
@@ -38,9 +38,9 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
 
     KafkaError if the mirror is not there, or where a cluster does not answer.
     """
-    rows = (await describe_mirrors(destination, [mirror])).get(mirror, [])
+    described = (await describe_mirrors(destination, [mirror]))[mirror]
     theirs, ours = await source.topics(), await destination.topics()
-    wishes = _wishes(rows)
+    wishes = _wishes(described)
     facts = [
         TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name))) for name, wish in wishes.items()
     ]
@@ -60,9 +60,10 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
     return Explanation(dict(sorted({**found.topics, **left_out}.items())), found.configs, found.groups)
 
 
-def _wishes(rows: Sequence[MirrorRow]) -> dict[str, Wish]:
+def _wishes(described: Description) -> dict[str, Wish]:
     """Return what is wanted of each topic in the mirror, as the states of its partitions show."""
-    return {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in rows}
+    shown = {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in described.rows}
+    return dict.fromkeys(described.topics, Wish.MIRROR) | shown
 
 
 def _remote(topic: TopicInfo | None) -> RemoteTopic | None:
