@@ -402,6 +402,11 @@ class RemoteCluster:
         trouble = self.trouble(*endpoints)
         return trouble and f": {trouble}"
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether every broker that is known was asked, and none answered the last time."""
+        return bool(self.servers) and self._silent.keys() >= {*self.servers, *self.brokers.values()}
+
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""
         links, self._links = self._links, {}

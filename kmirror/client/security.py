@@ -15,6 +15,7 @@ from kmirror.client.sasl import PLAIN, Mechanism, PlainClient
 from kmirror.client.scram import HASHES, SaltedPasswords, ScramClient
 from kmirror.errors import UsageError
 from kmirror.kernel.tls import Store, TlsSettings
+from kmirror.spec.config_rules import PROTOCOLS as SECURITY_PROTOCOLS
 from kmirror.spec.configs import BLANKS, entries_of
 
 MECHANISMS = (PLAIN, *HASHES)
@@ -77,8 +78,8 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol == "PLAINTEXT":
         return None
-    if protocol not in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
-        raise UsageError("security.protocol must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL")
+    if protocol not in SECURITY_PROTOCOLS:
+        raise UsageError(f"security.protocol must be one of {', '.join(SECURITY_PROTOCOLS)}")
     tls = _tls(values) if protocol.endswith("SSL") else None
     return Security(protocol, tls, _credentials(values, protocol) if protocol.startswith("SASL") else None)
 

