@@ -5,9 +5,10 @@ Nothing is sent here: a request is made, and an answer is read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from kmirror.client.remote_cluster import code_of
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
@@ -19,6 +20,7 @@ from kmirror.protocol.gen import resume_mirror_topics_request as resuming
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.delete_mirror_response import DeleteMirrorResponse
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -35,10 +37,22 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
+WITHIN_S = 120.0
+"""How long a mirror is waited for unless it is said."""
 DESCRIBE_EVERY_S = 0.5
 ROWS_PER_S = 20_000
 """A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
 does most."""
+_ORDERS: Mapping[type[Message], tuple[str, str]] = {
+    CreateMirrorRequest: ("create", ""),
+    DeleteMirrorRequest: ("delete", ""),
+    IncrementalAlterConfigsRequest: ("alter", ""),
+    adding.AddTopicsToMirrorRequest: ("add topics to", "add topic {} to"),
+    removing.RemoveTopicsFromMirrorRequest: ("remove topics from", "remove topic {} from"),
+    pausing.PauseMirrorTopicsRequest: ("pause topics of", "pause topic {} of"),
+    resuming.ResumeMirrorTopicsRequest: ("resume topics of", "resume topic {} of"),
+}
+"""What each request orders, for messages: of the mirror, and of one topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +80,62 @@ class MirrorListing:
     """Empty until the source was seen to have a topic of the mirror."""
     topic_count: int
     """Topics in the mirror, those that were removed included."""
+
+
+@dataclass(slots=True)
+class Description:
+    """What the brokers of a cluster say of one mirror, once all of them have answered."""
+
+    partitions: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    """Of the topics in the mirror, also those that are not there yet; an ordered set."""
+    refusal: ErrorCode = ErrorCode.NONE
+    """Why no broker describes the mirror; NONE as soon as one does, for the others may be behind."""
+    is_described: bool = False
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Broker id to why it cannot speak to the source; a broker that can, or has not tried, is not among them."""
+
+    @property
+    def rows(self) -> list[MirrorRow]:
+        """The partitions that a broker leads, in order."""
+        return [self.partitions[tp] for tp in sorted(self.partitions)]
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of all topics in the mirror, in order."""
+        return sorted(self.names)
+
+    @property
+    def topics_without_rows(self) -> list[str]:
+        """The names of topics that are not there yet, or of which no living broker leads a partition, in order."""
+        described = {tp.topic for tp in self.partitions}
+        return [name for name in self.topics if name not in described]
+
+    @property
+    def reason(self) -> str:
+        """Why brokers cannot speak to the source, and which; empty if all can."""
+        brokers: dict[str, list[int]] = {}
+        for broker_id, reason in sorted(self.reasons.items()):
+            brokers.setdefault(reason, []).append(broker_id)
+        return "; ".join(
+            f"{reason} (broker{'s' * (len(ids) > 1)} {', '.join(map(str, ids))})" for reason, ids in brokers.items()
+        )
+
+    def only(self, is_wanted: Callable[[str], bool]) -> Description:
+        """Return the same of those topics alone whose names are wanted."""
+        partitions = {tp: row for tp, row in self.partitions.items() if is_wanted(tp.topic)}
+        return replace(self, partitions=partitions, names={name: None for name in self.names if is_wanted(name)})
+
+    def add(self, broker_id: int, mirror: DescribedMirror) -> None:
+        """Take in the answer of one broker."""
+        if mirror.error_code:
+            self.refusal = ErrorCode.NONE if self.is_described else code_of(mirror.error_code)
+            return
+        self.is_described, self.refusal = True, ErrorCode.NONE
+        self.partitions.update((row.tp, row) for row in rows_in(mirror))
+        self.names.update((topic.topic_name, None) for topic in mirror.topics)
+        if mirror.reason:
+            self.reasons[broker_id] = mirror.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +201,11 @@ def resuming_topics(mirror: str, topics: Iterable[str]) -> Message:
     return resuming.ResumeMirrorTopicsRequest(mirror, [resuming.TopicData(Uuid.ZERO, name) for name in topics])
 
 
+def deleting(mirror: str) -> DeleteMirrorRequest:
+    """Return what deletes a mirror."""
+    return DeleteMirrorRequest(mirror_name=mirror)
+
+
 def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
     """Return what sets configs of a mirror; None goes back to the default."""
     changes = [
@@ -144,7 +219,7 @@ def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlter
 
 
 def refusals_in(reply: Message) -> Iterator[Refusal]:
-    """Yield what was refused of one of the requests above, or of a DeleteMirror; nothing if all was done."""
+    """Yield what was refused of one of the requests above; nothing if all was done."""
     match reply:
         case IncrementalAlterConfigsResponse():
             for row in reply.responses:
@@ -166,6 +241,16 @@ def refusals_in(reply: Message) -> Iterator[Refusal]:
                     yield _refusal(topic.error_code, None, topic.name)
         case _:
             raise AssertionError(f"not an answer about a mirror: {reply!r}")
+
+
+def refused_order(mirror: str, order: Message, reply: Message) -> tuple[ErrorCode, str] | None:
+    """Return the first error in the answer to one of the requests above, and a text about it; None if all was done."""
+    refused = next(refusals_in(reply), None)
+    if refused is None:
+        return None
+    of_mirror, of_topic = _ORDERS[type(order)]
+    what = of_mirror if refused.topic is None else of_topic.format(refused.topic)
+    return refused.error, f"cannot {what} mirror {mirror}: {refused.error.name}: {refused.message}"
 
 
 def _refusal(code: int, message: str | None, topic: str | None = None) -> Refusal:

@@ -118,6 +118,11 @@ def feature_records(mirror_version: int, transaction_version: int = FORMATTED[TR
     return [FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items() if level > 0]
 
 
+def formatted_records() -> list[Message]:
+    """Return the feature levels of a folder that is formatted, as `kafka-storage format` writes them."""
+    return [FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()]
+
+
 def replication_configs(factor: int) -> dict[str, str]:
     """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
     keys = (

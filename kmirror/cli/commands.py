@@ -22,6 +22,8 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("serve", "kmirror.cli.serve", "command", "Serve a cluster to Kafka clients, on TCP ports."),
     CommandRow("mirrors", "kmirror.cli.mirrors", "command", "kafka-mirrors: create, watch, fail over mirrors."),
+    CommandRow("configs", "kmirror.cli.configs", "command", "kafka-configs: of mirrors, topics, brokers; quotas."),
+    CommandRow("features", "kmirror.cli.features", "command", "kafka-features: show, raise and lower feature levels."),
     CommandRow(
         "failback-preview", "kmirror.cli.failback_preview", "command", "What a failback would remove, before it does."
     ),

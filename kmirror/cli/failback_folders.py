@@ -17,11 +17,19 @@ from kmirror.logdir.consume import ConsumeQuery, consume
 from kmirror.logdir.faults import reading
 from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import PartitionFolder, iter_batches, open_partition, partition_paths
-from kmirror.mirror.failback import FailbackFacts, LogOutline, Removed, failback_cut, removed_by
+from kmirror.mirror.failback import (
+    Cut,
+    FailbackFacts,
+    LogOutline,
+    Removed,
+    Waits,
+    failback_cut,
+    removed_by,
+    why_it_waits,
+)
 from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
 from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
 from kmirror.mirror.states import MirrorState
-from kmirror.net.failback import Waits, why_it_waits
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
@@ -36,7 +44,7 @@ class FolderPreview:
     def __init__(self, destination: Path, source: Path, *, mirror: str) -> None:
         self._pairs = pair_folders(destination, source)
         self._mirror = mirror
-        self._destination, self._source = destination, source
+        self._source = source
         self._ours, self._theirs = _states(destination), _states(source)
         self._cluster_ids = [read_folder_facts(folder).cluster_id or "" for folder in (destination, source)]
 
@@ -66,7 +74,8 @@ class FolderPreview:
             max(-1, own.last_mirrored_epoch) if own is not None and is_same else -1,
             shared_epoch(self._writers(own, 0), self._writers(told, 1)),
         )
-        return removed_by(failback_cut(facts), _batches(ours))
+        cut = failback_cut(facts)
+        return removed_by(cut, batches_near(ours, cut))
 
     def _writers(self, state: PartitionState | None, side: int) -> Stretches:
         if state is not None and state.lineage.stretches:
@@ -102,8 +111,16 @@ def _outline(folder: PartitionFolder) -> LogOutline:
     return LogOutline(entries, folder.log_start_offset, max(end, folder.log_start_offset))
 
 
-def _batches(folder: PartitionFolder) -> Iterator[AnyBatch]:
-    for _, batch in iter_batches(folder.segments_from(folder.log_start_offset)):
+def batches_near(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:
+    """Yield the batches of the segments of which something may go: what lies between the two cuts is not read."""
+    segments = folder.segments_from(folder.log_start_offset)
+    ends = [*(segment.base_offset for segment in segments[1:]), cut.offset + 1]
+    near = [
+        segment
+        for segment, end in zip(segments, ends, strict=False)  # Of no segment there is no end.
+        if segment.base_offset < cut.start or end > cut.offset
+    ]
+    for _, batch in iter_batches(near):
         if batch.next_offset > folder.log_start_offset:
             yield batch
 

@@ -17,19 +17,18 @@ from pathlib import Path
 
 import click
 
+from kmirror.cli.cluster_client import client_of, properties_in
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
-from kmirror.cli.mirrors import client_of
 from kmirror.cli.output import Output
 from kmirror.cli.refusing import refusing
-from kmirror.cli.server_properties import parse
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.logdir.available_memory import in_words
-from kmirror.mirror.failback import Removed, RemovedRecord
+from kmirror.mirror.failback import Removed, RemovedRecord, Waits
 from kmirror.net.admin import AsyncAdmin
-from kmirror.net.failback import FailbackPreview, Waits
+from kmirror.net.failback import FailbackPreview
 
 Found = Mapping[TopicPartition, Removed | Waits]
 
@@ -74,9 +73,9 @@ def command(
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
-            found = asyncio.run(
-                _live(_admin(bootstrap_server, command_config), _admin(source, source_config), mirror, is_wanted)
-            )
+            here = _admin(bootstrap_server, command_config, "command-config")
+            there = _admin(source, source_config, "source-config")
+            found = asyncio.run(_live(here, there, mirror, is_wanted))
         if not found:
             raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
         tell = _json if output == "json" else _text
@@ -84,12 +83,8 @@ def command(
     return int(any(isinstance(each, Waits) or each.batches for each in found.values()))
 
 
-def _admin(servers: str, config: Path | None) -> AsyncAdmin:
-    try:
-        text = "" if config is None else config.read_text("latin-1")
-    except OSError as error:
-        raise UsageError(f"cannot read {config}: {error.strerror}") from None
-    client = client_of(parse(text))
+def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
+    client = client_of({} if config is None else properties_in(str(config), option))
     return AsyncAdmin(servers, client.configs, security=client.security)
 
 

@@ -82,7 +82,6 @@ class AdminConfigs:
 @dataclass(slots=True)
 class _Order:
     body: Message
-    version_min: int
     until: Instant
     on_answer: OnAnswer
     attempts: int = 0
@@ -109,13 +108,12 @@ class Admin:
         self._orders: dict[int, _Order] = {}
         self._count = 0
 
-    def ask(self, now: Instant, body: Message, on_answer: OnAnswer, *, version_min: int = 0) -> None:
+    def ask(self, now: Instant, body: Message, on_answer: OnAnswer) -> None:
         """Send `body` until it is answered or `default.api.timeout.ms` is over; call `on_answer` once.
 
         Raises UsageError for a request that is none of `ORDERS`, or that does not encode.
 
-        It gets UNSUPPORTED_VERSION if a broker does not serve the API in `version_min` or above: the others are not
-        asked then.
+        It gets UNSUPPORTED_VERSION if a broker does not serve the API: the others are not asked then.
         """
         if not isinstance(body, ORDERS):
             known = ", ".join(kind.__name__ for kind in ORDERS)
@@ -123,7 +121,7 @@ class Admin:
         body.encode(body.MAX_VERSION)  # What no version can carry is told now, and not as silence at the end.
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND
-        self._orders[self._count] = _Order(body, version_min, until, on_answer)
+        self._orders[self._count] = _Order(body, until, on_answer)
         self._send(now, self._count)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
@@ -141,8 +139,7 @@ class Admin:
             if reply is not None and error_of(reply) not in REPEATED:
                 self._end(later, number, reply)
                 return
-            version = self.cluster.version(endpoint, type(order.body))
-            if self.cluster.knows_versions(endpoint) and (version is None or version < order.version_min):
+            if self.cluster.knows_versions(endpoint) and not self.cluster.supports(endpoint, type(order.body)):
                 self._end(later, number, ErrorCode.UNSUPPORTED_VERSION)
                 return
             again = later + self._backoff.pause_ms(order.attempts) * MILLISECOND
@@ -152,7 +149,7 @@ class Admin:
             else:
                 self._outbox.set_timer((self.name, number), again)
 
-        self.cluster.send(now, endpoint, "orders", order.body, on_reply, version_min=order.version_min)
+        self.cluster.send(now, endpoint, "orders", order.body, on_reply)
 
     def _end(self, now: Instant, number: int, reply: Message | ErrorCode) -> None:
         self._orders.pop(number).on_answer(now, reply)

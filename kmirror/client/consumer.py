@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.client.fetch_plan import FetchPlan
+from kmirror.client.list_offsets import list_offsets
 from kmirror.client.positions import NO_EPOCH, Position
 from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
@@ -21,7 +22,6 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.log.committed import with_aborted
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.records.batch import TornBatch
@@ -29,9 +29,7 @@ from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import Header
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
-
-CONSUMER = -1
+from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,15 +256,7 @@ class Consumer:
         by_leader = self._by_leader(partitions)
         all_answered = _after(len(by_leader), now, then)
         for endpoint, led in by_leader.items():
-            topics: dict[str, ListOffsetsTopic] = {}
-            for tp in led:
-                row = ListOffsetsPartition(
-                    partition_index=tp.partition, current_leader_epoch=self._epoch(tp), timestamp=spec
-                )
-                topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
-            request = ListOffsetsRequest(
-                replica_id=CONSUMER, isolation_level=self.configs.isolation_level, topics=list(topics.values())
-            )
+            request = list_offsets({tp: self._epoch(tp) for tp in led}, spec, self.configs.isolation_level)
 
             def on_reply(later: Instant, reply: Message | None, led: list[TopicPartition] = led) -> None:
                 if isinstance(reply, ListOffsetsResponse):

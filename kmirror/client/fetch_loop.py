@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from kmirror.client.answers_without_news import AnswersWithoutNews
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.remote_cluster import LeaderHint, code_of
 from kmirror.client.requester import OnFrame, OnReply, Sent
@@ -47,7 +48,7 @@ SESSION_ERRORS = (
 MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """With these a broker names the leader that it knows of (KIP-951)."""
 QUIET_MAX_BYTES = 64
-"""An answer without news is shorter, whatever its version."""
+"""An answer without news is not longer, whatever its version."""
 FETCH = "fetch"
 OFFSETS = "offsets"
 FetcherKey = tuple[Hashable, ...]
@@ -77,13 +78,6 @@ class Poll(NamedTuple):
     asker: Hashable
 
 
-class Quiet(NamedTuple):
-    """An answer without news, behind its correlation id, and the session it belongs to."""
-
-    answer: bytes
-    session_id: int
-
-
 @dataclass(slots=True)
 class Fetcher(Generic[P]):
     """One leader, and the partitions that are fetched there."""
@@ -101,10 +95,10 @@ class Fetcher(Generic[P]):
     """When its timer fires, 0 if it is not set."""
     is_dead: bool = False
     """Its owner does not fetch there any more, for it cannot."""
-    muted_until: Instant = 0
-    """Until then the leader wants no fetch; 0 if it has not said so."""
-    muted_ms: int = 0
-    """How long it wanted none so far, in all."""
+    throttled_until: Instant = 0
+    """Until then the leader is not asked, by the ThrottleTimeMs of an answer; 0 if it gave none."""
+    throttled_ms: int = 0
+    """The sum of its ThrottleTimeMs."""
     requests: Meter = field(default_factory=Meter)
     """Fetches that were answered."""
     record_bytes: Meter = field(default_factory=Meter)
@@ -113,10 +107,9 @@ class Fetcher(Generic[P]):
     """Those that the positions were derived from."""
     poll: Poll | None = None
     """The newest fetch that named no partition: most are followed by the same one again."""
-    small_answer: bytes = b""
-    """The newest answer behind its correlation id, if it is so small that it may have no news."""
-    quiet: Quiet | None = None
-    """The newest answer without news."""
+    without_news: AnswersWithoutNews = field(default_factory=lambda: AnswersWithoutNews(QUIET_MAX_BYTES))
+    session_without_news: int = 0
+    """The id of the session of the newest answer without news."""
 
     def mark(self, state: P) -> None:
         """Look at a partition before the next fetch."""
@@ -278,8 +271,8 @@ class FetchLoop(Generic[P]):
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
         if fetcher.in_flight or not self._owner.may_ask(fetcher):
             return
-        if fetcher.muted_until > now:
-            self._wake(fetcher, fetcher.muted_until)
+        if fetcher.throttled_until > now:
+            self._wake(fetcher, fetcher.throttled_until)
             return
         configs, session = self._configs(), fetcher.session
         ranks_before = self._look_at_changed(now, fetcher, configs)
@@ -319,16 +312,14 @@ class FetchLoop(Generic[P]):
 
     def _is_quiet(self, now: Instant, fetcher: Fetcher[P], frame: Chunk) -> bool:
         """Return whether an answer is the one before it, which had no news; then the next fetch is on its way."""
-        fetcher.small_answer = answer = bytes(frame[4:]) if len(frame) <= QUIET_MAX_BYTES else b""
-        quiet = fetcher.quiet
-        if quiet is None or answer != quiet.answer or self._fetchers.get(fetcher.key) is not fetcher:
+        if not fetcher.without_news.has(frame) or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
         requests = fetcher.requests
         if now >= requests.next_tick:
             requests.tick(now)
         requests.count += 1  # As `mark` does, without a call: idle clusters do nothing else.
-        fetcher.session.go_on(quiet.session_id)
+        fetcher.session.go_on(fetcher.session_without_news)
         self._fetch(now, fetcher)
         return True
 
@@ -391,11 +382,12 @@ class FetchLoop(Generic[P]):
             return
         fetcher.requests.mark(now)
         if reply.throttle_time_ms > 0:
-            fetcher.muted_until = now + reply.throttle_time_ms * MILLISECOND
-            fetcher.muted_ms += reply.throttle_time_ms
+            fetcher.throttled_until = now + reply.throttle_time_ms * MILLISECOND
+            fetcher.throttled_ms += reply.throttle_time_ms
         session.accept(reply)
-        if reply.session_id and not reply.responses and fetcher.small_answer and not reply.throttle_time_ms:
-            fetcher.quiet = Quiet(fetcher.small_answer, reply.session_id)
+        if reply.session_id and not reply.responses and not reply.throttle_time_ms:
+            fetcher.without_news.add_newest()
+            fetcher.session_without_news = reply.session_id
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:

@@ -64,10 +64,11 @@ def _module(first: _Token, tokens: Iterator[_Token]) -> LoginModule:
             return LoginModule(first.text, options)
         is_followed = (equals := next(tokens, None)) is not None and equals.mark == "="
         value = next(tokens, None) if is_followed else None
-        if key.text is None or value is None or value.text is None:
+        if value is None or value.text is None:
             where = "an option" if key.text is None or not is_followed else f"key '{key.text}'"
             raise UsageError(f"Value not specified for {where} in JAAS config: what is no word goes between quotes")
-        options[key.text] = value.text
+        if key.text is not None:  # Kafka takes an option whose key is a number or a mark, and nothing asks for it.
+            options[key.text] = value.text
     raise UsageError("JAAS config entry not terminated by semi-colon")
 
 
@@ -104,7 +105,8 @@ def _after_comment(text: str, at: int) -> int:
     if text.startswith("/*", at):
         end = text.find("*/", at + 2)
         return len(text) if end < 0 else end + 2
-    ends = [found for found in (text.find(line_end, at) for line_end in "\r\n") if found >= 0]
+    # As Java's tokenizer: what follows a slash is passed over unseen, be it the end of the line.
+    ends = [found for found in (text.find(line_end, at + 2) for line_end in "\r\n") if found >= 0]
     return min(ends, default=len(text))
 
 

@@ -1,7 +1,7 @@
 """How does a client prove that it knows a password without sending it? SCRAM (RFC 5802, RFC 7677), as Kafka speaks it.
 
-Kafka takes names and passwords as their UTF-8 bytes and prepares no strings (no SASLprep), and so does this. There is
-no channel binding, and the only extension is `tokenauth`, which says that name and password are a delegation token's.
+Kafka's client takes names and passwords as their UTF-8 bytes and prepares no strings (no SASLprep), and so does this.
+There is no channel binding, and the only extension is `tokenauth`: name and password are a delegation token's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from kmirror.client.sasl import SaslFailure
 ITERATIONS_MIN = 4096
 """The least that Kafka's client takes."""
 ITERATIONS_MAX = 1 << 17
-"""Kafka's brokers store at most 16384. The bound keeps a server from having us count for minutes."""
+"""AlterUserScramCredentials takes at most 16384; what ZooKeeper held had no bound, and Kafka's client has none.
+
+Ours keeps a server from having us count for minutes."""
 NO_BINDING = b"n,,"
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """Mechanism to the name of its hash."""

@@ -1,7 +1,8 @@
 """How is a connection to a cluster secured? `security.protocol` and what belongs to it, from a client's configs.
 
-What of Kafka's `sasl.*` and `ssl.*` changes nothing here is let be if a connection is as safe without it, such as names
-of Java's providers, and refused if not. Keys of a protocol that is not chosen are not looked at.
+Values are read as Kafka's clients of 4.3 read them, passwords too: without the blanks around them. What of `sasl.*` and
+`ssl.*` changes nothing here is let be if a connection is as safe without it, such as names of Java's providers or how
+tokens are refreshed, and refused if not. Keys of a protocol that is not chosen are not looked at.
 """
 
 from __future__ import annotations
@@ -14,17 +15,29 @@ from kmirror.client.sasl import PLAIN, Mechanism, PlainClient
 from kmirror.client.scram import HASHES, SaltedPasswords, ScramClient
 from kmirror.errors import UsageError
 from kmirror.kernel.tls import Store, TlsSettings
+from kmirror.spec.config_rules import PROTOCOLS as SECURITY_PROTOCOLS
+from kmirror.spec.configs import BLANKS, entries_of
 
 MECHANISMS = (PLAIN, *HASHES)
 PROTOCOLS = ("TLSv1.2", "TLSv1.3")
+PASSED_OVER = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
+"""Protocols that a JVM of today knows and never speaks: properties written for Kafka before 2.5 name some of them."""
 STORE_TYPES = ("JKS", "PKCS12", "PEM")
-LOGIN_MODULES = {
-    "org.apache.kafka.common.security.plain.PlainLoginModule": "PlainLoginModule",
-    "org.apache.kafka.common.security.scram.ScramLoginModule": "ScramLoginModule",
+PACKAGE = "org.apache.kafka.common.security"
+SCRAM_MODULE = f"{PACKAGE}.scram.ScramLoginModule"
+LOGIN_MODULES = {f"{PACKAGE}.plain.PlainLoginModule": (PLAIN,), SCRAM_MODULE: MECHANISMS}
+"""Login module to the mechanisms that it is good for."""
+WITHOUT_EFFECT_TLS = {
+    "ssl.cipher.suites": "",
+    "ssl.engine.factory.class": f"{PACKAGE}.ssl.DefaultSslEngineFactory",
+    "security.providers": "",
 }
-WITHOUT_EFFECT_TLS = ("ssl.cipher.suites", "ssl.engine.factory.class", "security.providers")
-WITHOUT_EFFECT_SASL = ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class")
-"""What would change who is trusted or how one logs in, and is code of a JVM or named in its terms."""
+WITHOUT_EFFECT_SASL = {
+    "sasl.client.callback.handler.class": f"{PACKAGE}.authenticator.SaslClientCallbackHandler",
+    "sasl.login.callback.handler.class": "",
+    "sasl.login.class": f"{PACKAGE}.authenticator.DefaultLogin",
+}
+"""What would change who is trusted or how one logs in, and is code of a JVM or named in its terms; to its default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +74,40 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
 
     No error shows the value of a key that may be secret.
     """
-    protocol = configs.get("security.protocol", "PLAINTEXT").strip()
+    values = {name: value.strip(BLANKS) for name, value in configs.items()}
+    protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol == "PLAINTEXT":
         return None
-    if protocol not in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
-        raise UsageError("security.protocol must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL")
-    tls = _tls(configs) if protocol.endswith("SSL") else None
-    return Security(protocol, tls, _credentials(configs, protocol) if protocol.startswith("SASL") else None)
+    if protocol not in SECURITY_PROTOCOLS:
+        raise UsageError(f"security.protocol must be one of {', '.join(SECURITY_PROTOCOLS)}")
+    tls = _tls(values) if protocol.endswith("SSL") else None
+    return Security(protocol, tls, _credentials(values, protocol) if protocol.startswith("SASL") else None)
 
 
-def _credentials(configs: Mapping[str, str], protocol: str) -> Credentials:
-    _refuse_set(configs, WITHOUT_EFFECT_SASL)
-    mechanism = configs.get("sasl.mechanism", "").strip()
+def _credentials(values: Mapping[str, str], protocol: str) -> Credentials:
+    _refuse_set(values, WITHOUT_EFFECT_SASL)
+    mechanism = values.get("sasl.mechanism", "")
     if mechanism not in MECHANISMS:
         said = f"sasl.mechanism {mechanism} is not there" if mechanism else "sasl.mechanism is not set"
         raise UsageError(f"security.protocol is {protocol} and {said}: set it to one of {', '.join(MECHANISMS)}")
-    if not configs.get("sasl.jaas.config", "").strip():
+    if not values.get("sasl.jaas.config"):
         raise UsageError(f"security.protocol is {protocol} and sasl.jaas.config is not set: name login module and user")
     try:
-        module = parse_jaas(configs["sasl.jaas.config"])
+        module = parse_jaas(values["sasl.jaas.config"])
     except UsageError as error:
         raise UsageError(f"sasl.jaas.config: {error}") from None
-    if module.name not in LOGIN_MODULES:
+    good_for = LOGIN_MODULES.get(module.name, ())
+    if not good_for:
         names = ", ".join(LOGIN_MODULES)
         raise UsageError(f"sasl.jaas.config: login module {module.name} is not there; use one of {names}")
+    short = module.name.rpartition(".")[2]
+    if mechanism not in good_for:
+        raise UsageError(
+            f"sasl.jaas.config: {short} does not do {mechanism}, which is sasl.mechanism: {SCRAM_MODULE} does"
+        )
     missing = [name for name in ("username", "password") if name not in module.options]
     if missing:
-        raise UsageError(f"sasl.jaas.config: the options of {LOGIN_MODULES[module.name]} lack {' and '.join(missing)}")
+        raise UsageError(f"sasl.jaas.config: the options of {short} lack {' and '.join(missing)}")
     username, password = module.options["username"], module.options["password"]
     if mechanism == PLAIN and "\0" in username + password:
         raise UsageError("sasl.jaas.config: PLAIN cannot carry a username or a password with a NUL character")
@@ -97,24 +117,34 @@ def _credentials(configs: Mapping[str, str], protocol: str) -> Credentials:
     return Credentials(mechanism, username, password, is_token)
 
 
-def _tls(configs: Mapping[str, str]) -> TlsSettings:
-    _refuse_set(configs, WITHOUT_EFFECT_TLS)
-    algorithm = configs.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
+def _tls(values: Mapping[str, str]) -> TlsSettings:
+    _refuse_set(values, WITHOUT_EFFECT_TLS)
+    algorithm = values.get("ssl.endpoint.identification.algorithm", "https").lower()
     if algorithm not in ("", "https"):
         raise UsageError("ssl.endpoint.identification.algorithm must be https, or empty to accept any host name")
-    protocols = tuple(
-        entry.strip() for entry in configs.get("ssl.enabled.protocols", ",".join(PROTOCOLS)).split(",") if entry.strip()
-    )
-    if not protocols or any(entry not in PROTOCOLS for entry in protocols):
-        raise UsageError(f"ssl.enabled.protocols must be one or more of {', '.join(PROTOCOLS)}")
-    if configs.get("ssl.protocol", "TLS").strip() not in ("TLS", *PROTOCOLS):
+    return TlsSettings(_trusted(values), _own(values), algorithm == "https", _protocols(values))
+
+
+def _protocols(values: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the protocols that may be spoken: those that are enabled, none above `ssl.protocol`."""
+    newest = values.get("ssl.protocol", "TLSv1.3")
+    if newest in ("TLS", "SSL"):  # Both names stand for all that a JVM speaks.
+        newest = PROTOCOLS[-1]
+    if newest not in PROTOCOLS:
         raise UsageError(f"ssl.protocol must be one of TLS, {', '.join(PROTOCOLS)}")
-    return TlsSettings(_trusted(configs), _own(configs), algorithm == "https", protocols)
+    enabled = entries_of(values.get("ssl.enabled.protocols", "")) or list(PROTOCOLS)
+    if any(entry not in PROTOCOLS + PASSED_OVER for entry in enabled):
+        raise UsageError(f"ssl.enabled.protocols must be one or more of {', '.join(PROTOCOLS)}")
+    found = tuple(entry for entry in PROTOCOLS if entry in enabled and entry <= newest)
+    if not found:
+        said = f"ssl.protocol is {newest} and " if PROTOCOLS[-1] in enabled else ""
+        raise UsageError(f"{said}ssl.enabled.protocols has none that is spoken: name one of {', '.join(PROTOCOLS)}")
+    return found
 
 
-def _trusted(configs: Mapping[str, str]) -> Store | None:
-    location, kind, password = _file(configs, "ssl.truststore")
-    pem = configs.get("ssl.truststore.certificates", "")
+def _trusted(values: Mapping[str, str]) -> Store | None:
+    location, kind, password = _file(values, "ssl.truststore", "ssl.truststore.certificates")
+    pem = values.get("ssl.truststore.certificates", "")
     if pem and location:
         raise UsageError("ssl.truststore.location and ssl.truststore.certificates are both set: leave one of them out")
     if pem and kind != "PEM":
@@ -124,9 +154,9 @@ def _trusted(configs: Mapping[str, str]) -> Store | None:
     return Store(kind, location, pem, password=password) if pem or location else None
 
 
-def _own(configs: Mapping[str, str]) -> Store | None:
-    location, kind, password = _file(configs, "ssl.keystore")
-    key, chain = configs.get("ssl.keystore.key", ""), configs.get("ssl.keystore.certificate.chain", "")
+def _own(values: Mapping[str, str]) -> Store | None:
+    location, kind, password = _file(values, "ssl.keystore", "ssl.keystore.key", "ssl.keystore.certificate.chain")
+    key, chain = values.get("ssl.keystore.key", ""), values.get("ssl.keystore.certificate.chain", "")
     if location and (key or chain):
         raise UsageError(
             "ssl.keystore.location and ssl.keystore.key or ssl.keystore.certificate.chain are both set: leave one out"
@@ -140,19 +170,25 @@ def _own(configs: Mapping[str, str]) -> Store | None:
         raise UsageError("ssl.keystore.password is for a file of type PKCS12; ssl.key.password is that of a PEM key")
     if location and kind != "PEM" and password is None:
         raise UsageError("ssl.keystore.location is set and ssl.keystore.password is not: set it")
-    key_password = configs.get("ssl.key.password")
+    key_password = values.get("ssl.key.password")
     return Store(kind, location, chain, key, password, key_password) if key or location else None
 
 
-def _file(configs: Mapping[str, str], prefix: str) -> tuple[str, str, str | None]:
-    """Return location, type and password of a store."""
-    kind = configs.get(f"{prefix}.type", "JKS").strip().upper()
+def _file(values: Mapping[str, str], prefix: str, *texts: str) -> tuple[str, str, str | None]:
+    """Return location, type and password of a store; `texts` are the keys that may stand in place of the location.
+
+    An empty one would trust whom the system trusts, or show no certificate, where something else was meant.
+    """
+    for name in (f"{prefix}.location", *texts):
+        if values.get(name) == "":
+            raise UsageError(f"{name} is empty: set it or leave it out")
+    kind = values.get(f"{prefix}.type", "JKS").upper()
     if kind not in STORE_TYPES:
         raise UsageError(f"{prefix}.type must be one of {', '.join(STORE_TYPES)}")
-    return configs.get(f"{prefix}.location", "").strip(), kind, configs.get(f"{prefix}.password")
+    return values.get(f"{prefix}.location", ""), kind, values.get(f"{prefix}.password")
 
 
-def _refuse_set(configs: Mapping[str, str], names: tuple[str, ...]) -> None:
-    for name in names:
-        if configs.get(name, "").strip():
+def _refuse_set(values: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+    for name, default in defaults.items():
+        if values.get(name, "") not in ("", default):
             raise UsageError(f"{name} has no effect here, and a connection would be less safe than it says: unset it")

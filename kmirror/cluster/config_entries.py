@@ -15,6 +15,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of, known
+from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
 Entry = DescribeConfigsResourceResult
@@ -40,7 +41,9 @@ class BrokerLayers:
             (ConfigSource.DEFAULT, {row.name: row.default for row in rows if row.default is not None}),
         )
         found = [
-            DescribeConfigsSynonym(name=key, value=None if _is_secret(key) else values[key], source=source)
+            DescribeConfigsSynonym(
+                name=key, value=None if is_secret(key, (Scope.BROKER,)) else values[key], source=source
+            )
             for source, values in layers
             for key in (row.name for row in rows)
             if key in values
@@ -80,12 +83,6 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
         row = rows[row.or_else[0]]
         found.append(row)
     return found
-
-
-def _is_secret(name: str) -> bool:
-    """Return whether a broker's key is a password; what nobody knows may be one."""
-    row = known(Scope.BROKER).get(name)
-    return row is None or row.kind is Kind.PASSWORD
 
 
 def shown(row: ConfigKey, text: str | None) -> str | None:

@@ -46,4 +46,5 @@ def meter(of: MetricRow, counted: Meter, now: Instant, *tags: str) -> Sample:
 def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
     """Return a histogram's count, bounds, mean and quantiles."""
     bounds = {"Min": counted.least, "Max": counted.most, "Mean": counted.mean}
-    return Sample(of, tags, {COUNT: counted.count, **bounds, **{n: counted.quantile(q) for n, q in QUANTILES.items()}})
+    quantiles = zip(QUANTILES, counted.quantiles(QUANTILES.values()), strict=True)
+    return Sample(of, tags, {COUNT: counted.count, **bounds, **dict(quantiles)})

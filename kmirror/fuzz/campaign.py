@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from kmirror.fuzz.findings import Fault, Finding, Kind
-from kmirror.fuzz.shrink import shrink
+from kmirror.fuzz.findings import Fault, Finding, Kind, raised
+from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import Target
 
@@ -66,7 +67,7 @@ class Campaign:
             for frame in self.source.block(block):
                 if tally.frames == frames:
                     break
-                self._try(frame)
+                self.put(frame)
             else:
                 if self.feedback and self._kept:
                     self._further(block, frames)
@@ -81,14 +82,16 @@ class Campaign:
         for _ in range(BLOCK_FRAMES):
             if self.tally.frames == frames:
                 return
-            self._try(self.source.further(self._kept[int(random() * len(self._kept))], random))
+            self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
 
-    def _try(self, frame: Frame) -> None:
+    def put(self, frame: Frame) -> None:
+        """Put one frame to the target, and count what became of it."""
         tally = self.tally
         tally.frames += 1
         try:
             outcome = self.target.judge(frame)
-        except Fault as fault:
+        except Exception as error:
+            fault = error if isinstance(error, Fault) else raised(error)
             self._found(frame, fault)
             outcome = fault.cause
         if outcome == "taken":
@@ -107,17 +110,39 @@ class Campaign:
             return
         finding = Finding(
             self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
-            self.source.seed, frame.number, tuple(frame.story), frame.data,
+            self.source.seed, frame.number, tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
-        if self.shrinks and fault.kind not in _WHOLE:
-            finding = finding.shrunk(shrink(frame.data, lambda data: self._shows(frame, data, fault)))
+        if self.shrinks:
+            finding = self._shrunk(finding, frame, fault)
         tally.findings[cause] = finding
         if self.on_finding is not None:
             self.on_finding(finding)
 
-    def _shows(self, frame: Frame, data: bytes, fault: Fault) -> bool:
-        try:
-            self.target.judge(frame._replace(data=data))
-        except Fault as found:
-            return (found.kind, found.cause) == (fault.kind, fault.cause)
-        return False
+    def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
+        """Return the finding with as little as is found to be needed of its frame and of those before it."""
+
+        def shows(data: bytes, before: Sequence[bytes]) -> bool:
+            found = put(self.target, frame._replace(data=data), before)
+            return found is not None and (found.kind, found.cause) == (fault.kind, fault.cause)
+
+        before = fewer(finding.before, lambda some: shows(frame.data, some))
+        data = frame.data
+        if fault.kind not in _WHOLE:
+            tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
+            data = shrink(data, lambda candidate: shows(candidate, before), tries)
+        if finding.before:
+            self.target.fresh()
+        return finding.shrunk(data, before)
+
+
+def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:
+    """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing."""
+    target.fresh()
+    for data in before:
+        with suppress(Exception):
+            target.judge(frame._replace(data=data, steps=("one before",), is_canonical=False))
+    try:
+        target.judge(frame)
+    except Exception as error:
+        return error if isinstance(error, Fault) else raised(error)
+    return None

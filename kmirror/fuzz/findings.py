@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -43,6 +45,18 @@ class Fault(Exception):
         super().__init__(f"{kind.value}: {told}")
 
 
+def raised(error: BaseException) -> Fault:
+    """Return the fault of something that was raised and is no typed error; the cause is the line that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename.rpartition('/')[2]}:{last.name}"
+    return Fault(
+        Kind.RAISED,
+        f"{type(error).__name__}: {error} in {where}",
+        f"{type(error).__name__} in {where}",
+        "a typed error",
+    )
+
+
 @dataclass(frozen=True)
 class Finding:
     """A frame, what the target did with it, and how to see it again."""
@@ -61,6 +75,8 @@ class Finding:
     story: tuple[str, ...]
     """What was done to a valid frame, a line each."""
     frame: bytes
+    before: tuple[bytes, ...] = ()
+    """Frames that have to be given to the target first, in this order."""
 
     @property
     def line(self) -> str:
@@ -73,9 +89,9 @@ class Finding:
         mark = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
         return f"{self.kind.value}-{self.message}-v{self.version}-{mark}.json"
 
-    def shrunk(self, frame: bytes) -> Finding:
-        """Return it with a smaller frame that shows the same."""
-        return replace(self, frame=frame)
+    def shrunk(self, frame: bytes, before: Sequence[bytes]) -> Finding:
+        """Return it with a smaller frame, and fewer before it, that show the same."""
+        return replace(self, frame=frame, before=tuple(before))
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
@@ -93,6 +109,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "number": finding.number,
         "story": list(finding.story),
         "frame": finding.frame.hex(),
+        "before": [frame.hex() for frame in finding.before],
     }
 
 
@@ -105,6 +122,7 @@ def from_json(raw: Any) -> Finding:
             str(raw["target"]), Kind(raw["kind"]), str(raw["cause"]), str(raw["told"]), str(raw["expected"]),
             str(raw["message"]), int(raw["version"]), int(raw["seed"]), int(raw["number"]),
             tuple(map(str, raw["story"])), bytes.fromhex(raw["frame"]),
+            tuple(map(bytes.fromhex, raw["before"])),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"no finding of kmirror fuzz: {error!r}") from None

@@ -15,7 +15,6 @@ from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.fuzz.vocabulary import WIDTHS, Vocabulary, edges
 from kmirror.protocol.careful import within
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_name
 from kmirror.protocol.structs import Field, check_version
 from kmirror.protocol.wire import uvarint
 
@@ -64,10 +63,15 @@ class Grammar:
         return Template(self.message, self.version, data, spots, self.is_canonical)
 
 
-@lru_cache(maxsize=8_192)
-def grammar(name: str, version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
+def grammar(message: type[Message], version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
     """Return the grammar of a message in a version; `records` are the contents of fields of record batches."""
-    return Grammar(by_name(name), version, vocabulary, records)
+    key: Any = message
+    return _grammar(key, version, vocabulary, records)
+
+
+@lru_cache(maxsize=8_192)
+def _grammar(message: Any, version: int, vocabulary: Vocabulary, records: tuple[bytes, ...]) -> Grammar:
+    return Grammar(message, version, vocabulary, records)
 
 
 class _Compiler:

@@ -17,7 +17,10 @@ Change = Callable[[Random, bytearray, RawSpot], object]
 
 _LENGTHS = (Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH)
 _COUNTS = (Kind.COUNT, Kind.COMPACT_COUNT)
-_VARINTS = (Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT, Kind.TAG_COUNT, Kind.TAG, Kind.TAG_SIZE, Kind.TAG_MARKER)
+_SIGNED = (Kind.SIGNED, Kind.SIGNED_LENGTH)
+_VARINTS = (
+    Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT, Kind.TAG_COUNT, Kind.TAG, Kind.TAG_SIZE, Kind.TAG_MARKER, *_SIGNED,
+)  # fmt: skip
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 _COMPACT = (Kind.COMPACT_LENGTH, Kind.COMPACT_COUNT)
 _UINT32 = 0xFFFFFFFF
@@ -58,6 +61,8 @@ def read_number(data: bytearray, spot: RawSpot) -> int:
     value = 0
     for place, octet in enumerate(data[start:end]):
         value |= (octet & 0x7F) << (7 * place)
+    if kind in _SIGNED:
+        return (value >> 1) ^ -(value & 1)
     return value - 1 if kind in _COMPACT else value
 
 
@@ -67,8 +72,21 @@ def write_number(data: bytearray, spot: RawSpot, value: int) -> None:
     width = _WIDTHS.get(kind)
     if width is not None:
         data[start : start + width] = (value % 2 ** (8 * width)).to_bytes(width, "big")
+    elif kind in _SIGNED:
+        data[start:end] = signed_varint(value)
     else:
         data[start:end] = uvarint((value + 1 if kind in _COMPACT else value) & _UINT32)
+
+
+def signed_varint(value: int) -> bytes:
+    """Return a number of up to 64 bits as a zigzag varint, which is how records have theirs."""
+    left = (value << 1) ^ (value >> 63)
+    found = bytearray()
+    while left > 0x7F:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    found.append(left)
+    return bytes(found)
 
 
 # -- lengths, counts, tags ----------------------------------------------------------------------
@@ -213,7 +231,7 @@ def _with_more(random: Random, data: bytearray, spot: RawSpot) -> int:
     return more
 
 
-_NUMERIC = (*_LENGTHS, *_COUNTS)
+_NUMERIC = (*_LENGTHS, *_COUNTS, *_SIGNED)
 _ANY = tuple(Kind)
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -229,6 +247,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("much more than is left", _NUMERIC, 1, _rest(65_536)),
     Mutation("varint made longer", _VARINTS, 3, _padded),
     Mutation("varint without end", _VARINTS, 1, _unending),
+    Mutation("more than 32 bits", _SIGNED, 1, _to(2**40)),
     Mutation("one tag more", (Kind.TAG_COUNT,), 4, _by(1)),
     Mutation("one tag less", (Kind.TAG_COUNT,), 2, _by(-1)),
     Mutation("very many tags", (Kind.TAG_COUNT,), 1, _to(_UINT32)),

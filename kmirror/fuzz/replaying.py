@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from kmirror.fuzz.campaign import put
 from kmirror.fuzz.findings import Fault, Finding
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.targets.rows import Wanted, open_target
@@ -21,8 +22,4 @@ def try_again(finding: Finding, wanted: Wanted | None = None) -> Fault | None:
     is_canonical = not finding.story
     frame = Frame(finding.number, finding.message, finding.version, finding.frame, finding.story, is_canonical, message)
     with closing(target):
-        try:
-            target.judge(frame)
-        except Fault as fault:
-            return fault
-    return None
+        return put(target, frame, finding.before)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 TRIES_MAX = 2_000
+STATEFUL_TRIES_MAX = 100
+"""A target with a state begins anew for each try."""
 
 
 def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX) -> bytes:
@@ -38,3 +40,26 @@ def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MA
             if holds(candidate):
                 data = candidate
     return data
+
+
+def fewer(
+    before: Sequence[bytes], shows_it: Callable[[Sequence[bytes]], bool], tries: int = STATEFUL_TRIES_MAX
+) -> list[bytes]:
+    """Return as few of the frames as are found to be needed, in their order."""
+    kept = list(before)
+    if not kept or shows_it(()):
+        return []
+    size = max(1, len(kept) // 2)
+    while tries > 0:
+        at = 0
+        while at < len(kept) and tries > 0:
+            candidate = kept[:at] + kept[at + size :]
+            tries -= 1
+            if shows_it(candidate):
+                kept = candidate
+            else:
+                at += size
+        if size == 1:
+            break
+        size //= 2
+    return kept

@@ -33,6 +33,8 @@ class Kind(IntEnum):
     TAG_SIZE = 15  # Unsigned varint.
     TAGGED = 16  # A whole tagged field: tag, size and value.
     ELEMENT = 17  # A whole element of an array.
+    SIGNED = 18  # Zigzag varint, of a record: a delta or a count.
+    SIGNED_LENGTH = 19  # Zigzag varint: a length; -1 is null.
 
 
 RawSpot = tuple[Kind, int, int, Field | None]

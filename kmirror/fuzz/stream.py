@@ -13,9 +13,13 @@ from typing import NamedTuple, Protocol
 
 from kmirror.fuzz.grammar import Template, grammar
 from kmirror.fuzz.mutations import Step, mutate
+from kmirror.fuzz.spots import RawSpot
 from kmirror.fuzz.vocabulary import ARBITRARY, Vocabulary
+from kmirror.protocol.gen.request_header import RequestHeader
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key, key_of
 
+_BROKEN_HEADS_SHARE = 0.05
 BLOCK_FRAMES = 32
 """A valid message, and thirty-one made of it."""
 
@@ -70,6 +74,8 @@ class Stream:
     vocabulary: Vocabulary = ARBITRARY
     records: tuple[bytes, ...] = ()
     """What stands in fields of records; arbitrary bytes if there is nothing."""
+    has_heads: bool = False
+    """Whether each is a whole request, with its header: the messages are requests then."""
 
     def frames(self, first: int = 0) -> Iterator[Frame]:
         """Yield the frames from number `first` on, without end."""
@@ -104,4 +110,16 @@ class Stream:
     def _template(self, random: Callable[[], float]) -> Template:
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
-        return grammar(message.NAME, version, self.vocabulary, self.records).draw(random)
+        body = grammar(message, version, self.vocabulary, self.records).draw(random)
+        return self._with_head(random, body) if self.has_heads else body
+
+    def _with_head(self, random: Callable[[], float], body: Template) -> Template:
+        """Return the request with a header before it; the header's parts are seldom broken."""
+        message, version, data, spots, is_canonical = body
+        key = key_of(message)
+        head = grammar(RequestHeader, by_key(key).request_header_version(version), self.vocabulary, ()).draw(random)
+        head.data[:4] = key.to_bytes(2, "big") + version.to_bytes(2, "big")
+        size = len(head.data)
+        moved: list[RawSpot] = [(kind, size + start, size + end, field) for kind, start, end, field in spots]
+        kept = head.spots if random() < _BROKEN_HEADS_SHARE else []
+        return Template(message, version, head.data + data, [*kept, *moved], is_canonical)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from kmirror.fuzz.stream import Frame
@@ -13,6 +14,11 @@ class Target(Protocol):
     name: str
     """As it is given to `kmirror fuzz`."""
 
+    @property
+    def before(self) -> Sequence[bytes]:
+        """Return the frames that it was given since it was fresh, without the last: a finding may need them."""
+        ...
+
     def judge(self, frame: Frame) -> str:
         """Return what became of the frame in a few words that repeat: "taken", or the field that was refused.
 
@@ -20,6 +26,25 @@ class Target(Protocol):
         """
         ...
 
+    def fresh(self) -> None:
+        """Forget all frames: begin with the state of the beginning."""
+        ...
+
     def close(self) -> None:
         """Let go of processes, links and files."""
         ...
+
+
+class Stateless:
+    """What targets have in common to which no frame matters but the last."""
+
+    @property
+    def before(self) -> Sequence[bytes]:
+        """Return none: nothing is kept of a frame."""
+        return ()
+
+    def fresh(self) -> None:
+        """There is nothing to forget."""
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -6,6 +6,7 @@ What is told depends on what was counted and on when it is asked, never on who a
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, exp
 
@@ -145,7 +146,7 @@ class Histogram:
         """Return the mean of all values, 0 if there are none."""
         return self.total / self.count if self.count else 0.0
 
-    def quantile(self, share: float) -> float:
-        """Return the value below which `share` (0 to 1) of the newest lie, 0 if there are none."""
+    def quantiles(self, shares: Iterable[float]) -> list[float]:
+        """Return for each share (0 to 1) the value below which so many of the newest lie, 0 if there are none."""
         values = sorted(self.newest)
-        return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+        return [values[min(len(values) - 1, int(share * len(values)))] if values else 0.0 for share in shares]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from kmirror.log.store import Chunk
 
 
-def replace_file(path: Path, data: Chunk, *, sync: Callable[[Path], None] | None = None) -> None:
-    """Replace the file as a whole: there is the old one or the new one, also after a power cut.
-
-    `sync` is called instead of `sync_folder` with the folder in which it got its name.
-    """
+def replace_file(path: Path, data: Chunk) -> None:
+    """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
     temporary = path.with_name(path.name + ".tmp")
     try:
         write_new(temporary, data)
@@ -21,7 +17,7 @@ def replace_file(path: Path, data: Chunk, *, sync: Callable[[Path], None] | None
         temporary.unlink(missing_ok=True)  # On a full disk what is half there takes room from others.
         raise
     temporary.rename(path)
-    (sync or sync_folder)(path.parent)
+    sync_folder(path.parent)
 
 
 def write_new(path: Path, data: Chunk) -> None:

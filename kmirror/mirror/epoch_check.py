@@ -32,8 +32,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_request import (
 from kmirror.protocol.gen.offset_for_leader_epoch_response import EpochEndOffset, OffsetForLeaderEpochResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-
-CONSUMER = -1
+from kmirror.spec.wire_values import CONSUMER
 
 
 class _Asked(NamedTuple):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
 from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
+from kmirror.mirror.states import MirrorState
 from kmirror.records.legacy import AnyBatch
 
 
@@ -53,6 +54,22 @@ class FailbackFacts:
     """Our own, if we mirrored this very topic from the source before (D31)."""
     shared_epoch: int | None = None
     """The last epoch up to which the same clusters wrote both logs; None if they did throughout (D45)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A failback would not begin with this partition: nothing is removed until a user has acted."""
+
+    why: str
+
+
+def why_it_waits(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> str:
+    """Return why PREPARING waits, by what the source's mirror of us says of a partition; empty if it does not."""
+    if state is not MirrorState.STOPPED:
+        return f"the source still mirrors it from here ({state.name}): fail over there first"
+    if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
+        return "the source's mirror was stopped before it mirrored anything, so here is the only copy"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +183,6 @@ class Removed:
                 self.keys.add(record.key)
             size = None if record.value is None else len(record.value)
             self.records.append(RemovedRecord(record.offset, record.timestamp, record.key, size, control))
-
-    def plus(self, later: Removed) -> Removed:
-        """Return this and what goes at higher offsets of the same log as one."""
-        return Removed(
-            later.offset,
-            self.start,
-            self.why,
-            self.batches + later.batches,
-            self.size_in_bytes + later.size_in_bytes,
-            self.tombstones + later.tombstones,
-            self.controls + later.controls,
-            self.keys | later.keys,
-            self.records + later.records,
-        )
 
 
 def removed_by(cut: Cut, batches: Iterable[AnyBatch]) -> Removed:

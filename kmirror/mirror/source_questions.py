@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
@@ -21,10 +22,8 @@ from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.wire_values import OffsetSpec
 
 PARTITIONS_MAX = 1000
 """Bounds how long a broker of the source, and the one that reads its answer, is busy with one question."""
@@ -168,14 +167,7 @@ def _read_listed(reply: Message, inquiry: Inquiry) -> Listed | None:
 
 
 def _list_offsets(inquiries: Sequence[Inquiry]) -> Message:
-    topics: dict[str, ListOffsetsTopic] = {}
-    for inquiry in inquiries:
-        topic, partition = inquiry.mp.tp
-        row = ListOffsetsPartition(
-            partition_index=partition, current_leader_epoch=inquiry.leader.epoch, timestamp=OffsetSpec.LATEST
-        )
-        topics.setdefault(topic, ListOffsetsTopic(name=topic)).partitions.append(row)
-    return ListOffsetsRequest(replica_id=-1, topics=list(topics.values()))
+    return list_offsets({inquiry.mp.tp: inquiry.leader.epoch for inquiry in inquiries})
 
 
 def _read_offsets(reply: Message, inquiry: Inquiry) -> Offsets | None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
 from kmirror.assembly.metrics import Metrics
-from kmirror.assembly.nodes import Assembly, feature_records, replication_configs
+from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
@@ -38,12 +38,10 @@ from kmirror.net.running import RunningNodes, checked_advertised, new_rng
 from kmirror.net.scripting import ScriptClient
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import FORMATTED
 from kmirror.spec.wire_values import IsolationLevel
 
 T = TypeVar("T")
@@ -162,7 +160,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             metadata=metadata_folder(self.configs),
             broker_ids=self.broker_ids,
             controller_id=CONTROLLER_ID,
-            bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
+            bootstrap=formatted_records(),
             endpoint=CONTROLLER_ENDPOINT,
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,

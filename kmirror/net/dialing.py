@@ -1,6 +1,8 @@
 """How does a node reach one in another process? A connection is begun by the first frame, which waits for it.
 
-An encrypted one is begun by an order of its own, and frames wait until the TLS handshake is over as well.
+An encrypted one is begun by an order of its own, and frames wait until the TLS handshake is over as well. What waits is
+bounded by time, as in Kafka's client: a host that does not answer is given up after
+`socket.connection.setup.timeout.ms`, and a link of which a request has timed out is closed by the node.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from typing import Any
 
 from kmirror.errors import UsageError
+from kmirror.kernel.clock import SECOND, Duration
 from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.tls import TlsSettings
 from kmirror.net.links import TcpLink
@@ -32,14 +36,17 @@ class Dialed:
         name: OutboundLink,
         on_connected: OnConnected,
         on_lost: OnLost,
+        setup_max: Duration,
         tls: TlsSettings | None = None,
     ) -> None:
+        """`setup_max` is how long each address of the peer may take to answer."""
         self.process = process
         self.name = name
         self.is_open = True
         self._loop = loop
         self._on_connected = on_connected
         self._on_lost = on_lost
+        self._setup_s = setup_max / SECOND
         self._tls = tls
         self._waiting: list[tuple[Chunk, ...]] = []
         self._link: TcpLink | None = None
@@ -114,7 +121,7 @@ class Dialed:
             opened = socket.socket(family, kind, protocol)
             opened.setblocking(False)
             try:
-                await self._loop.sock_connect(opened, address)
+                await self._connected(opened, address)
             except BaseException as error:
                 opened.close()
                 if not isinstance(error, OSError) or index == len(addresses) - 1:
@@ -122,3 +129,12 @@ class Dialed:
             else:
                 return opened
         raise OSError(f"{peer.host} has no address")
+
+    async def _connected(self, opened: socket.socket, address: Any) -> None:
+        try:
+            async with asyncio.timeout(self._setup_s):
+                await self._loop.sock_connect(opened, address)
+        except TimeoutError as error:
+            if error.errno is not None:  # The system's own time was over first.
+                raise
+            raise TimeoutError(f"no answer within {self._setup_s:g} s") from None

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 
 from kmirror.assembly.mirrors import MirrorRow, rows_in
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.failback import FailbackFacts, LogOutline, Removed, failback_cut, removed_from
+from kmirror.mirror.failback import (
+    Cut,
+    FailbackFacts,
+    LogOutline,
+    Removed,
+    Waits,
+    failback_cut,
+    removed_from,
+    why_it_waits,
+)
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.source_answers import Described
-from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.mirror import list_mirrors
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """A failback would not begin with this partition: nothing is removed until a user has acted."""
-
-    why: str
-
-
-def why_it_waits(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline) -> str:
-    """Return why PREPARING waits, by what the source's mirror of us says of a partition; empty if it does not."""
-    if state is not MirrorState.STOPPED:
-        return f"the source still mirrors it from here ({state.name}): fail over there first"
-    if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
-        return "the source's mirror was stopped before it mirrored anything, so here is the only copy"
-    return ""
 
 
 @dataclass(slots=True)
@@ -68,10 +61,7 @@ class FailbackPreview:
         if isinstance(facts, Waits):
             return facts
         cut = failback_cut(facts)
-        reader, start, end = LeaderReader(self.destination, tp), facts.ours.log_start_offset, facts.ours.log_end_offset
-        below = await removed_from(cut, reader.batches(start, min(cut.start, cut.offset)))
-        above = await removed_from(cut, reader.batches(max(start, cut.offset), end))
-        return below.plus(above)
+        return await removed_from(cut, _batches_near(LeaderReader(self.destination, tp), facts.ours, cut))
 
     async def _facts(self, tp: TopicPartition) -> FailbackFacts | Waits:
         theirs, ours = self._told["source"], self._told["destination"]
@@ -127,6 +117,15 @@ class FailbackPreview:
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
                 return {}
             raise
+
+
+async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> AsyncIterator[AnyBatch]:
+    """Yield the batches below the new log start and those from the cut on; what lies between them is not read."""
+    read_to = ours.log_start_offset
+    for start, until in ((read_to, min(cut.start, cut.offset)), (cut.offset, ours.log_end_offset)):
+        async for batch in reader.batches(max(start, read_to), until):
+            yield batch
+            read_to = batch.next_offset
 
 
 async def _outline(admin: AsyncAdmin, tp: TopicPartition) -> LogOutline:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Instant, from_ms
 from kmirror.kernel.events import (
     CancelTimer,
     Chunk,
@@ -93,6 +93,8 @@ class Process:
     timers: dict[TimerKey, int] = field(default_factory=dict)
     outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
     inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
+    failed_dials: dict[Endpoint, int] = field(default_factory=dict)
+    """How often in a row a peer could not be connected to: the next attempt is waited for longer."""
     still_at_work: list[Thread] = field(default_factory=list)
     """Threads that may be within a job of a node that was killed."""
 
@@ -363,7 +365,9 @@ class Host:
         process.outbound[effect.link] = self._dial(process, effect.link, effect.tls)
 
     def _dial(self, process: Process, name: OutboundLink, tls: TlsSettings | None = None) -> Dialed:
-        return Dialed(self._loop, process.name, name, self._on_connected, self._on_not_connected, tls)
+        failures = process.failed_dials.get(name.peer, 0)
+        setup_max = from_ms(process.options.setup.pause_ms(failures))
+        return Dialed(self._loop, process.name, name, self._on_connected, self._on_not_connected, setup_max, tls)
 
     def _send(self, process: Process, effect: Send) -> None:
         link = process.outbound.get(effect.link)
@@ -447,6 +451,7 @@ class Host:
         listener = process.listener = Listener(self._loop, port.listen(BACKLOG), options, on_accepted)
 
     def _on_connected(self, dialed: Dialed, connected: socket.socket, end: TlsEnd | None) -> TcpLink:
+        self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)
         # `socket.request.max.bytes` bounds what others ask of us, not what we asked for.
         reader = FrameReader(INT_MAX, self._scratch)
         if end is not None:
@@ -454,6 +459,8 @@ class Host:
         return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader)
 
     def _on_not_connected(self, dialed: Dialed, why: str) -> None:
+        failed_dials = self.processes[dialed.process].failed_dials
+        failed_dials[dialed.name.peer] = failed_dials.get(dialed.name.peer, 0) + 1
         self.link_lost(dialed, why)
         self.turn_over()
 

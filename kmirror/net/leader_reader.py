@@ -6,17 +6,18 @@ A leader that moves meanwhile is looked up again; nothing is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from typing import TypeVar
 
+from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import code_of
+from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import CorruptBatch, KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsPartitionResponse, ListOffsetsResponse
 from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -28,10 +29,10 @@ from kmirror.protocol.message import Message
 from kmirror.records.batch import TornBatch
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
 
 Row = TypeVar("Row", EpochEndOffset, ListOffsetsPartitionResponse, PartitionData)
-CONSUMER = -1
+EPOCH_UNKNOWN = -1
 FETCH_BYTES = 4 << 20
 ATTEMPTS_MAX = 20
 PAUSE_S = 0.25
@@ -47,6 +48,45 @@ PASSING = (
 """Another leader, or this one a moment later, answers otherwise."""
 
 
+async def latest_offsets(
+    admin: AsyncAdmin,
+    partitions: Collection[TopicPartition],
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> dict[TopicPartition, int]:
+    """Return the high watermarks of partitions, or their LSOs for READ_COMMITTED, by one request to each leader.
+
+    Those without a leader, or whose leader moves, are left out. KafkaError for any other error of a partition, and as
+    of `AsyncAdmin.topics`.
+    """
+    topics = await admin.topics(sorted({tp.topic for tp in partitions}))
+    led: dict[int, dict[TopicPartition, int]] = {}
+    for tp in sorted(partitions):
+        leader = topics[tp.topic].leaders.get(tp.partition, NO_LEADER) if tp.topic in topics else NO_LEADER
+        if leader != NO_LEADER:
+            led.setdefault(leader, {})[tp] = EPOCH_UNKNOWN
+    found: dict[TopicPartition, int] = {}
+    for leader, asked in sorted(led.items()):
+        try:
+            reply = await admin.ask(list_offsets(asked, isolation=isolation), broker_id=leader)
+        except KafkaError as error:
+            if error.code not in PASSING:
+                raise
+            continue
+        assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
+        for topic in reply.topics:
+            for row in topic.partitions:
+                tp, code = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
+                if not code:
+                    found[tp] = row.offset
+                elif code not in PASSING:
+                    raise _refused(admin, tp, code)
+    return found
+
+
+def _refused(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaError:
+    return KafkaError(code, f"{tp} of {admin.servers} cannot be read: {code.name}: {code.text}")
+
+
 class LeaderReader:
     """Reads one partition through its leader; KafkaError from every method where that cannot be had."""
 
@@ -57,9 +97,7 @@ class LeaderReader:
 
     async def offset(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> int:
         """Return the log start for EARLIEST; for LATEST the high watermark, or the LSO for READ_COMMITTED."""
-        tp = self.tp
-        asked = ListOffsetsTopic(tp.topic, [ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)])
-        request = ListOffsetsRequest(replica_id=CONSUMER, isolation_level=isolation, topics=[asked])
+        request = list_offsets({self.tp: EPOCH_UNKNOWN}, spec, isolation)
 
         def row(reply: Message) -> ListOffsetsPartitionResponse:
             assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
@@ -143,8 +181,7 @@ class LeaderReader:
         def row(reply: Message) -> PartitionData:
             assert isinstance(reply, FetchResponse), "the answer to its request"
             if reply.error_code:
-                error = code_of(reply.error_code)
-                raise KafkaError(error, f"{tp} of {self._admin.servers} cannot be read: {error.name}: {error.text}")
+                raise _refused(self._admin, tp, code_of(reply.error_code))
             return reply.responses[0].partitions[0]
 
         return await self._of_leader(request, row)
@@ -176,7 +213,7 @@ class LeaderReader:
         for _ in range(ATTEMPTS_MAX):
             topic = await self._leader()
             leader = topic.leaders[self.tp.partition]
-            if leader >= 0:
+            if leader != NO_LEADER:
                 try:
                     found = row(await self._admin.ask(request(topic), broker_id=leader))
                 except KafkaError as refused:
@@ -191,4 +228,4 @@ class LeaderReader:
                         break
             self._topic = None
             await asyncio.sleep(PAUSE_S)
-        raise KafkaError(error, f"{self.tp} of {self._admin.servers} cannot be read: {error.name}: {error.text}")
+        raise _refused(self._admin, self.tp, error)

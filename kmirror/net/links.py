@@ -144,9 +144,11 @@ class TcpLink:
             return
         self.received += count
         self.active_at = self._owner.now()
-        self._held.extend(reader.received(count))
-        self._hand_over(None)
-        self._owner.turn_over()
+        frames = reader.received(count)
+        if frames or reader.fault:  # Most often one more piece of a long frame came, and nothing follows from it.
+            self._held.extend(frames)
+            self._hand_over(None)
+            self._owner.turn_over()
 
     def _hand_over(self, _: None) -> None:
         """Give the frames to the node, as long as it wants them."""

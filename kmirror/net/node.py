@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from kmirror.assembly.inside import checked_configs
 from kmirror.assembly.metrics import Metrics
-from kmirror.assembly.nodes import Assembly, feature_records
+from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
@@ -37,9 +37,7 @@ from kmirror.net.listener import Port
 from kmirror.net.memory import memory_disk
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes, checked_advertised, new_rng
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.features import FORMATTED
 
 LOOKED_EVERY_S = 0.5
 """How soon a wait for the controller is given up when it is to be."""
@@ -252,7 +250,7 @@ class TcpNode(RunningNodes):
             node_id=self.plan.node_id,
             is_broker="broker" in self._processes,
             controller=self.controller_endpoint if "controller" in self._processes else None,
-            bootstrap=[FeatureLevelRecord(name=name, feature_level=level) for name, level in FORMATTED.items()],
+            bootstrap=formatted_records(),
             now_ms=time.time_ns() // 1_000_000,
             cluster_id=self._wanted_id,
         )

@@ -1,4 +1,4 @@
-"""What do the links of one listener keep to? Kafka's keys for connections, as numbers."""
+"""What do the links of one process keep to? Kafka's keys for connections, as numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from kmirror.client.backoff import Backoff
 from kmirror.kernel.clock import SECOND, Duration, from_ms
 from kmirror.spec.configs import Configs, entries_of
 
 INT_MAX = (1 << 31) - 1
+SETUP = Backoff(10_000, 30_000)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """Bounds of what clients may cost a process; the defaults are Kafka's."""
+    """Bounds of what clients and peers may cost a process; the defaults are Kafka's."""
 
     request_bytes_max: int = 100 << 20
     """`socket.request.max.bytes`: a longer frame closes its link before anything is allocated for it."""
@@ -26,6 +28,8 @@ class LinkOptions:
     """`max.connections.per.ip`: one more from the same address is closed at once."""
     links_per_ip: Mapping[str, int] = field(default_factory=dict)
     """`max.connections.per.ip.overrides`: the same bound for single addresses."""
+    setup: Backoff = SETUP
+    """`socket.connection.setup.timeout.ms`, and its maximum: how long a peer may take to be connected to."""
 
     @classmethod
     def of(cls, configs: Configs) -> Self:
@@ -38,6 +42,10 @@ class LinkOptions:
             configs.integer("max.connections"),
             configs.integer("max.connections.per.ip"),
             {address: int(count) for address, _, count in overrides},
+            Backoff(
+                configs.integer("socket.connection.setup.timeout.ms"),
+                configs.integer("socket.connection.setup.timeout.max.ms"),
+            ),
         )
 
     def most_from(self, address: str) -> int:

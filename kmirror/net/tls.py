@@ -27,7 +27,10 @@ VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3
 STORE_BYTES_MAX = 16 << 20
 JKS_MAGICS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 NEED = "it takes the package cryptography to read PKCS12 and private keys: pip install 'kmirror[tls]'"
-_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----", re.DOTALL)
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+LINE = 64
+CERTIFICATES = ("CERTIFICATE", "X509 CERTIFICATE")
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:
@@ -55,9 +58,11 @@ def _trust(context: ssl.SSLContext, store: Store) -> None:
         found = [each.certificate for each in opened.additional_certs]
         found += [opened.cert.certificate] if opened.cert is not None and opened.key is None else []
         text = "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in found)
-    certificates = "\n".join(match[0] for match in _BLOCK.finditer(text) if match[1] == "CERTIFICATE")
+    certificates = "".join(block for kind, block in _blocks(text) if kind in CERTIFICATES)
     if not certificates:
         raise UsageError(f"{_place(store, 'ssl.truststore')} holds no trusted certificate")
+    # As in Java, whatever lies in the store is trusted by itself: an intermediate authority, or one broker.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=certificates)
     except (ssl.SSLError, ValueError) as error:
@@ -68,13 +73,9 @@ def _trust(context: ssl.SSLContext, store: Store) -> None:
 
 def _show(context: ssl.SSLContext, store: Store) -> None:
     password = store.key_password
-    if store.kind == "PEM" and store.location:
-        _check_pem(_pem_file(store, "ssl.keystore"), store)
-        _load(context, store, store.location, password)
-        return
     if store.kind == "PEM":
-        text = f"{store.key}\n{store.pem}\n"
-        _check_pem(text, store)
+        text = _pem_file(store, "ssl.keystore") if store.location else f"{store.key}\n{store.pem}\n"
+        text = _checked_pem(text, store)
     else:
         text, password = _pem_of_pkcs12(store)
     with _as_file(text) as path:
@@ -116,11 +117,31 @@ def _as_file(text: str) -> Iterator[str]:
         yield named.name
 
 
-def _check_pem(text: str, store: Store) -> None:
-    kinds = [match[1] for match in _BLOCK.finditer(text)]
-    for kind, what in (("PRIVATE KEY", "private key"), ("CERTIFICATE", "certificate")):
-        if not any(found.endswith(kind) for found in kinds):
-            raise UsageError(f"{_place(store, 'ssl.keystore')} holds no {what}")
+def _checked_pem(text: str, store: Store) -> str:
+    """Return private key and certificate chain as OpenSSL reads them."""
+    blocks = _blocks(text)
+    keys = sum(kind.endswith("PRIVATE KEY") for kind, _ in blocks)
+    if keys != 1:
+        found = f"{keys} private keys, and one is expected" if keys else "no private key"
+        raise UsageError(f"{_place(store, 'ssl.keystore')} holds {found}")
+    if not any(kind in CERTIFICATES for kind, _ in blocks):
+        raise UsageError(f"{_place(store, 'ssl.keystore')} holds no certificate")
+    return "".join(block for _, block in blocks)
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """Return kind and text of each PEM block, its base64 cut into lines.
+
+    OpenSSL needs the lines; a value of a properties file, which Kafka takes as well, often is one line with blanks.
+    """
+    found = []
+    for kind, body in _BLOCK.findall(text):
+        if _BASE64.fullmatch(body):
+            digits = "".join(body.split())
+            lines = [digits[at : at + LINE] for at in range(0, len(digits), LINE)]
+            body = "".join(f"{line}\n" for line in ["", *lines])
+        found.append((kind, f"-----BEGIN {kind}-----{body}-----END {kind}-----\n"))
+    return found
 
 
 def _pem_of_pkcs12(store: Store) -> tuple[str, str]:

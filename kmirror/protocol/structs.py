@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, o
 
 from kmirror.errors import KmirrorError, LocalProtocolError
 from kmirror.protocol.wire import Put, UnknownTag, put_tags, read_unknown_tags
+from kmirror.spec.secrets import FIELDS as SECRET_FIELDS
+from kmirror.spec.secrets import HIDDEN, is_secret
 
 if TYPE_CHECKING:
     from typing import Self
@@ -152,13 +154,20 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return the constructor call, with the fields that are not at their defaults."""
+        """Return the constructor call, with the fields that are not at their defaults; secrets are hidden."""
         shown = [
-            f"{f.attribute}={value!r}" for f in self.FIELDS if not is_default(f, value := getattr(self, f.attribute))
+            f"{f.attribute}={(HIDDEN if value and self._hides(f) else value)!r}"
+            for f in self.FIELDS
+            if not is_default(f, value := getattr(self, f.attribute))
         ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _hides(self, field: Field) -> bool:
+        """Return whether a field is a secret, such as the value of a config that is a password."""
+        name = getattr(self, "name", None) if field.attribute == "value" else None
+        return field.attribute in SECRET_FIELDS or (isinstance(name, str) and is_secret(name))
 
     def _write(self, put: Put, version: int) -> None:
         raise NotImplementedError

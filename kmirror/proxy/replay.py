@@ -21,6 +21,7 @@ from kmirror.net.this_machine import check_own
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import decode_response, encode_request, peek_request
+from kmirror.protocol.registry import key_of
 from kmirror.proxy.record import Recorded
 from kmirror.proxy.traffic import errors_in
 from kmirror.spec.error_codes import ErrorCode
@@ -81,7 +82,7 @@ def _brokers(server: Endpoint) -> dict[int, Endpoint]:
         answer = link.exchange(frame)
         if answer is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"{server} does not answer Metadata")
-        body = decode_response(answer, 3, METADATA_VERSION).body
+        body = decode_response(answer, key_of(MetadataRequest), METADATA_VERSION).body
         assert isinstance(body, MetadataResponse), body
         return {row.node_id: Endpoint(row.host, row.port) for row in body.brokers}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.images import METADATA_TOPIC_ID, MetadataImage
+from kmirror.cluster.images import METADATA_TOPIC_ID, NO_LEADER, MetadataImage
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.log_recovery import is_of_topic
 from kmirror.errors import UsageError
@@ -49,7 +49,6 @@ from kmirror.spec.wire_values import ResourceType
 T = TypeVar("T")
 METADATA_EPOCH = 1
 _MIRRORING = "mirror."  # How the names of KIP-1279's topic configs begin.
-_NO_LEADER = -1
 _BATCH_RECORDS = 500  # A real controller reads at most 8 MiB at a time.
 
 
@@ -194,7 +193,7 @@ def _records(
             topic_id=image.topics[tp.topic].topic_id,
             replicas=[broker_id],
             isr=[broker_id],
-            leader=_NO_LEADER,
+            leader=NO_LEADER,
             leader_epoch=max(known.leader_epoch, copy.latest_epoch),
             partition_epoch=known.partition_epoch,
             directories=[directory_id],

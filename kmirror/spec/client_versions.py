@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {"FetchRequest": 12, "ProduceRequest": 12}
+NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {
+    "FetchRequest": 12,
+    "OffsetCommitRequest": 9,
+    "ProduceRequest": 12,
+}
 """From the next version on topics are named by their ids alone (KIP-516)."""
 
 TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {

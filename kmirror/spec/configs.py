@@ -116,6 +116,8 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "connections.max.idle.ms", _B, Kind.LONG, "600000", "A connection that is idle for so long is closed.", 1,
     ),
+    ConfigKey("socket.connection.setup.timeout.ms", _B, Kind.LONG, "10000", "Longest wait for a peer to be connected."),
+    ConfigKey("socket.connection.setup.timeout.max.ms", _B, Kind.LONG, "30000", "The same, doubled by each failure."),
     ConfigKey("max.connections", _B, Kind.INT, "2147483647", "Connections at once; others wait to be accepted.", 0),
     ConfigKey("max.connections.per.ip", _B, Kind.INT, "2147483647", "The same from one address; others are closed.", 0),
     ConfigKey(
@@ -418,8 +420,9 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
     ConfigKey(
         "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        rule=config_rules.security_protocol,
     ),
+    ConfigKey("sasl.mechanism", _M, Kind.STRING, None, "How to log in at the source: PLAIN or SCRAM."),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(
         "source.cluster.id", _M, Kind.STRING, "", "The source cluster's id, remembered once learned (D15, D16).",

@@ -152,8 +152,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
         Idle("queued.max.requests", "int", "500", 1),
         Idle("replica.socket.receive.buffer.bytes", "int", "65536"),
         Idle("replica.socket.timeout.ms", "int", "30000"),
-        Idle("socket.connection.setup.timeout.max.ms", "long", "30000"),
-        Idle("socket.connection.setup.timeout.ms", "long", "10000"),
         Idle("socket.listen.backlog.size", "int", "50", 1),
         Idle("socket.receive.buffer.bytes", "int", "102400"),
         Idle("socket.send.buffer.bytes", "int", "102400"),

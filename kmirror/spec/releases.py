@@ -87,3 +87,8 @@ def last_version(api: str, release: str) -> int:
     """Return the last version of an API that brokers of one of RELEASES served, -1 for none."""
     row = LAST_VERSIONS.get(api)
     return NOT_SERVED if row is None else row[RELEASES.index(release)]
+
+
+def tells_topic_ids(release: str) -> bool:
+    """Return whether brokers of one of RELEASES tell the ids of topics; with an empty text whether ours do."""
+    return not release or last_version("Metadata", release) >= TOPIC_IDS_FROM

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+CONSUMER: Final = -1
+"""The replica id of whoever is no replica (FetchRequest.CONSUMER_REPLICA_ID)."""
 USE_DEFAULT: Final = -1
 """The partition count or replication factor of a new topic that leaves it to the cluster's configs."""
 
@@ -66,6 +68,9 @@ class ConfigSource(IntEnum):
     STATIC = 4
     """A broker's properties file."""
     DEFAULT = 5
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class ConfigType(IntEnum):

@@ -13,25 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from kmirror.assembly.mirrors import adding_topics, creating, refused_order, removing_topics
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names
-from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
-from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
-from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
-from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
-from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
-from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
-from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
-from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.error_codes import ErrorCode
 from kmirror.testing.clusters import cluster
 
 WITHIN_S = 60.0
@@ -48,8 +39,7 @@ class MirrorPair:
         self._states: dict[TopicPartition, MirrorState] = {}
         self._added: dict[str, None] = {}
         destination.on_note.append(self._see)
-        configs = [MirrorConfig(name="bootstrap.servers", value=source.bootstrap_servers)]
-        self._order(CreateMirrorRequest(mirror_name=mirror, config=configs))
+        self._order(creating(mirror, source.bootstrap_servers, {}))
 
     def __repr__(self) -> str:
         return f"<MirrorPair {self.mirror}: {self.source!r} to {self.destination!r}>"
@@ -58,9 +48,7 @@ class MirrorPair:
         """Begin to mirror topics of the source; KafkaError if one is refused, UsageError if the source lacks it."""
         names = as_names(topics)
         self.source.partitions(names)
-        ids: dict[str, Uuid] = {name: self.source.image.topics[name].topic_id for name in names}
-        added = [AddedTopic(topic_name=name, topic_id=ids[name]) for name in names]
-        self._order(AddTopicsToMirrorRequest(mirror_name=self.mirror, topics=added))
+        self._order(adding_topics(self.mirror, {name: self.source.image.topics[name].topic_id for name in names}))
         self._added |= dict.fromkeys(names)
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
@@ -81,8 +69,7 @@ class MirrorPair:
         UsageError if no topics were added; KafkaError if one is refused, or with REQUEST_TIMED_OUT after `within_s`
         seconds. The source need not be alive.
         """
-        removed = [RemovedTopic(topic_name=name) for name in self._some_topics()]
-        self._order(RemoveTopicsFromMirrorRequest(mirror_name=self.mirror, topics=removed))
+        self._order(removing_topics(self.mirror, self._some_topics()))
         wanted = self.destination.partitions(self._added)
         self._wait(lambda: all(self.state(tp) is MirrorState.STOPPED for tp in wanted), within_s, "the failover")
         self._added.clear()
@@ -125,15 +112,9 @@ class MirrorPair:
 
     def _order(self, request: Message) -> None:
         """Have the destination carry out an order; KafkaError if all of it is refused, or one topic."""
-        reply = self.destination.order(request)
-        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
-        rows = [] if isinstance(reply, CreateMirrorResponse) else reply.topics
-        refused = [(reply.error_code, reply.error_message or "")] + [(row.error_code, row.name) for row in rows]
-        for code, about in refused:
-            if code:
-                error = ErrorCode(code)
-                text = f"mirror {self.mirror}: {request.NAME} was refused: {error.name}: {about or error.text}"
-                raise KafkaError(error, text)
+        refused = refused_order(self.mirror, request, self.destination.order(request))
+        if refused is not None:
+            raise KafkaError(*refused)
 
 
 @contextmanager

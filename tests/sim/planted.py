@@ -48,8 +48,7 @@ from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.stopping import Stopping
-from kmirror.mirror.syncs import cycle, topics
-from kmirror.mirror.syncs.topics import TopicFacts
+from kmirror.mirror.syncs import topics
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -553,23 +552,6 @@ def stop_never_finishes(patch: Patch) -> None:
             original(self, now, mp, target)
 
     original = patch(StateWriter, "transition", transition)
-
-
-@fault("stuck-state", profile="grown_and_altered")
-def growth_is_not_followed(patch: Patch) -> None:
-    """Partitions that are added at the source are not mirrored (D17)."""
-    patch(TopicFacts, "is_behind", lambda topic, source_id: topic.ours is None and topic.theirs is not None)
-
-
-@fault("stuck-state", profile="grown_and_altered")
-def configs_are_copied_once(patch: Patch) -> None:
-    """A topic has the configs with which it was created, whatever the source alters (D17)."""
-    patch(cycle, "sync_configs", lambda view, reports: iter_nothing())
-
-
-def iter_nothing() -> Any:
-    """A script that asks nothing."""
-    yield from ()
 
 
 @fault("topic-id-mismatch", profile="smoke")

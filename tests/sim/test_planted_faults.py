@@ -12,6 +12,7 @@ from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
 from tests.sim import planted as plants
+from tests.sim import planted_syncs
 from tests.sim.planted import FAULTS, Fault, planted
 
 
@@ -135,6 +136,10 @@ def paused_for_a_while() -> Plan:
     return by_hand((*steps, Step(8_000, "resume", there)), [client("p0", "plain")], clusters="ab", brokers=1)
 
 
+OFTEN = Step(50, "alter_cluster", {"cluster": "b", "name": "mirror.metadata.refresh.interval.ms", "value": "1000"})
+"""Cluster b looks at what its sources have every second."""
+
+
 def grown_and_altered() -> Plan:
     """Cluster b mirrors what a writes; the source's topic gets partitions, and has a config altered."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -144,8 +149,90 @@ def grown_and_altered() -> Plan:
         Step(200, "add", there),
         Step(4_000, "grow_topic", {**at, "partitions": 3}),
     )
-    altered = Step(6_000, "alter_topic", {**at, "name": "max.message.bytes", "value": "1050000"})
-    return by_hand((*steps, altered), [client("p0", "plain")], clusters="ab", brokers=1)
+    altered = (
+        Step(2_000, "alter_topic", {**at, "name": "retention.ms", "value": "3600000"}),
+        Step(6_000, "alter_topic", {**at, "name": "max.message.bytes", "value": "1050000"}),
+        Step(6_100, "reset_topic", {**at, "name": "retention.ms"}),
+    )
+    every = sorted((OFTEN, *steps, *altered), key=lambda step: step.at_ms)
+    return by_hand(every, [client("p0", "plain")], clusters="ab", brokers=1)
+
+
+def filters_altered() -> Plan:
+    """Cluster b mirrors what a writes; a config is excluded, and a group let through, once the mirror has run."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    filters = {**there, "name": "mirror.groups.include"}
+    steps = (
+        OFTEN,
+        Step(100, "create_mirror", there),
+        Step(150, "alter_mirror", {**filters, "value": "nobody"}),
+        Step(200, "add", there),
+        Step(7_000, "alter_mirror", {**filters, "value": "g"}),
+    )
+    reader = replace(client("c0", "read_committed"), options={"group": "g"})
+    return by_hand(steps, [client("p0", "plain"), reader], clusters="ab", brokers=1)
+
+
+def kept_for_seconds(cluster: str) -> Plan:
+    """Cluster b mirrors what a writes; one of the two has the topic's records deleted by their age."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    at = {"cluster": cluster, "topic": "t0"}
+    steps = (
+        OFTEN,
+        Step(100, "create_mirror", there),
+        Step(
+            150,
+            "alter_mirror",
+            {**there, "name": "mirror.topic.properties.exclude", "value": "retention.ms,segment.ms"},
+        ),
+        Step(200, "add", there),
+        Step(1_500, "alter_topic", {**at, "name": "segment.ms", "value": "1000"}),
+        Step(1_600, "alter_topic", {**at, "name": "retention.ms", "value": "3000"}),
+        Step(9_000, "pause", there),
+        Step(9_100, "resume", there),
+    )
+    plan = by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
+    often = {"log.initial.task.delay.ms": "1000", "log.retention.check.interval.ms": "1000"}
+    return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **often}) for row in plan.clusters))
+
+
+def kept_for_seconds_at_the_source() -> Plan:
+    """Cluster a deletes records by their age, and b, which would keep them, begins where a does."""
+    return kept_for_seconds("a")
+
+
+def kept_for_seconds_at_the_destination() -> Plan:
+    """Cluster b is configured to delete records by their age, and does not as long as it mirrors."""
+    return kept_for_seconds("b")
+
+
+def deleted_at_the_source() -> Plan:
+    """Cluster b mirrors what a writes, until a's topic is deleted."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    gone = Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})
+    steps = OFTEN, Step(100, "create_mirror", there), Step(200, "add", there), gone
+    return by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
+
+
+def created_anew_at_the_source() -> Plan:
+    """As `deleted_at_the_source`, but at once there is another topic of that name."""
+    plan = deleted_at_the_source()
+    anew = Step(5_100, "create_topic", {"cluster": "a", "topic": "t0", "partitions": 1})
+    return replace(plan, steps=(*plan.steps, anew))
+
+
+def mirrored_again() -> Plan:
+    """Cluster b's topic is deleted once its mirror has stopped, and mirrored again."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = (
+        OFTEN,
+        Step(100, "create_mirror", there),
+        Step(200, "add", there),
+        Step(4_000, "remove", there),
+        Step(6_000, "delete_topic", {"cluster": "b", "topic": "t0"}),
+        Step(6_500, "add", there),
+    )
+    return by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
 
 
 def mirror_of_a_deleted_mirror() -> Plan:
@@ -196,6 +283,12 @@ PLANS: dict[str, Callable[[], Plan]] = {
         mirror_of_a_deleted_mirror,
         paused_for_a_while,
         grown_and_altered,
+        filters_altered,
+        kept_for_seconds_at_the_source,
+        kept_for_seconds_at_the_destination,
+        deleted_at_the_source,
+        created_anew_at_the_source,
+        mirrored_again,
         failback_to_a_far_replica,
         stop_among_long_ones,
         orders_while_away,
@@ -232,7 +325,8 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    written = [name for name, plant in vars(plants).items() if not name.startswith("_") and is_plant(plant)]
+    named = [*vars(plants).items(), *vars(planted_syncs).items()]
+    written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)
     assert len(FAULTS) >= 20
     assert all(fault.doc.endswith(".") or fault.doc.endswith(").") for fault in FAULTS.values())

@@ -10,6 +10,8 @@ from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.mirror.syncs import config_answers
+from kmirror.mirror.syncs.config_answers import TOPICS_MAX, KnownAnswers, SourceConfigs, read
 from kmirror.mirror.syncs.report import SyncProblem
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
 from kmirror.protocol.gen.describe_configs_response import (
@@ -24,7 +26,10 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
@@ -105,6 +110,37 @@ def test_a_compacted_topic_arrives_compacted_and_follows_its_configs() -> None:
     assert "segment.ms" not in configs_here(p)
     assert errors(p) == dict.fromkeys(SyncKind, 0)
     assert_equal(p.there)
+
+
+def test_a_source_that_says_the_same_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One request has some of the topics, so one that changed costs the reading of few."""
+    names = [f"t{number}" for number in range(2 * TOPICS_MAX)]
+    p = pair(brokers=1)
+    for name in names:
+        p.a.create_topic(name, configs={"retention.ms": "86400000"})
+    p.there.create()
+    p.there.add_topics(names)
+    p.there.catch_up()
+    cycle(p)
+    answers: list[object] = []
+    monkeypatch.setattr(config_answers, "read", lambda reply: answers.append(reply) or read(reply))
+    cycle(p, 2)
+    assert answers == []
+    assert p.a.alter("t7", {"retention.ms": "3600000"}) is ErrorCode.NONE
+    cycle(p)
+    assert len(answers) == 1 and configs_here(p, "t7") == {"retention.ms": "3600000"}
+    assert p.b.alter("t7", {"retention.ms": "1"}) is ErrorCode.NONE
+    cycle(p)
+    assert len(answers) == 1 and configs_here(p, "t7") == {"retention.ms": "3600000"}, "altered back unread"
+
+
+def test_answers_that_came_long_ago_are_forgotten() -> None:
+    known, answer = KnownAnswers(), SourceConfigs()
+    for digest in (b"1", b"2", b"3"):
+        known.add(digest, answer)
+    assert known.find(b"1") is answer
+    known.shrink(2)
+    assert [known.find(digest) for digest in (b"1", b"2", b"3")] == [answer, None, answer]
 
 
 def test_the_filters_are_read_anew_in_each_cycle() -> None:
@@ -293,10 +329,10 @@ def test_nothing_is_synced_from_another_cluster_and_all_goes_on_by_itself() -> N
 
 
 def with_groups(
-    *, create_here: bool = True, mirror: Mapping[str, str] | None = None
+    p: Pair | None = None, *, create_here: bool = True, mirror: Mapping[str, str] | None = None
 ) -> tuple[Pair, OffsetRequests, OffsetRequests]:
     """Return a mirror of TP with ten records, and the requests of a group at both clusters."""
-    p = pair()
+    p = p or pair()
     p.a.place_topic()
     p.a.write(*"0123456789")
     there, here = OffsetRequests(p.a), OffsetRequests(p.b)
@@ -410,6 +446,35 @@ def test_one_broker_of_the_source_that_hangs_costs_only_its_groups() -> None:
     cycle(p, 2)
     assert OffsetRequests(p.b, second.group).get().offset == 4
     assert here.get().offset == -1
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
+def test_a_group_that_moves_after_it_was_listed_comes_with_the_next_cycle_and_is_no_error(error: ErrorCode) -> None:
+    made, hooks = hooked()
+    p, there, here = with_groups(made)
+    told = problems(p)
+    there.commit(7)
+    hooks.on(OffsetFetchRequest, times=1).answer(error)
+    p.run_until(lambda: "group g" in told, "the answer")
+    assert error.name in told["group g"] and here.get().offset == -1
+    cycle(p)
+    assert here.get().offset == 7 and told["group g"] == ""
+    assert errors(p) == dict.fromkeys(SyncKind, 0)
+
+
+def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied() -> None:
+    """Brokers up to Kafka 3.9 list those of the partitions that they have loaded, beside the error."""
+    made, hooks = hooked()
+    p, there, here = with_groups(made)
+    there.commit(7)
+    loading = ListGroupsResponse(
+        error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, groups=[ListedGroup("g", "consumer")]
+    )
+    coordinator = p.a.await_leader(there.shard).broker_id
+    hooks.on(ListGroupsRequest, node=coordinator).respond(loading)
+    cycle(p)
+    assert here.get().offset == 7
+    assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
 
 @pytest.mark.parametrize("release", RELEASES)

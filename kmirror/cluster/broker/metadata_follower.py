@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from kmirror.client.answers_without_news import AnswersWithoutNews
 from kmirror.client.requester import Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
@@ -35,7 +36,7 @@ RETRY_MS = 100
 WAIT_MAX_MS = 500
 BYTES_MAX = 8 * 1024 * 1024
 QUIET_MAX_BYTES = 128
-"""An answer without records is shorter, whatever its version."""
+"""An answer without records is not longer, whatever its version."""
 
 Publish = Callable[[Instant, Delta], None]
 """(now, what changed in the image)"""
@@ -57,10 +58,7 @@ class MetadataFollower:
         self._epoch = -1
         self._poll: tuple[RepeatedFetch, Sent] | None = None
         """The fetch from the end of the replayed log, and how it was sent."""
-        self._small_answer = b""
-        """The newest answer behind its correlation id, if it is so small that it may have no records."""
-        self._quiet_answer: bytes | None = None
-        """The newest answer that brought nothing, behind its correlation id."""
+        self._without_news = AnswersWithoutNews(QUIET_MAX_BYTES)
 
     def fetch(self, now: Instant) -> None:
         """Fetch from the end of the replayed log; the answer fetches again."""
@@ -97,8 +95,7 @@ class MetadataFollower:
 
     def _is_quiet(self, now: Instant, frame: Chunk) -> bool:
         """Return whether an answer is the one before it, which brought nothing; then the next fetch is on its way."""
-        self._small_answer = answer = bytes(frame[4:]) if len(frame) <= QUIET_MAX_BYTES else b""
-        if answer != self._quiet_answer:
+        if not self._without_news.has(frame):
             return False
         self.fetch(now)
         return True
@@ -125,11 +122,11 @@ class MetadataFollower:
                     if record.offset > image.offset:
                         self._replay(record.value)
             image.offset = batch.last_offset
-        self._quiet_answer = None
+        self._without_news.forget()
         if (image.offset, self._epoch) != before:
             self._poll = None
         elif self._lifecycle.recovered and self._delta.is_empty():
-            self._quiet_answer = self._small_answer or None
+            self._without_news.add_newest()
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
             self._recovery.begin(now, self._on_recovered)
@@ -154,7 +151,8 @@ class MetadataFollower:
         self._delta.add(difference(self._context.image, read))
         self._context.image.replace_by(read)
         self._transactions = MetadataTransactions()  # What was open here has ended below the snapshot's end.
-        self._poll = self._quiet_answer = None
+        self._poll = None
+        self._without_news.forget()
         self._go_on(now)
 
     def _on_recovered(self, now: Instant) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
+from kmirror.cluster.images import LEADER_UNCHANGED, NO_LEADER
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.access_control_entry_record import AccessControlEntryRecord
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -40,8 +41,6 @@ from kmirror.protocol.message import Message
 from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.wire_values import ResourceType
 
-NO_LEADER = -1
-LEADER_UNCHANGED = -2
 REGISTRATION_OF_CHANGE = (0, 1, 3, 4)
 """Version of a BrokerRegistrationChangeRecord to that of the RegisterBrokerRecord which has the same fields."""
 

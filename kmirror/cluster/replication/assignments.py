@@ -6,6 +6,7 @@ One request is under way at a time; what is not accepted is told again, after a 
 
 from __future__ import annotations
 
+from kmirror.client.backoff import Backoff
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
@@ -26,8 +27,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 PARTITIONS_MAX = 2250
 """How many one request names (AssignReplicasToDirsRequest.MAX_ASSIGNMENTS_PER_REQUEST)."""
-RETRY_MIN_MS = 100
-RETRY_MAX_MS = 10_000
+BACKOFF = Backoff(100, 10_000)
 
 Assignments = dict[tuple[Uuid, int], tuple[TopicPartition, Uuid]]
 """Topic id and number of a partition to its name and the directory in which it lies."""
@@ -99,9 +99,8 @@ class DirectoryAssignments(BrokerComponent):
         left = {key: told for key, told in asked.items() if key not in accepted}
         self._waiting = {**left, **self._waiting}
         if left:
-            pause_ms = min(RETRY_MIN_MS << min(self._failures, 10), RETRY_MAX_MS)
+            self._context.outbox.set_timer((self.name,), now + BACKOFF.pause_ms(self._failures) * MILLISECOND)
             self._failures += 1
-            self._context.outbox.set_timer((self.name,), now + pause_ms * MILLISECOND)
         else:
             self._failures, self._is_busy = 0, False
             self._send(now)

@@ -23,7 +23,6 @@ from kmirror.protocol.gen.fetch_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-CONSUMER = -1
 NO_EPOCH = -1
 
 

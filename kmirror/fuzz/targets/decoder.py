@@ -6,12 +6,12 @@ came. A broken one that is taken all the same is written in bytes that mean the 
 
 from __future__ import annotations
 
-import traceback
 import tracemalloc
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
@@ -26,7 +26,7 @@ _MEMORY_EVERY = 1_024
 TAKEN = "taken"
 
 
-class DecoderTarget:
+class DecoderTarget(Stateless):
     """`Message.decode` of ours.
 
     Every frame is read strictly; some are read leniently, lazily, or under a watch over memory.
@@ -53,9 +53,6 @@ class DecoderTarget:
         self.lazy(frame, found)
         self.memory(frame)
         return found
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def _strict(self, frame: Frame) -> str:
         data = frame.data
@@ -142,18 +139,6 @@ def _refusal(error: ProtocolError, size: int) -> str:
         raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
     # "topics[3].name" and "topics[4].name" are refused for the same reason.
     return error.field.replace("[0]", "[]").replace("[1]", "[]").replace("[2]", "[]")
-
-
-def raised(error: BaseException) -> Fault:
-    """Return the fault of something that was raised and is no typed error; the cause is the line that raised it."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{last.filename.rpartition('/')[2]}:{last.name}"
-    return Fault(
-        Kind.RAISED,
-        f"{type(error).__name__}: {error} in {where}",
-        f"{type(error).__name__} in {where}",
-        "a typed error",
-    )
 
 
 def open_target(wanted: Wanted) -> tuple[DecoderTarget, Stream]:

@@ -1,8 +1,9 @@
 """The script about the groups that one broker of the source coordinates: list them, fetch their offsets, commit here.
 
-A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile is
-told NOT_COORDINATOR, and comes with the next cycle. What is asked for are the offsets that hold: with RequireStable, a
-group with an open transaction would have none.
+A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile
+comes with the next cycle, from the broker that lists it then; that is told, and no error. While a broker loads groups,
+Kafka up to 3.9 lists those that it has loaded already, beside the error, and later releases list none. What is asked
+for are the offsets that hold: with RequireStable, a group with an open transaction would have none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from kmirror.client.list_offsets import list_offsets, offsets_in
 from kmirror.client.remote_cluster import code_of
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -18,14 +20,12 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import groups, offset_answers
 from kmirror.mirror.syncs.conversation import AskBroker, AskSource, Question, ReadState, Script
-from kmirror.mirror.syncs.groups import LocalLog, Offsets
+from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, LocalLog, Offsets
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.syncs.rules import ListedGroup
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
 from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
@@ -34,6 +34,9 @@ from kmirror.spec.wire_values import OffsetSpec
 
 ACTIVE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
 """What a coordinator answers to a commit of nobody while the group has members."""
+
+MOVING = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+"""What a broker of the source answers while a group comes from another coordinator, or goes to one."""
 
 T = TypeVar("T")
 Asking = Generator[Sequence[Question], Sequence[Any], T]
@@ -92,10 +95,13 @@ class GroupSync:
     def _list(self) -> Asking[list[str]]:
         """Return the groups that are let through."""
         answer = (yield [AskSource(ListGroupsRequest(), self._endpoint)])[0]
-        if not isinstance(answer, ListGroupsResponse) or answer.error_code:
-            error = code_of(answer.error_code).name if isinstance(answer, ListGroupsResponse) else "no answer"
-            self._problems[self._scope] = f"ListGroups at {self._endpoint}: {error}"
+        if not isinstance(answer, ListGroupsResponse):
+            self._problems[self._scope] = f"ListGroups at {self._endpoint}: no answer"
             return []
+        if answer.error_code:
+            error = code_of(answer.error_code)
+            told = self._left_out if error in MOVING else self._problems
+            told[self._scope] = f"ListGroups at {self._endpoint}: {error.name}"
         rules = self._view.rules()
         wanted = []
         for row in answer.groups:
@@ -117,8 +123,9 @@ class GroupSync:
             for group, (offsets, error) in offset_answers.read(one, answer, {}).items():
                 if not error:
                     theirs[group] = offsets
-                elif error is not ErrorCode.NOT_COORDINATOR:  # Else it has moved: the next cycle finds it.
-                    self._problems[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
+                else:
+                    told = self._left_out if error in MOVING else self._problems
+                    told[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
         return theirs
 
     # -- this cluster ---------------------------------------------------------------------------
@@ -168,11 +175,11 @@ class GroupSync:
             if partition is not None:
                 led.setdefault(partition.leader, []).append(tp)
         answers = yield [
-            AskBroker(leader, _list_offsets(some, spec))
+            AskBroker(leader, list_offsets(dict.fromkeys(some, EPOCH_UNKNOWN), spec))
             for leader, some in led.items()
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]
-        starts, ends = _offsets_in(answers[::2]), _offsets_in(answers[1::2])
+        starts, ends = offsets_in(answers[::2]), offsets_in(answers[1::2])
         found: dict[TopicPartition, LocalLog | None] = {}
         for tp in (tp for some in led.values() for tp in some):
             if tp in starts and tp in ends:
@@ -204,22 +211,3 @@ def _named(requests: Iterable[OffsetCommitRequest]) -> list[TopicPartition]:
             for row in topic.partitions
         )
     )
-
-
-def _list_offsets(wanted: Iterable[TopicPartition], spec: OffsetSpec) -> ListOffsetsRequest:
-    topics: dict[str, ListOffsetsTopic] = {}
-    for tp in wanted:
-        row = ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)
-        topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
-    return ListOffsetsRequest(replica_id=-1, topics=list(topics.values()))
-
-
-def _offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
-    return {
-        TopicPartition(topic.name, row.partition_index): row.offset
-        for answer in answers
-        if isinstance(answer, ListOffsetsResponse)
-        for topic in answer.topics
-        for row in topic.partitions
-        if not row.error_code and row.offset >= 0
-    }

@@ -191,6 +191,18 @@ class Election:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicSeen:
+    """The controller named a topic that was not there before, or deleted one; those of the start are rows, too."""
+
+    cluster: str
+    topic: str
+    topic_id: str
+    """As clients and mirrors are told it."""
+    exists: bool
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class CutSeen:
     """A leader cut its log because of mirroring: [offset, end) was removed."""
 
@@ -220,6 +232,8 @@ class Account:
     states: list[StateSeen] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     elections: list[Election] = field(default_factory=list)
+    """Of a topic that comes back after it was deleted its first leaders are in it, too."""
+    topics: list[TopicSeen] = field(default_factory=list)
     cuts: list[CutSeen] = field(default_factory=list)
     logs: list[LogSeen] = field(default_factory=list)
     """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered

@@ -301,8 +301,11 @@ ROWS: tuple[Action, ...] = (
     Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
     Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
     Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
+    Action("reset_topic", "Take back what is set for a config of a topic.", "cluster topic name", where="cluster"),
+    Action("alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", where="cluster"),
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
     Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
+    Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
     Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(

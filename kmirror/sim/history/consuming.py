@@ -3,6 +3,8 @@
 A position is an offset and the leader epoch of the last batch read. When the leader epoch changes, or the
 application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
 that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
+
+With the option `group` it commits its positions for that group, of which it is no member.
 """
 
 from __future__ import annotations
@@ -14,6 +16,12 @@ from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, Fet
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -28,7 +36,7 @@ from kmirror.sim.history.scripts import Ask, Script
 from kmirror.sim.history.values import ValueReader
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CoordinatorType, IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20
 
@@ -52,6 +60,10 @@ class Consumer:
         self.committed_only = committed_only
         self.positions: dict[TopicPartition, Position] = {}
         self._reader = ValueReader()
+        self._group = str(desk.plan.options.get("group", ""))
+        """For which it commits; empty if for none."""
+        self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """By cluster and partition the offset and leader epoch that were committed last."""
 
     def run(self) -> Script[None]:
         """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
@@ -72,7 +84,39 @@ class Consumer:
                         ready.append((tp, leader))
                 if ready:
                     yield from self._fetch(cluster, endpoint, ready)
+            if self._group:
+                yield from self._commit(cluster)
             yield self.desk.pause()
+
+    def _commit(self, cluster: str) -> Script[None]:
+        """Commit the positions that have moved since they were committed in this cluster, as nobody's member."""
+        moved = {
+            tp: (position.offset, position.epoch)
+            for tp, position in self.positions.items()
+            if position.epoch >= 0 and self._committed.get((cluster, tp)) != (position.offset, position.epoch)
+        }
+        if not moved:
+            return
+        topics: dict[str, OffsetCommitRequestTopic] = {}
+        for tp, (offset, epoch) in moved.items():
+            row = OffsetCommitRequestPartition(
+                partition_index=tp.partition,
+                committed_offset=offset,
+                committed_leader_epoch=epoch,
+                committed_metadata=self.desk.plan.name,
+            )
+            topics.setdefault(tp.topic, OffsetCommitRequestTopic(name=tp.topic, partitions=[])).partitions.append(row)
+        endpoint = yield from self.desk.find_coordinator(cluster, CoordinatorType.GROUP, self._group)
+        if endpoint is None:
+            return
+        request = OffsetCommitRequest(group_id=self._group, topics=list(topics.values()))
+        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        if isinstance(reply, OffsetCommitResponse):
+            for topic in reply.topics:
+                for answer in topic.partitions:
+                    tp = TopicPartition(topic.name, answer.partition_index)
+                    if not answer.error_code:
+                        self._committed[cluster, tp] = moved[tp]
 
     # -- positions ----------------------------------------------------------------------------
 

@@ -83,6 +83,9 @@ class Directory:
         if not isinstance(reply, MetadataResponse):
             return
         self._brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
+        told = {topic.name for topic in reply.topics}
+        for name in [name for name in self._partitions if name not in told]:
+            del self._partitions[name]  # It was deleted; who asks for it has Metadata asked for again.
         for topic in reply.topics:
             name = topic.name or ""
             if topic.error_code:

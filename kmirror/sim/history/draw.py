@@ -64,6 +64,9 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
         configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
+        if "retention" in row.moves:
+            configs["log.initial.task.delay.ms"] = "1000"
+            configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         found.append(ClusterPlan(name, brokers, factor, configs, *levels))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
@@ -158,7 +161,9 @@ def _clients(
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
         where = clusters[1].name if n == 0 else own.choice(clusters).name
-        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), own.between(250, 600)))
+        pause_ms = own.between(250, 600)
+        commits = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
+        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
     return tuple(found)
 
 

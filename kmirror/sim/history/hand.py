@@ -5,7 +5,7 @@ What stands is what was ordered, not what became of it: the draw is over before 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.kernel.rng import Rng
@@ -130,3 +130,22 @@ class Story:
             self.fail_back(line)
         else:
             self.add(line)
+
+
+Move = Callable[[Story], bool]
+
+
+def on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
+    """Make a move of what is done with one line: one in these phases (none: any), with `flips` one that may go back.
+
+    It does not fit a story that has no such line, and it may have reasons of its own not to fit.
+    """
+
+    def move_of(act: Callable[[Story, Line], bool]) -> Move:
+        def move(story: Story) -> bool:
+            line = story.line(*phases)
+            return line is not None and (line.flips or not flips) and act(story, line)
+
+        return move
+
+    return move_of

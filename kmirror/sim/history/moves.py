@@ -5,45 +5,27 @@ A move that does not fit returns False and adds no step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Story
+from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Step, Value
+from kmirror.sim.history.topic_moves import TOPIC_MOVES, flag
 
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
 """Longer than a session, and than a replica may lag."""
-Move = Callable[[Story], bool]
-
-
-def _on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
-    """Make a move of what is done with one line: one in these phases (none: any), with `flips` one that may go back.
-
-    It does not fit a story that has no such line, and it may have reasons of its own not to fit.
-    """
-
-    def move_of(act: Callable[[Story, Line], bool]) -> Move:
-        def move(story: Story) -> bool:
-            line = story.line(*phases)
-            return line is not None and (line.flips or not flips) and act(story, line)
-
-        return move
-
-    return move_of
 
 
 # -- the course of things ---------------------------------------------------------------------
 
 
-@_on_line()
+@on_line()
 def _go_on(story: Story, line: Line) -> bool:
     story.go_on(line)
     return True
 
 
-@_on_line(ADDED)
+@on_line(ADDED)
 def _failover_unreachable(story: Story, line: Line) -> bool:
     story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
     story.wait(300, 1_500)
@@ -51,7 +33,7 @@ def _failover_unreachable(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED)
+@on_line(ADDED)
 def _failover_dead(story: Story, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(2_500, 7_000))
     story.wait(200, 1_500)
@@ -59,7 +41,7 @@ def _failover_dead(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED, flips=True)
+@on_line(ADDED, flips=True)
 def _back_at_once(story: Story, line: Line) -> bool:
     story.fail_over(line)
     story.wait(20, 600)
@@ -67,7 +49,7 @@ def _back_at_once(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED, REMOVED)
+@on_line(ADDED, REMOVED)
 def _again(story: Story, line: Line) -> bool:
     """Remove and add again in the same direction, now and then while the source is away."""
     if line.phase == ADDED:
@@ -79,7 +61,7 @@ def _again(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(NEW, REMOVED)
+@on_line(NEW, REMOVED)
 def _hasty(story: Story, line: Line) -> bool:
     """Add, and remove before much can have happened; now and then the source is away all the while."""
     if story.rng.chance(1, 2):
@@ -94,7 +76,7 @@ def _hasty(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED, flips=True)
+@on_line(ADDED, flips=True)
 def _both_ways(story: Story, line: Line) -> bool:
     """By mistake the source mirrors the topics from the destination, too; mostly that is taken back."""
     wrong = Line(line.mirror, line.topics, line.destination, line.source)
@@ -109,7 +91,7 @@ def _both_ways(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(NEW, flips=True)
+@on_line(NEW, flips=True)
 def _back_to_nothing(story: Story, line: Line) -> bool:
     """The mirror stops before it had anything, and then the topics are failed back."""
     story.step("line_down", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
@@ -122,7 +104,7 @@ def _back_to_nothing(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED)
+@on_line(ADDED)
 def _pause(story: Story, line: Line) -> bool:
     """Topics are paused for a while; now and then a leader dies meanwhile, or they are removed, or stay paused."""
     story.pause(line)
@@ -138,7 +120,7 @@ def _pause(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(NEW, REMOVED)
+@on_line(NEW, REMOVED)
 def _pause_early(story: Story, line: Line) -> bool:
     """Topics are paused while they prepare, and resumed while they are still on their way."""
     story.add(line)
@@ -149,7 +131,7 @@ def _pause_early(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED, REMOVED)
+@on_line(ADDED, REMOVED)
 def _delete_mirror(story: Story, line: Line) -> bool:
     """The mirror is deleted, now and then before its topics are STOPPED, and mostly made anew some time later."""
     if line.phase == ADDED:
@@ -164,7 +146,7 @@ def _delete_mirror(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(NEW, ADDED)
+@on_line(NEW, ADDED)
 def _wrong_servers(story: Story, line: Line) -> bool:
     """The mirror points to servers that do not exist, or to the wrong cluster; then it is put right."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
@@ -195,7 +177,7 @@ def _local_topic(story: Story) -> bool:
     return True
 
 
-@_on_line()
+@on_line()
 def _no_such_thing(story: Story, line: Line) -> bool:
     """An order that names what is not there, or is there already."""
     where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
@@ -234,74 +216,9 @@ def _more_topics(story: Story) -> bool:
     return True
 
 
-@_on_line()
+@on_line()
 def _turn_some(story: Story, line: Line) -> bool:
     story.turn(line, story.rng.choice([line.source, line.destination]))
-    return True
-
-
-# -- configs ----------------------------------------------------------------------------------
-
-
-@_on_line(ADDED, REMOVED)
-def _live_config(story: Story, line: Line) -> bool:
-    if story.rng.chance(1, 2):
-        story.step(
-            "alter_mirror",
-            mirror=line.mirror,
-            destination=line.destination,
-            name="request.timeout.ms",
-            value=str(story.rng.between(800, 5_000)),
-        )
-    else:
-        cluster = story.rng.choice([line.source, line.destination])
-        factor = story.clusters[cluster].replication_factor
-        story.step(
-            "alter_topic",
-            cluster=cluster,
-            topic=line.topic,
-            name="min.insync.replicas",
-            value=str(story.rng.between(1, max(1, factor - 1))),
-        )
-    return True
-
-
-@_on_line(ADDED, REMOVED)
-def _topic_config(story: Story, line: Line) -> bool:
-    """A config that follows the source is altered there, or at the destination, where the sync takes it back."""
-    size = str(story.rng.between(1_000_000, 1_100_000))
-    cluster = story.rng.choice([line.source, line.source, line.destination])
-    story.step("alter_topic", cluster=cluster, topic=line.topic, name="max.message.bytes", value=size)
-    return True
-
-
-@_on_line(ADDED, REMOVED)
-def _grow(story: Story, line: Line) -> bool:
-    """The source's topic gets partitions; where it is a mirror itself, it refuses."""
-    story.step("grow_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(2, 4))
-    return True
-
-
-def _flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None:
-    story.step("alter_topic", cluster=cluster, topic=topic, name=name, value=str(on).lower())
-
-
-@_on_line(ADDED, REMOVED)
-def _support_unclean(story: Story, line: Line) -> bool:
-    _flag(
-        story,
-        "mirror.support.unclean.leader.election",
-        story.rng.choice([line.source, line.destination]),
-        line.topic,
-        on=story.rng.chance(2, 3),
-    )
-    return True
-
-
-@_on_line(ADDED, REMOVED)
-def _allow_unclean(story: Story, line: Line) -> bool:
-    cluster = story.rng.choice([line.source, line.destination])
-    _flag(story, "unclean.leader.election.enable", cluster, line.topic, on=story.rng.chance(2, 3))
     return True
 
 
@@ -341,14 +258,14 @@ def _controller_away(story: Story) -> bool:
     return True
 
 
-@_on_line()
+@on_line()
 def _kill_some_leader(story: Story, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS))
     return True
 
 
-@_on_line()
+@on_line()
 def _source_away(story: Story, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(800, 4_000))
     return True
@@ -358,7 +275,7 @@ ON = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPE
 VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "source_controller")
 
 
-@_on_line()
+@on_line()
 def _kill_at(story: Story, line: Line) -> bool:
     """A node dies right when a partition comes to a state, in the midst of what is ordered next."""
     before = story.at_ms
@@ -384,14 +301,14 @@ def _kill_at(story: Story, line: Line) -> bool:
 # -- lines between nodes and sites ------------------------------------------------------------
 
 
-@_on_line()
+@on_line()
 def _line_down(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step("line_down", one=one, other=other, for_ms=story.rng.between(400, 6_000))
     return True
 
 
-@_on_line()
+@on_line()
 def _one_way_down(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     if story.rng.chance(1, 2):
@@ -400,14 +317,14 @@ def _one_way_down(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line()
+@on_line()
 def _slow(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step("line_slow", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
     return True
 
 
-@_on_line()
+@on_line()
 def _lossy(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step(
@@ -448,7 +365,7 @@ def _replica_unreachable(story: Story) -> bool:
 # -- replicas and controllers -----------------------------------------------------------------
 
 
-@_on_line()
+@on_line()
 def _away_during(story: Story, line: Line) -> bool:
     """A replica is away while the topics come to their next state, and misses the cut."""
     flips = line.phase == REMOVED and line.flips
@@ -461,14 +378,14 @@ def _away_during(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(ADDED, REMOVED)
+@on_line(ADDED, REMOVED)
 def _unclean_election(story: Story, line: Line) -> bool:
     """All followers are away and come back when the leader is dead: one of them leads with what it has."""
     cluster = story.rng.choice([line.source, line.destination])
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
         return False
-    _flag(story, "unclean.leader.election.enable", cluster, line.topic, on=True)
+    flag(story, "unclean.leader.election.enable", cluster, line.topic, on=True)
     story.wait(100, 400)
     away = story.rng.between(4_000, 5_500)
     for _ in range(brokers - 1):
@@ -482,7 +399,7 @@ def _unclean_election(story: Story, line: Line) -> bool:
     return True
 
 
-@_on_line(REMOVED, ADDED)
+@on_line(REMOVED, ADDED)
 def _stale_leader(story: Story, line: Line) -> bool:
     """A broker without its controller still names the old leader, another one leads, and the topics are failed back."""
     if story.clusters[line.destination].brokers < 2:
@@ -524,11 +441,7 @@ MOVES: dict[str, Move] = {
     "no_such_thing": _no_such_thing,
     "more_topics": _more_topics,
     "turn_some": _turn_some,
-    "live_config": _live_config,
-    "topic_config": _topic_config,
-    "grow": _grow,
-    "support_unclean": _support_unclean,
-    "allow_unclean": _allow_unclean,
+    **TOPIC_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
     "lose_power": _lose_power,

@@ -10,13 +10,14 @@ from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
-from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen
+from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.values import ValueReader
 from kmirror.spec.topics import is_internal
@@ -32,6 +33,10 @@ class Observer:
         self._reader = ValueReader()
         self._offsets: dict[str, int] = {}
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
+        self._topics: dict[str, dict[str, Uuid]] = {}
+        """By cluster the topics that there are, with their ids."""
+        self._deleted: dict[tuple[str, str], None] = {}
+        """(cluster, topic) of those that were deleted at least once."""
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
 
     def attach(self) -> None:
@@ -103,27 +108,56 @@ class Observer:
         scene = self._scene
         image = scene.image(name)
         self._offsets[name] = image.offset
+        self._look_for_topics(name)
         known = self._known.setdefault(name, {})
         for topic in image.topics.values():
             if is_internal(topic.name):
                 continue
+            came_back = (name, topic.name) in self._deleted
             for index, partition in topic.partitions.items():
                 tp = TopicPartition(topic.name, index)
                 before = known.get(tp)
                 if before is partition:
                     continue
                 known[tp] = partition
-                if before is None or not is_news or before.leader_epoch == partition.leader_epoch:
+                if before is None and not came_back:
                     continue
-                # Where all died right after an election, its one trace is an ISR without a former member.
-                unclean = not any(member in before.isr for member in partition.isr)
-                unclean |= partition.leader != NO_LEADER and partition.leader not in before.isr
+                if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
+                    continue
+                unclean = before is not None and _is_unclean(before, partition)
                 scene.account.elections.append(
                     Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
                 )
                 how = "unclean, " if unclean else ""
                 subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
                 scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+
+    def _look_for_topics(self, name: str) -> None:
+        """Write down the topics that came and went."""
+        scene, known = self._scene, self._topics.setdefault(name, {})
+        found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
+        for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
+            self._topic_seen(name, topic, known.pop(topic), exists=False)
+            self._deleted[name, topic] = None
+            for tp in [tp for tp in self._known[name] if tp.topic == topic]:
+                del self._known[name][tp]
+        for topic, topic_id in found.items():
+            if topic not in known:
+                known[topic] = topic_id
+                self._topic_seen(name, topic, topic_id, exists=True)
+
+    def _topic_seen(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
+        scene = self._scene
+        told = self._told_id(name, topic, topic_id)
+        scene.account.topics.append(TopicSeen(name, topic, told, exists, scene.now))
+        if scene.now:
+            scene.note(f"{name} {topic}: {f'created with id {told}' if exists else 'deleted'}")
+
+    def _told_id(self, name: str, topic: str, topic_id: Uuid) -> str:
+        """Return a topic's id as mirrors of it have it: one whose id nobody is told has a made one (D53)."""
+        scene = self._scene
+        told = scene.has_topic_ids(name)
+        return str(topic_id if told else made_topic_id(scene.clusters[name].cluster_id, topic))
 
     # -- logs ---------------------------------------------------------------------------------
 
@@ -206,10 +240,7 @@ class Observer:
         for topic in self._scene.image(name).topics.values():
             if is_internal(topic.name):
                 continue
-            # A topic whose id nobody is told has the one under which it is mirrored (D53).
-            told = self._scene.has_topic_ids(name)
-            topic_id = topic.topic_id if told else made_topic_id(cluster.cluster_id, topic.name)
-            account.topic_ids.append((name, topic.name, str(topic_id)))
+            account.topic_ids.append((name, topic.name, self._told_id(name, topic.name, topic.topic_id)))
             found: dict[str, None] = {}
             for broker_id in cluster.living():
                 for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
@@ -226,6 +257,15 @@ class Observer:
             if isinstance(component, MirrorComponent):
                 return component.context.partitions.get(tp)
         return None
+
+
+def _is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
+    """Return whether the leader was elected from outside the ISR.
+
+    Where all died right after an election, its one trace is an ISR without a former member.
+    """
+    is_outside = after.leader != NO_LEADER and after.leader not in before.isr
+    return is_outside or not any(member in before.isr for member in after.isr)
 
 
 def difference(leader: Partition, replica: Partition) -> str:

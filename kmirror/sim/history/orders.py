@@ -17,10 +17,15 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
+from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
+from kmirror.protocol.gen.alter_configs_response import AlterConfigsResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -33,6 +38,7 @@ from kmirror.sim.history.plan import Step, Value
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.releases import NOT_SERVED
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 PATIENCE_MS = 8_000
@@ -40,16 +46,21 @@ RETRY_MS = 250
 TRY_MS = 3_000
 NOBODY = "nobody"
 """In place of a cluster's name: bootstrap servers that do not exist."""
-ALREADY_DONE = (
-    ErrorCode.MIRROR_ALREADY_EXISTS,
-    ErrorCode.TOPIC_ALREADY_IN_MIRROR,
-    ErrorCode.TOPIC_ALREADY_EXISTS,
-    ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED,
-    ErrorCode.MIRROR_TOPIC_NOT_PAUSED,
-)
+LOOKED_AT_BEFORE = ("add", "remove", "pause", "resume", "delete_topic")
+"""Before these all logs of their topics are looked at."""
+ALREADY_DONE = {
+    "create_mirror": ErrorCode.MIRROR_ALREADY_EXISTS,
+    "add": ErrorCode.TOPIC_ALREADY_IN_MIRROR,
+    "create_topic": ErrorCode.TOPIC_ALREADY_EXISTS,
+    "delete_topic": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    "pause": ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED,
+    "resume": ErrorCode.MIRROR_TOPIC_NOT_PAUSED,
+}
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
 FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
 """Retriable for a client that produces; an operator has to look what is wrong."""
+DELETED_BY_ROWS_FROM = 6
+"""The first version of DeleteTopics that has rows in place of names."""
 MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
 """Makes the request of one kind of order to a cluster, of a step's arguments."""
 
@@ -84,10 +95,10 @@ class Operator:
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
         topics = topics_of(args)
-        if step.action in ("add", "remove", "pause", "resume"):
+        if step.action in LOOKED_AT_BEFORE:
             self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
-        error = yield from self._ask(ORDERS[step.action], args)
+        error = yield from self._ask(step.action, args)
         scene.account.orders.append(
             Order(
                 number,
@@ -103,8 +114,8 @@ class Operator:
         )
         scene.note(f"order {number} answered: {error or 'no answer'}")
 
-    def _ask(self, request: MakeRequest, args: Mapping[str, Value]) -> Script[str]:
-        scene = self.scene
+    def _ask(self, action: str, args: Mapping[str, Value]) -> Script[str]:
+        scene, request = self.scene, ORDERS[action]
         until = scene.now + PATIENCE_MS * MILLISECOND
         tried = False
         while scene.now < until:
@@ -112,8 +123,8 @@ class Operator:
             heard = scene.simulation.world.runs(endpoint.host)
             reply = yield Ask(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
             if reply is not None:
-                error = error_of(reply)
-                if tried and error in ALREADY_DONE:
+                error = _error_of(reply)
+                if tried and error is ALREADY_DONE.get(action):
                     error = ErrorCode.NONE
                 if not error.retriable or error in FINAL:
                     # What a repeated order is refused for may be what the first try has done.
@@ -127,6 +138,12 @@ def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the topics that a step names."""
     text = str(args.get("topics", args.get("topic", "")))
     return tuple(name for name in text.split(",") if name)
+
+
+def _error_of(reply: Message) -> ErrorCode:
+    if isinstance(reply, AlterConfigsResponse):
+        return next((ErrorCode(row.error_code) for row in reply.responses if row.error_code), ErrorCode.NONE)
+    return error_of(reply)
 
 
 def _partitions(scene: Scene) -> list[TopicPartition]:
@@ -198,15 +215,43 @@ def _grow_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Messag
     return CreatePartitionsRequest(topics=[row], timeout_ms=TRY_MS)
 
 
-def _alter(kind: int, name: str, key: str, value: str) -> Message:
-    config = AlterableConfig(name=key, config_operation=ConfigOp.SET, value=value)
+def _delete_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    names = list(topics_of(args))
+    if scene.last_version(cluster, "DeleteTopics") < DELETED_BY_ROWS_FROM:
+        return DeleteTopicsRequest(topic_names=names, timeout_ms=TRY_MS)
+    return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=TRY_MS)
+
+
+def _alter(kind: int, name: str, key: str, value: str | None) -> Message:
+    """Return the request that sets a config, or without a value takes back what was set."""
+    operation = ConfigOp.DELETE if value is None else ConfigOp.SET
+    config = AlterableConfig(name=key, config_operation=operation, value=value)
     return IncrementalAlterConfigsRequest(
         resources=[AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])]
     )
 
 
 def _alter_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(ResourceType.TOPIC, str(args["topic"]), str(args["name"]), str(args["value"]))
+    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), str(args["value"]))
+
+
+def _reset_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _altered_topic(scene, cluster, str(args["topic"]), str(args["name"]), None)
+
+
+def _altered_topic(scene: Scene, cluster: str, topic: str, name: str, value: str | None) -> Message:
+    if scene.last_version(cluster, "IncrementalAlterConfigs") > NOT_SERVED:
+        return _alter(ResourceType.TOPIC, topic, name, value)
+    # Tools of such a release read what is set, and say all of it anew.
+    values = {key: old for key, old in scene.image(cluster).topic_config(topic).items() if key != name}
+    values |= {} if value is None else {name: value}
+    rows = [LegacyConfig(name=key, value=text) for key, text in values.items()]
+    resource = LegacyResource(resource_type=ResourceType.TOPIC, resource_name=topic, configs=rows)
+    return AlterConfigsRequest(resources=[resource])
+
+
+def _alter_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.BROKER, "", str(args["name"]), str(args["value"]))
 
 
 def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -226,7 +271,10 @@ ORDERS: dict[str, MakeRequest] = {
     "delete_mirror": _delete_mirror,
     "create_topic": _create_topic,
     "grow_topic": _grow_topic,
+    "delete_topic": _delete_topic,
     "alter_topic": _alter_topic,
+    "reset_topic": _reset_topic,
+    "alter_cluster": _alter_cluster,
     "alter_mirror": _alter_mirror,
     "point_mirror": _point_mirror,
 }

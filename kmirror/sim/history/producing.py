@@ -77,6 +77,20 @@ class Desk:
         directory = self.scene.directories[self.cluster]
         return [tp for topic in self.plan.topics for tp in directory.partitions(topic)]
 
+    def find_coordinator(self, cluster: str, kind: CoordinatorType, key: str) -> Script[Endpoint | None]:
+        """Ask a broker which one coordinates `key`; None if it does not say."""
+        endpoint = self.scene.directories[cluster].any_broker()
+        if self.scene.last_version(cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
+            request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
+            reply = yield Ask(cluster, endpoint, request, last)
+            found = [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
+        else:
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+            reply = yield Ask(cluster, endpoint, request)
+            rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
+            found = [(row.error_code, row.host, row.port) for row in rows]
+        return next((Endpoint(host, port) for error, host, port in found if not error), None)
+
     def pause(self) -> Sleep:
         """Return a rest of about `pause_ms`."""
         half = self.plan.pause_ms // 2
@@ -119,7 +133,8 @@ class Producer:
         scene = self.desk.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
         batch = build_batch(
-            [RecordData(value=value.encode()) for value in values],
+            # Each its own key: a topic that is to be compacted takes no others, and nothing of it goes.
+            [RecordData(key=value.encode(), value=value.encode()) for value in values],
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
             base_sequence=sequence,
@@ -274,25 +289,11 @@ class Producer:
         return None
 
     def _find_coordinator(self) -> Script[Endpoint | None]:
-        directory = self.desk.scene.directories[self.cluster]
         if not self.transactional_id:
-            return directory.any_broker()
+            return self.desk.scene.directories[self.cluster].any_broker()
         if self.coordinator is None:
-            kind, key = CoordinatorType.TRANSACTION, self.transactional_id
-            if self.desk.scene.last_version(self.cluster, "FindCoordinator") < COORDINATOR_KEYS_FROM:
-                request, last = FindCoordinatorRequest(key_type=kind, key=key), COORDINATOR_KEYS_FROM - 1
-                reply = yield Ask(self.cluster, directory.any_broker(), request, last)
-                found = (
-                    [(reply.error_code, reply.host, reply.port)] if isinstance(reply, FindCoordinatorResponse) else []
-                )
-            else:
-                request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
-                reply = yield Ask(self.cluster, directory.any_broker(), request)
-                rows = reply.coordinators[:1] if isinstance(reply, FindCoordinatorResponse) else []
-                found = [(row.error_code, row.host, row.port) for row in rows]
-            for error, host, port in found:
-                if not error:
-                    self.coordinator = Endpoint(host, port)
+            kind = CoordinatorType.TRANSACTION
+            self.coordinator = yield from self.desk.find_coordinator(self.cluster, kind, self.transactional_id)
         return self.coordinator
 
 

@@ -23,7 +23,7 @@ from kmirror.sim.history.scripts import Scripts
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.apis import version_served
-from kmirror.spec.releases import TOPIC_IDS_FROM, last_version
+from kmirror.spec.releases import last_version, tells_topic_ids
 from kmirror.spec.topics import is_internal
 
 
@@ -99,13 +99,19 @@ class Scene:
         return self.clusters[cluster].image
 
     def leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
-        """Return the partition at the living broker that leads it in the highest epoch, or None."""
+        """Return the partition at the living broker that leads it in the highest epoch, or None.
+
+        A broker that has not heard that the topic was deleted leads nothing, whether there is another one or not.
+        """
         found = self.clusters[cluster]
+        topic = self.image(cluster).topics.get(tp.topic)
         best: Partition | None = None
         for broker_id in found.broker_ids:
             if found.runs(broker_id):
                 led = found.broker(broker_id).parts.replicas.led(tp)
-                if led is not None and (best is None or led.leader_epoch > best.leader_epoch):
+                if led is None or topic is None or led.topic_id != topic.topic_id:
+                    continue
+                if best is None or led.leader_epoch > best.leader_epoch:
                     best = led
         return best
 
@@ -114,6 +120,18 @@ class Scene:
         topics = self.image(cluster).topics
         return [TopicPartition(n, i) for n in sorted(topics) if not is_internal(n) for i in topics[n].partitions]
 
+    def committed_offsets(self, cluster: str) -> dict[tuple[str, TopicPartition], tuple[int, int, str]]:
+        """Return what consumer groups have committed: offset, leader epoch and metadata by (group, partition)."""
+        found: dict[tuple[str, TopicPartition], tuple[int, int, str]] = {}
+        brokers = self.clusters[cluster]
+        for broker_id in brokers.living():
+            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values():
+                for name in [name for group in shard.offsets.groups() for name in shard.offsets.keys(group)]:
+                    offset = shard.offsets.settled(name)
+                    if offset is not None:
+                        found[name.group, name.tp] = offset.offset, offset.leader_epoch, offset.metadata
+        return found
+
     def topic_id(self, cluster: str, topic: str) -> Uuid:
         """Return the id of a topic as clients are told it; zeros if there is none, or the topic has none."""
         known = self.image(cluster).topics.get(topic)
@@ -121,9 +139,13 @@ class Scene:
 
     def has_topic_ids(self, cluster: str) -> bool:
         """Return whether the brokers of a cluster tell topic ids."""
-        return self.last_version(cluster, "Metadata") >= TOPIC_IDS_FROM
+        return tells_topic_ids(self.release(cluster))
+
+    def release(self, cluster: str) -> str:
+        """Return the earlier release that a cluster plays; empty if it plays none."""
+        return next(row.release for row in self.plan.clusters if row.name == cluster)
 
     def last_version(self, cluster: str, api: str) -> int:
         """Return the last version of an API that the brokers of a cluster offer to clients, as its plan says."""
-        release = next(row.release for row in self.plan.clusters if row.name == cluster)
+        release = self.release(cluster)
         return last_version(api, release) if release else version_served(API_KEYS[api], mirror=True)

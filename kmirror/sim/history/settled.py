@@ -6,9 +6,12 @@ decided, or STOPPED. `Rest` looks at the clusters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.account import Account, Order
@@ -17,7 +20,12 @@ from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.releases import tells_topic_ids
+from kmirror.spec.wire_values import ResourceType
 
+EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
+INCLUDED_GROUPS = "mirror.groups.include"
+CLAMP = "mirror.groups.clamp"
 DONE = "NONE"
 NO_ANSWER = ""
 NOT_IN_A_MIRROR = "in no mirror that is known"
@@ -27,10 +35,15 @@ STATE_AFTER = {
     "pause": "PAUSED",
     "remove": "STOPPED",
     "delete_mirror": NOT_IN_A_MIRROR,
+    "delete_topic": NOT_IN_A_MIRROR,
 }
 """To what an order brings a partition in the end."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
+NO_TOPIC = "the source has no such topic"
+OTHER_ID = "the source's topic has another id"
+CREATED_ANEW = "the source's topic was deleted and created anew, and tells no id"
+FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +69,13 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
-    - if the source has no such topic, or one of another id (D16).
+    - while the source has no such topic (D16).
     While it does, its local transactions wait too: it is read-only, and takes no markers.
     A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
-    owes STOPPED whatever the source does, and to be in no mirror once that was deleted.
+    owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted.
+
+    A topic that the source had and deleted owes STOPPED, too, unless it is paused; if the source has another one of
+    that name by now, FAILED will do (D16). One that tells no ids may pass for the former (D53).
     """
     wishes = _wishes(account)
     found = []
@@ -75,6 +91,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             source = pointed[-1] if pointed else NOBODY
             excuse = _excuse(account, wishes, row, pointed)
             row = Owed(cluster, topic, row.mirror, source, states, excuse, excuse in (BOTH_WAYS, ONLY_COPY))
+            added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
+            row = _after_deletions(plan, account, row, added_at)
         found.append(row)
     return found
 
@@ -82,7 +100,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
 def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
     """Return the orders about each (cluster, topic) that were carried out, or may have been.
 
-    The deletion of a mirror is one about the topics that may have been in it.
+    The deletion of a mirror is one about the topics that may have been in it; that of a topic counts where the topic
+    was ordered into a mirror before.
     """
     wishes: dict[tuple[str, str], list[Order]] = {}
     for order in account.orders:
@@ -93,6 +112,8 @@ def _wishes(account: Account) -> dict[tuple[str, str], list[Order]]:
                 if cluster == order.destination and any(o.mirror == order.mirror for o in _still_possible(before)):
                     before.append(order)
         for topic in order.topics:
+            if order.action == "delete_topic" and (order.destination, topic) not in wishes:
+                continue
             wishes.setdefault((order.destination, topic), []).append(order)
     return wishes
 
@@ -119,16 +140,52 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
         return "the mirror has pointed to another cluster before"
     ids = {(cluster, topic): topic_id for cluster, topic, topic_id in reversed(account.topic_ids)}
     if (source, row.topic) not in ids:
-        return "the source has no such topic"
+        return NO_TOPIC
     if (row.cluster, row.topic) in ids and ids[row.cluster, row.topic] != ids[source, row.topic]:
-        return "the source's topic has another id"
-    back = [order for order in wishes.get((source, row.topic), ()) if order.mirror == row.mirror]
+        return OTHER_ID
+    there = wishes.get((source, row.topic), ())
+    back = [order for order in there if order.mirror == row.mirror or order.action == "delete_topic"]
     ours = [order for order in back if order.source == row.cluster]
+    if ours and any(gone > ours[-1].sent_at for gone in _deletions(account, source, row.topic)):
+        return ""  # With the topic the source has forgotten what it has ever had from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
     if ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
+
+
+def _deletions(account: Account, cluster: str, topic: str) -> list[Instant]:
+    """Return when the topic was deleted in a cluster."""
+    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, False)]
+
+
+def _after_deletions(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
+    """Return what a topic owes whose source may have deleted its own, in view of when it was added (D16, D53)."""
+    if row.excuse == OTHER_ID:
+        states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
+        return replace(row, states=(*states, *(s for s in ("FAILED", "STOPPED") if s not in states)), excuse="")
+    deletions = _deletions(account, row.source, row.topic)
+    if row.excuse == NO_TOPIC and deletions and _has_followed(account, row, added_at):
+        if "PAUSED" in row.states:  # A partition that was still on its way to PAUSED stays where it is.
+            return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
+        return replace(row, states=("STOPPED",), excuse="")
+    if row.excuse or max(deletions, default=-1) < added_at:
+        return row
+    release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
+    if tells_topic_ids(release):  # It has the same id again (D49), and the mirror may have seen that it was away.
+        return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
+    return replace(row, excuse=CREATED_ANEW)
+
+
+def _has_followed(account: Account, row: Owed, since: Instant) -> bool:
+    """Return whether the mirror has ever had something of the topic, so that it knows its source."""
+    return any(
+        (seen.cluster, seen.mirror, seen.tp.topic) == (row.cluster, row.mirror, row.topic)
+        and seen.state in FOLLOWING
+        and seen.at >= since
+        for seen in account.states
+    )
 
 
 def _overlap(earlier: Order, later: Order) -> bool:
@@ -154,8 +211,12 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
 
 
 def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
-    """Return (cluster, topic) of what waits rightly or is paused, and of every mirror of it, which stands still."""
-    waiting = dict.fromkeys((row.cluster, row.topic) for row in rows if row.excuse or "PAUSED" in row.states)
+    """Return (cluster, topic) of what waits rightly, is paused or failed, and of every mirror of it, which stands
+    still."""
+    still = ("PAUSED", "FAILED")
+    waiting = dict.fromkeys(
+        (row.cluster, row.topic) for row in rows if row.excuse or any(state in still for state in row.states)
+    )
     for _ in rows:  # A chain is no longer than there are rows.
         mirrors_of_it = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
         waiting.update(dict.fromkeys(mirrors_of_it))
@@ -235,6 +296,7 @@ class Rest:
                 found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
             elif state == "MIRRORING":
                 found += self._behind(row, tp)
+                found += [] if row.excuse else self._offsets_behind(row, tp)
         return found
 
     def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
@@ -244,7 +306,8 @@ class Rest:
         for index in there.topics[row.topic].partitions if row.topic in there.topics else ():
             if index not in here.topics[row.topic].partitions:
                 found.append((row.cluster, TopicPartition(row.topic, index), "the source's partition is not here"))
-        wanted, have = (_copied_configs(image.topic_config(row.topic)) for image in (there, here))
+        excluded = _excluded_configs(here, row.mirror)
+        wanted, have = (_copied_configs(image.topic_config(row.topic), excluded) for image in (there, here))
         if wanted != have:
             text = f"the topic's configs are {have}, the source's are {wanted}"
             found.append((row.cluster, TopicPartition(row.topic, 0), text))
@@ -255,6 +318,9 @@ class Rest:
         if source is None or destination is None:
             return [(row.cluster, tp, "nobody leads it here or at the source")]
         want, have = source.log.last_stable_offset, destination.log.log_end_offset
+        starts = destination.log.log_start_offset, source.log.log_start_offset
+        if starts[0] < min(starts[1], have):
+            return [(row.cluster, tp, f"the log begins at {starts[0]}, the source's at {starts[1]}")]
         if want == have == destination.log.high_watermark:
             return []
         same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch
@@ -264,8 +330,40 @@ class Rest:
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
         return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]
 
+    def _offsets_behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+        """Return what groups have committed at the source and not here, as far as the mirror lets them through."""
+        scene, destination = self._scene, self._scene.leader(row.cluster, tp)
+        configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})
+        included, clamps = configs.get(INCLUDED_GROUPS, ".*").split(","), configs.get(CLAMP) == "true"
+        there, here = scene.committed_offsets(row.source), scene.committed_offsets(row.cluster)
+        found = []
+        for (group, at), wanted in there.items():
+            if at != tp or destination is None or not _is_one_of(group, included):
+                continue
+            log = destination.log
+            inside = min(max(wanted[0], log.log_start_offset), log.high_watermark)
+            if clamps and inside != wanted[0]:
+                wanted = inside, -1, wanted[2]
+            if here.get((group, tp)) != wanted:
+                text = f"group {group} has committed {wanted} at the source, {here.get((group, tp))} here"
+                found.append((row.cluster, tp, text))
+        return found
 
-def _copied_configs(values: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a topic's configs that a mirror copies by default."""
-    excluded = default_of(known(Scope.MIRROR)["mirror.topic.properties.exclude"]).split(",")
-    return {name: value for name, value in values.items() if name not in excluded and not name.startswith("mirror.")}
+
+def _is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    return any(re.fullmatch(pattern.strip(), name) for pattern in patterns)
+
+
+def _excluded_configs(image: MetadataImage, mirror: str) -> list[str]:
+    """Return the patterns of topic configs that a mirror does not copy, as it is configured now."""
+    set_here = image.configs.get((ResourceType.MIRROR, mirror), {}).get(EXCLUDED_CONFIGS)
+    return (default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) if set_here is None else set_here).split(",")
+
+
+def _copied_configs(values: Mapping[str, str], excluded: Sequence[str]) -> dict[str, str]:
+    """Return those of a topic's configs that a mirror copies."""
+    return {
+        name: value
+        for name, value in values.items()
+        if not name.startswith("mirror.") and not _is_one_of(name, excluded)
+    }

@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kmirror.cli.failback_folders import batches_near
 from kmirror.cli.failback_preview import command
 from kmirror.cli.main import run as run_main
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
-from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut
+from kmirror.logdir.partition import iter_batches, open_partition
+from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut, removed_by
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.mirror import TcpMirror
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
+from tests.builders import run as run_of_batches
+from tests.builders import write_segment
 
 TP = TopicPartition("orders", 0)
 
@@ -65,6 +69,22 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
 )
 def test_what_is_cut_and_why(facts: FailbackFacts, cut: Cut) -> None:
     assert failback_cut(facts) == cut
+
+
+def test_of_a_folder_only_segments_are_read_of_which_something_may_go(tmp_path: Path) -> None:
+    """Cuts near the edges of four segments, against the whole log; and a segment between two cuts may be torn."""
+    path = tmp_path / "orders-0"
+    path.mkdir()
+    for base_offset in range(0, 24, 6):
+        write_segment(path, *run_of_batches(2, start=base_offset, records=3), base_offset=base_offset)
+    folder = open_partition(path)
+    edges = (0, 1, 5, 6, 8, 12, 18, 24)
+    for cut in (Cut(offset, start, "") for offset in edges for start in edges if start <= offset):
+        whole = removed_by(cut, (batch for _, batch in iter_batches(folder.segments)))
+        assert removed_by(cut, batches_near(folder, cut)) == whole, cut
+    torn = path / f"{12:020}.log"
+    torn.write_bytes(torn.read_bytes()[:-1])
+    assert removed_by(Cut(20, 2, ""), batches_near(folder, Cut(20, 2, ""))).batches == 2
 
 
 class Stage:

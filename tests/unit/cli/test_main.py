@@ -229,3 +229,12 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
     }
     assert "rich" not in loaded
     assert "asyncio" not in loaded
+
+
+@pytest.mark.parametrize("module", ["kmirror.cli.mirrors", "kmirror.cli.dump_log"])
+def test_a_command_that_serves_nothing_starts_without_the_broker(module: str) -> None:
+    """To load all that a broker needs takes as long as the command itself."""
+    program = f"import sys, {module}; print('kmirror.cluster.broker.broker' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
+    )

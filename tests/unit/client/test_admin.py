@@ -62,8 +62,8 @@ def test_a_broker_without_a_controller_is_followed_by_another_one() -> None:
 
 def test_a_broker_that_does_not_serve_the_order_ends_it() -> None:
     stage = Stage()
-    stage.admin.ask(0, ORDER, lambda later, reply: stage.answers.append((later, reply)), version_min=8)
-    stage.script.answer_versions(CreateTopics=(2, 7))
+    stage.admin.ask(0, ORDER, lambda later, reply: stage.answers.append((later, reply)))
+    stage.script.answer_versions(CreateTopics=(100, 107))
     assert stage.answers == [(0, ErrorCode.UNSUPPORTED_VERSION)] and stage.script.look() == []
 
 

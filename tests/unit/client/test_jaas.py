@@ -24,6 +24,8 @@ from kmirror.errors import UsageError
         ('"user_a,b"="p"', {"user_a,b": "p"}),
         ('a="1" a="2"', {"a": "2"}),
         ("username=ü", {"username": "ü"}),
+        ('/\n password="no"\n username="u"', {"username": "u"}),
+        ('1="x" ,="y" username="u"', {"username": "u"}),
     ],
 )
 def test_options(options: str, found: dict[str, str]) -> None:
@@ -45,7 +47,8 @@ def test_options(options: str, found: dict[str, str]) -> None:
         ("a.B required password=123;", "between quotes"),
         ("a.B required password=-hush;", "between quotes"),
         ("a.B required username=u hush;", "Value not specified"),
-        ("a.B required 1=hush;", "Value not specified"),
+        ("a.B required 1 hush;", "Value not specified for an option"),
+        ("a.B required 1=2;", "Value not specified for an option"),
         ("a.B required; c.D required;", "contains 2 login modules, should be 1"),
         ("1 required;", "Login module not specified"),
         ('a.B required password="hush\n";', "Value not specified|not terminated"),

@@ -57,6 +57,46 @@ def test_tls() -> None:
     )
 
 
+def test_values_are_read_as_by_kafka() -> None:
+    """Without the blanks around them, passwords too; the protocol in any case; what is the default may be named."""
+    package = "org.apache.kafka.common.security"
+    found = security_of(
+        {
+            "security.protocol": " sasl_ssl\n",
+            "sasl.mechanism": " PLAIN ",
+            "sasl.jaas.config": f'\t{SCRAM} required username="u" password=" hush ";\n',
+            "sasl.login.class": f"{package}.authenticator.DefaultLogin",
+            "sasl.login.refresh.window.factor": "0.8",
+            "ssl.engine.factory.class": f"{package}.ssl.DefaultSslEngineFactory",
+            "ssl.endpoint.identification.algorithm": " HTTPS ",
+            "ssl.truststore.location": " /t.p12 ",
+            "ssl.truststore.password": " hush\u00a0",
+        }
+    )
+    assert found is not None and found.protocol == "SASL_SSL"
+    assert found.credentials == Credentials("PLAIN", "u", " hush ")
+    assert found.tls == TlsSettings(Store("JKS", "/t.p12", password="hush\u00a0"))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "enabled", "spoken"),
+    [
+        (None, None, ("TLSv1.2", "TLSv1.3")),
+        ("TLSv1.3", "TLSv1.3,TLSv1.2", ("TLSv1.2", "TLSv1.3")),
+        ("TLSv1.3", "", ("TLSv1.2", "TLSv1.3")),
+        ("TLSv1.2", "TLSv1.2,TLSv1.3", ("TLSv1.2",)),
+        ("TLSv1.2", "", ("TLSv1.2",)),
+        ("TLS", "TLSv1.2, TLSv1.1 ,TLSv1", ("TLSv1.2",)),
+        ("SSL", "TLSv1.2,TLSv1.2,TLSv1.3", ("TLSv1.2", "TLSv1.3")),
+    ],
+)
+def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: str | None, spoken: tuple[str]) -> None:
+    """What is expected is what the ClientHello of kafka-clients 4.3.1 on Java 17 names."""
+    values = {"ssl.protocol": protocol, "ssl.enabled.protocols": enabled}
+    found = security_of(SSL | {name: value for name, value in values.items() if value is not None})
+    assert found is not None and found.tls is not None and found.tls.protocols == spoken
+
+
 @pytest.mark.parametrize(
     ("configs", "words"),
     [
@@ -66,21 +106,34 @@ def test_tls() -> None:
         ({k: v for k, v in SASL.items() if k != "sasl.jaas.config"}, "sasl.jaas.config is not set"),
         (SASL | {"sasl.jaas.config": JAAS[:-1]}, "sasl.jaas.config: .*semi-colon"),
         (SASL | {"sasl.jaas.config": "a.Krb5LoginModule required;"}, "login module a.Krb5LoginModule is not there"),
-        (SASL | {"sasl.jaas.config": f"{PLAIN} required password=hush;"}, "PlainLoginModule lack username"),
-        (SASL | {"sasl.jaas.config": f"{PLAIN} required;"}, "lack username and password"),
+        (SASL | {"sasl.jaas.config": f"{SCRAM} required password=hush;"}, "ScramLoginModule lack username"),
+        (SASL | {"sasl.jaas.config": f"{SCRAM} required;"}, "lack username and password"),
+        (SASL | {"sasl.mechanism": "scram-sha-256"}, "sasl.mechanism scram-sha-256 is not there"),
+        (
+            SASL | {"sasl.jaas.config": f'{PLAIN} required username=u password="hush";'},
+            "PlainLoginModule does not do SCRAM-SHA-256",
+        ),
         (SASL | {"sasl.login.class": "x"}, "sasl.login.class has no effect here"),
         (
             SASL | {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{PLAIN} required username=u password="hush\\0";'},
             "NUL",
         ),
         (SSL | {"ssl.endpoint.identification.algorithm": "ldaps"}, "https, or empty"),
-        (SSL | {"ssl.enabled.protocols": "TLSv1.1,TLSv1.2"}, "ssl.enabled.protocols must be"),
-        (SSL | {"ssl.enabled.protocols": ""}, "ssl.enabled.protocols must be"),
+        (SSL | {"ssl.enabled.protocols": "tlsv1.2"}, "ssl.enabled.protocols must be"),
+        (SSL | {"ssl.enabled.protocols": "TLSv1.1,TLSv1"}, "ssl.enabled.protocols has none that is spoken"),
+        (
+            SSL | {"ssl.enabled.protocols": "TLSv1.3", "ssl.protocol": "TLSv1.2"},
+            "ssl.protocol is TLSv1.2 and ssl.enabled.protocols has none",
+        ),
         (SSL | {"ssl.protocol": "SSLv3"}, "ssl.protocol must be"),
         (SSL | {"ssl.cipher.suites": "TLS_AES_128_GCM_SHA256"}, "ssl.cipher.suites has no effect"),
         (SSL | {"ssl.truststore.type": "BKS"}, "ssl.truststore.type must be"),
         (SSL | {"ssl.truststore.certificates": "hush"}, "ssl.truststore.type is JKS: set it to PEM"),
         (SSL | {"ssl.truststore.certificates": "hush", "ssl.truststore.location": "/t"}, "both set"),
+        (SSL | {"ssl.truststore.certificates": " \n"}, "ssl.truststore.certificates is empty: set it or leave it out"),
+        (SSL | {"ssl.truststore.location": ""}, "ssl.truststore.location is empty"),
+        (SSL | {"ssl.keystore.key": ""}, "ssl.keystore.key is empty"),
+        (SSL | {"ssl.engine.factory.class": "a.B"}, "ssl.engine.factory.class has no effect"),
         (SSL | {"ssl.truststore.password": "hush"}, "leave it out"),
         (SSL | {"ssl.keystore.location": "/k"}, "ssl.keystore.password is not: set it"),
         (

@@ -69,8 +69,8 @@ def test_when_a_rate_falls_to_its_bound_is_the_first_millisecond_at_which_it_doe
 
 def test_a_histogram_knows_all_and_the_quantiles_of_the_newest() -> None:
     histogram = Histogram()
-    assert (histogram.mean, histogram.quantile(0.5)) == (0, 0)
+    assert (histogram.mean, *histogram.quantiles([0.5])) == (0, 0)
     for value in (1_000_000, *range(KEPT)):
         histogram.add(value)
     assert (histogram.count, histogram.least, histogram.most) == (KEPT + 1, 0, 1_000_000)
-    assert (histogram.quantile(0.5), histogram.quantile(1)) == (KEPT // 2, KEPT - 1)
+    assert histogram.quantiles([0.5, 1]) == [KEPT // 2, KEPT - 1]

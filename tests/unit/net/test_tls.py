@@ -116,6 +116,18 @@ def test_why_a_link_cannot_be_opened(identity: Identity, settings: TlsSettings, 
     over_tls(script)
 
 
+def test_what_lies_in_the_trust_store_is_trusted_by_itself(tmp_path: Path) -> None:
+    """Java needs no authority above it: the certificate of one broker, which another authority vouches for, will do."""
+
+    async def script(host: Host, node: Recorder) -> None:
+        async with serving(BROKER, tmp_path) as to:
+            ask(host, to, TlsSettings(Store("PEM", pem=BROKER.chain_pem)), (b"frame",))
+            await host.until(lambda: bool(node.of(ResponseReceived)))
+            assert not node.of(LinkClosed)
+
+    over_tls(script)
+
+
 def test_any_name_is_taken_if_none_is_asked_for(tmp_path: Path) -> None:
     async def script(host: Host, node: Recorder) -> None:
         async with serving(AUTHORITY.issue("b"), tmp_path) as to:
@@ -159,6 +171,11 @@ def write(path: Path, data: bytes | str) -> str:
     return str(path)
 
 
+def in_one_line(pem: str) -> str:
+    """Return PEM as a value of a properties file often has it, which Kafka takes."""
+    return " ".join(pem.splitlines())
+
+
 def test_stores_of_every_form(tmp_path: Path) -> None:
     trusted = write(tmp_path / "t.p12", AUTHORITY.pkcs12("t"))
     own = write(tmp_path / "k.p12", CLIENT.pkcs12("k"))
@@ -167,6 +184,11 @@ def test_stores_of_every_form(tmp_path: Path) -> None:
         TlsSettings(Store("PKCS12", trusted, password="t"), Store("JKS", own, password="k")),
         TlsSettings(Store("PEM", write(tmp_path / "t.pem", AUTHORITY.pem)), Store("PEM", pem, key_password="k")),
         TlsSettings(TRUSTED, Store("PEM", pem=CLIENT.chain_pem, key=CLIENT.key_pem("k"), key_password="k")),
+        TlsSettings(
+            Store("PEM", pem=in_one_line(AUTHORITY.pem)),
+            Store("PEM", pem=in_one_line(CLIENT.chain_pem), key=in_one_line(CLIENT.key_pem("k")), key_password="k"),
+        ),
+        TlsSettings(TRUSTED, Store("PEM", write(tmp_path / "l.pem", in_one_line(CLIENT.chain_pem + CLIENT.key_pem())))),
     ):
         context = client_context(settings)
         assert len(context.get_ca_certs()) == 1 and context.verify_mode is ssl.CERT_REQUIRED
@@ -196,6 +218,10 @@ FORMS: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
         "cannot be read",
     ),
     "no key": (lambda p: {"own": Store("PEM", pem=CLIENT.chain_pem, key="words")}, "holds no private key"),
+    "two keys": (
+        lambda p: {"own": Store("PEM", pem=CLIENT.chain_pem, key=CLIENT.key_pem() * 2)},
+        "holds 2 private keys, and one is expected",
+    ),
     "no chain": (lambda p: {"own": Store("PEM", pem="words", key=CLIENT.key_pem())}, "holds no certificate"),
     "another key": (lambda p: {"own": Store("PEM", pem=BROKER.chain_pem, key=CLIENT.key_pem())}, "no key of its cert"),
     "no key password": (

@@ -35,6 +35,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     wanted = set(held)
     if request.topics is not None:
         wanted &= {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    topics_in: dict[str, dict[str, DescribeLogDirsTopic]] = {}
+    for tp in sorted(wanted):
+        log = held[tp].log
+        topics = topics_in.setdefault(held[tp].log_dir, {})
+        topic = topics.setdefault(tp.topic, DescribeLogDirsTopic(name=tp.topic, partitions=[]))
+        lag = max(log.high_watermark - log.log_end_offset, 0)
+        topic.partitions.append(DescribeLogDirsPartition(tp.partition, log.size_in_bytes, lag))
     log_dirs, results = parts.context.log_dirs, []
     online = {disk.log_dir: disk for disk in log_dirs.online}
     for name in log_dirs.names:
@@ -43,17 +50,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         if room is None:
             results.append(DescribeLogDirsResult(log_dir=name, error_code=ErrorCode.KAFKA_STORAGE_ERROR, topics=[]))
             continue
-        topics: dict[str, DescribeLogDirsTopic] = {}
-        for tp in sorted(wanted):
-            if held[tp].log_dir == name:
-                topic = topics.setdefault(tp.topic, DescribeLogDirsTopic(name=tp.topic, partitions=[]))
-                log = held[tp].log
-                lag = max(log.high_watermark - log.log_end_offset, 0)
-                topic.partitions.append(DescribeLogDirsPartition(tp.partition, log.size_in_bytes, lag))
         results.append(
             DescribeLogDirsResult(
                 log_dir=name,
-                topics=list(topics.values()),
+                topics=list(topics_in.get(name, {}).values()),
                 total_bytes=room.total_bytes,
                 usable_bytes=room.usable_bytes,
             )

@@ -21,7 +21,7 @@ from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse
 from kmirror.cluster.replication.fetch_sessions import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -44,7 +44,7 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import AclOperation, IsolationLevel
+from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""

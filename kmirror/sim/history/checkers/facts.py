@@ -14,9 +14,21 @@ from typing import TypeVar, cast
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account, Ack, Election, LogRow, LogSeen, Order, Span, StateSeen, Transaction
+from kmirror.sim.history.account import (
+    Account,
+    Ack,
+    Election,
+    LogRow,
+    LogSeen,
+    Order,
+    Span,
+    StateSeen,
+    TopicSeen,
+    Transaction,
+)
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.sim.history.plan import Plan
+from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
 R = TypeVar("R", Ack, Election, StateSeen)
@@ -25,7 +37,8 @@ Place = tuple[str, TopicPartition]
 LATE: Duration = 3 * SECOND
 """So long before an answer arrived the leader may have looked at its log."""
 ZOMBIE: Duration = 30 * SECOND
-"""So long a leader that was deposed by an unclean election may go on acknowledging what is lost already."""
+"""So long a leader that was deposed by an unclean election, or whose topic was deleted, may go on without knowing it,
+and acknowledge what is lost already."""
 
 
 class Seen(Enum):
@@ -84,6 +97,7 @@ class Facts:
         self.plan = plan
         self.brokers = {cluster.name: cluster.brokers for cluster in plan.clusters}
         self.versions = {cluster.name: cluster.mirror_version for cluster in plan.clusters}
+        self.tells_ids = {cluster.name: tells_topic_ids(cluster.release) for cluster in plan.clusters}
         self._stays: dict[Place, list[Stay]] = {}
         self._found: dict[str, object] = {}
 
@@ -163,6 +177,67 @@ class Facts:
         elections = self.elections.get(place, [])
         return any(election.unclean and begin - ZOMBIE <= election.at <= end for election in elections)
 
+    # -- topics -------------------------------------------------------------------------------
+
+    @cached_property
+    def deletions(self) -> dict[tuple[str, str], list[TopicSeen]]:
+        """Return by (cluster, topic) when the topic was deleted, in order of time."""
+        found: dict[tuple[str, str], list[TopicSeen]] = {}
+        for row in self.account.topics:
+            if not row.exists:
+                found.setdefault((row.cluster, row.topic), []).append(row)
+        return found
+
+    def was_deleted(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
+        """Return whether the topic was deleted in this time."""
+        return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
+
+    def came_or_went(self, cluster: str, topic: str, since: Instant) -> bool:
+        """Return whether the topic was created or deleted in the cluster after this moment."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, topic)]
+        return any(row.at > since for row in rows)
+
+    def deleted_anywhere(self, topic: str, begin: Instant, end: Instant) -> bool:
+        """Return whether a cluster had a topic of this name deleted in this time."""
+        return any(
+            begin <= row.at <= end for (_, name), rows in self.deletions.items() if name == topic for row in rows
+        )
+
+    def source_until(self, stay: Stay) -> Instant:
+        """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.
+
+        What comes after it under its name is another topic, and entitles nobody to anything (D16), unless it has
+        the same id: then it is a mirror that was made anew (D49), or a topic of a source that tells no ids (D53). The
+        moment is that of the last look at it.
+        """
+        for row in self.deletions.get((stay.source, stay.tp.topic), []):
+            if row.at < stay.began:
+                continue
+            ids = [r.topic_id for r in self._created(stay.source, stay.tp.topic) if r.at >= row.at]
+            if row.topic_id in ids:
+                return NEVER
+            look = self.look_before((stay.source, stay.tp), row.at)
+            return row.at if look is None else max(look.at, stay.began)
+        return NEVER
+
+    def may_expire(self, topic: str, until: Instant) -> bool:
+        """Return whether a cluster may have been ordered, up to a moment, to delete the topic's records by age."""
+        return any(
+            topic in order.topics
+            and order.error in TAKEN
+            and order.sent_at <= until
+            and self.plan.steps[order.number].args.get("name") == "retention.ms"
+            for order in self.orders("alter_topic")
+        )
+
+    def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
+        """Return the id of the topic that there was at this moment; empty if the account says of none."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]
+        return rows[-1].topic_id if rows else ""
+
+    def _created(self, cluster: str, topic: str) -> list[TopicSeen]:
+        return [row for row in self.account.topics if (row.cluster, row.topic, row.exists) == (cluster, topic, True)]
+
     # -- mirrors ------------------------------------------------------------------------------
 
     @cached_property
@@ -173,7 +248,9 @@ class Facts:
     def stays(self, place: Place) -> list[Stay]:
         """Return the partition's stays in mirrors, by the time they began."""
         if place not in self._stays:
-            self._stays[place] = stays_of(*place, self.account.orders, self.states.get(place, []), self.pointings)
+            deleted = [row.at for row in self.deletions.get((place[0], place[1].topic), [])]
+            states = self.states.get(place, [])
+            self._stays[place] = stays_of(*place, self.account.orders, states, self.pointings, deleted)
         return self._stays[place]
 
     @cached_property

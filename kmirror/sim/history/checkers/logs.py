@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.names import counted
-from kmirror.sim.history.account import LogRow, Marks
-from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, is_control
+from kmirror.sim.history.account import Election, LogRow, Marks
+from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
@@ -32,11 +32,22 @@ def divergence(facts: Facts) -> Iterator[Finding]:
         for stay in facts.stays(place):
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16), or halts.
+            if _may_be_another_topic(facts, stay):
+                continue
             if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
                 yield from _at_the_end(facts, place, stay)
             elif stay.ended != NEVER:
                 yield from _at_the_stop(facts, place, stay)
             yield from _ahead(facts, place, stay)
+            yield from _began_by_itself(facts, place, stay)
+
+
+def _may_be_another_topic(facts: Facts, stay: Stay) -> bool:
+    """Return whether the source's topic was deleted meanwhile, and tells no id by which the next one is known (D53)."""
+    return facts.source_until(stay) == NEVER and any(
+        row.at >= stay.began and not facts.tells_ids[stay.source]
+        for row in facts.deletions.get((stay.source, stay.tp.topic), [])
+    )
 
 
 def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
@@ -86,6 +97,23 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
             return
 
 
+def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """While it follows, a mirror's log begins no later than its source's, unless it did so before (D46)."""
+    first = facts.look_after(place, stay.mirroring)
+    before = 0 if first is None else first.log.log_start_offset
+    for ours in facts.looks[place]:
+        theirs = facts.look_before((stay.source, stay.tp), ours.at)
+        if theirs is None or theirs.at != ours.at or not stay.mirroring < ours.at <= stay.removed:
+            continue
+        start = theirs.log.log_start_offset
+        if ours.log.log_start_offset > max(start, before) and not _may_fall(
+            facts, (stay.source, stay.tp), stay.began, ours.at
+        ):
+            text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
+            yield Anomaly("divergence", *place, start, text, ours.at)
+            return
+
+
 def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     """Up to its last mirrored epoch a stopped log and its source's are one history: in each epoch one begins the other.
 
@@ -97,7 +125,9 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     if ours is None or theirs is None or stay.mirroring == NEVER or stay.last_mirror_epoch < 0:
         return
     later = any(other.began <= ours.at and other.ended > stay.ended for other in facts.stays(place))
-    moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays((stay.source, stay.tp)))
+    source = (stay.source, stay.tp)
+    moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays(source))
+    moved = moved or facts.was_deleted(source, stay.began, theirs.at)
     if later or moved or facts.account.unclean_anywhere(place[1]):
         return
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
@@ -248,14 +278,23 @@ def epoch_regression(facts: Facts) -> Iterator[Finding]:
             if found is not None:
                 yield found
                 break
-    highest: dict[Place, int] = {}
+    highest: dict[tuple[Place, str], Election] = {}
     for election in facts.account.elections:
         place = (election.cluster, election.tp)
-        before = highest.get(place, -1)
-        if election.leader_epoch < before:
-            text = f"the controller named leader epoch {election.leader_epoch} after {before}"
+        topic_id = facts.topic_id(*place, election.at)
+        before = highest.setdefault((place, topic_id), election)
+        if before is election:
+            continue
+        if not facts.tells_ids[place[0]] and facts.was_deleted(place, before.at, election.at):
+            highest[place, topic_id] = election  # Another topic, whose id nobody is told.
+            continue
+        deleted = facts.was_deleted(place, before.at, election.at)
+        if election.leader_epoch < before.leader_epoch + deleted:
+            text = f"the controller named leader epoch {election.leader_epoch} after {before.leader_epoch}"
+            text += ", of a topic with the same id that was deleted (D49)" if deleted else ""
             yield Anomaly("epoch-regression", *place, -1, text, election.at)
-        highest[place] = max(before, election.leader_epoch)
+        if election.leader_epoch >= before.leader_epoch:
+            highest[place, topic_id] = election
 
 
 def _in_a_log(place: Place, look: Look) -> Anomaly | None:
@@ -314,8 +353,10 @@ def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
 
 
 def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    """Return whether a log may have been shortened: by an unclean election, or by a stay in a mirror."""
-    return facts.unclean(place, begin, end) or any(stay.overlaps(begin, end) for stay in facts.stays(place))
+    """Return whether a log may have been shortened: by an unclean election, a stay in a mirror, or its deletion."""
+    if facts.unclean(place, begin, end) or facts.was_deleted(place, begin - ZOMBIE, end):
+        return True
+    return any(stay.overlaps(begin, end) for stay in facts.stays(place))
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:

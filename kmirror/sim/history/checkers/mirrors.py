@@ -44,8 +44,10 @@ def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
 
 
 def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: Instant) -> bool:
-    return facts.deleted(place[0], mirror, begin, end) or any(
-        stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place)
+    return (
+        facts.deleted(place[0], mirror, begin, end)
+        or facts.was_deleted(place, begin, end)
+        or any(stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place))
     )
 
 
@@ -134,6 +136,8 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
                 continue
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
+            if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):
+                continue  # What has the name now is another topic on one side.
             if stay.mirroring == NEVER and _had_it_before(facts, place):
                 continue  # A local topic of the same name: the mirror gives up (D16).
             reported[key] = None

@@ -1,11 +1,12 @@
 """What entitled a cluster to lose a record that it had? One answer for all checkers.
 
-A record that was committed in a cluster may go there for three reasons only:
+A record that was committed in a cluster may go there for these reasons only:
 1. an unclean election (the operator chose availability);
-2. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
+2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
+3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
    dropped. All of that is the KIP's own rule;
-3. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
+4. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
    reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
    (D33), nor one whose mirror of us still runs or never got anything (D25), nor a cut from scratch where that mirror
    had settled an epoch and both had the record (D32).
@@ -16,10 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import Instant
-from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 
 UNCLEAN = "unclean election"
+DELETED = "topic deleted"
 SCRATCH = "KIP: from scratch"
 ASYNCHRONOUS = "KIP: asynchronous"
 MARKERS = "D29"
@@ -49,6 +51,8 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
     """Return what entitled the cluster to drop `record` between two moments, or None if nothing did."""
     if facts.unclean(place, begin, end):
         return Reason(UNCLEAN)
+    if facts.was_deleted(place, begin - (ZOMBIE if record.epoch < 0 else 0), end):
+        return Reason(DELETED)
     found = None
     for stay in facts.stays(place):
         if not stay.overlaps(begin, end):
@@ -67,6 +71,7 @@ def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Inst
     end = min(end, stay.cutting_until)
     if end < begin or not facts.reachable(stay.destination, stay.source, stay.began, end):
         return None  # What the source said earlier in the stay is cut once it is persisted, which may take its time.
+    begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
     return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, (stay.source, stay.tp), record, begin))
@@ -79,11 +84,21 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     reachable_from = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
     if end < begin or not facts.reachable(stay.destination, stay.source, reachable_from, end):
         return None
+    begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, source, record, begin, end):
         return None
     if facts.unclean(source, 0, end):
         return Reason(UNCLEAN)
     return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, source, record, begin))
+
+
+def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:
+    """Return the two moments, brought forward to when the source still had the topic.
+
+    What the topic lacked then may be cut later, too; what it had may not, whatever another topic of its name has.
+    """
+    until = facts.source_until(stay)
+    return min(begin, until), min(end, until)
 
 
 def surely_has(
@@ -106,6 +121,8 @@ def surely_has(
         if ack is None or ack.at > begin:
             return False
         since = ack.sent_at
+    if facts.was_deleted(place, since, end):
+        return False
     for stay in facts.stays(place):
         if stay.began <= end and since <= stay.cutting_until:
             return False
@@ -155,6 +172,8 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
     newer = any(other.began > back.began and other.began <= at for other in stays_back(facts, stay))
     if newer or back.ended == NEVER or back.last_mirror_epoch >= 0:
         return False
+    if facts.was_deleted((back.destination, back.tp), back.began, at):
+        return False
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
 
 
@@ -169,5 +188,7 @@ def shares(facts: Facts, stay: Stay, record: Record) -> bool:
     look = facts.look_before((stay.source, stay.tp), stay.began)
     row = None if look is None else look.by_value.get(record.value)
     if row is None or facts.deleted(last.destination, last.mirror, last.removed, stay.ended):
+        return False
+    if facts.was_deleted((last.destination, last.tp), last.began, stay.cutting_until):
         return False
     return row.offset == record.offset and record.epoch in (-1, row.epoch) and 0 <= row.epoch <= last.last_mirror_epoch

@@ -38,7 +38,7 @@ class Pointing:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """One partition from one AddTopics to the STOPPED that ends it; NEVER stands for what did not come."""
+    """One partition from one AddTopics to what ends it, mostly STOPPED; NEVER stands for what did not come."""
 
     mirror: str
     source: str
@@ -55,7 +55,7 @@ class Stay:
     removed: Instant
     """RemoveTopics was sent."""
     ended: Instant
-    """STOPPED was seen."""
+    """STOPPED was seen, or the topic was deleted."""
     last_mirror_epoch: int
     """What the leader said once STOPPED; -1 for none."""
 
@@ -74,21 +74,25 @@ def stays_of(
     orders: Iterable[Order],
     states: Iterable[StateSeen],
     pointings: Iterable[Pointing],
+    deletions: Iterable[Instant] = (),
 ) -> list[Stay]:
     """Return the stays of one partition in mirrors of `destination`, by the time they began.
 
-    A mirror that was pointed from one cluster to another meanwhile gives a stay for each.
+    A mirror that was pointed from one cluster to another meanwhile gives a stay for each. A stay also ends when the
+    topic is deleted at the destination: `deletions` has the moments.
     """
     pointed = [p for p in pointings if p.destination == destination]
     mine = [order for order in orders if order.destination == destination and tp.topic in order.topics]
     seen = list(states)
     adds = [order for order in mine if order.action == "add"]
+    gone = list(deletions)
     found = []
     for number, order in enumerate(adds):
         until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
-        rows = _since(order, [row for row in seen if row.mirror == order.mirror])
+        end = min((at for at in gone if at > order.sent_at), default=NEVER)
+        rows = _since(order, [row for row in seen if row.mirror == order.mirror and row.at <= end])
         if order.error in TAKEN or any(row.state in CUTTING and row.at < until for row in rows):
-            stay = _stay(order, tp, rows, mine)
+            stay = _stay(order, tp, rows, mine, end)
             found += [replace(stay, source=source) for source in _sources(stay, pointed)]
     return found
 
@@ -111,12 +115,12 @@ def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name != NOBODY)) or [""]
 
 
-def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order]) -> Stay:
+def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order], deleted: Instant) -> Stay:
     inside = next((number for number, row in enumerate(rows) if row.state in CUTTING), len(rows))
     stops = [row for row in rows[inside:] if row.state == "STOPPED"]
     # Without an answer a first stop may have ended this stay or the one before it.
     last = stops[0 if order.error == "NONE" else -1] if stops else None
-    ended = NEVER if last is None else last.at
+    ended = deleted if last is None else last.at
     removed = next(
         (o.sent_at for o in orders if o.action == "remove" and o.mirror == order.mirror and o.sent_at >= order.sent_at
          and o.error in TAKEN), NEVER,

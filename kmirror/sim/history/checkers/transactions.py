@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Transaction
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
-from kmirror.sim.history.checkers.reasons import Record, why_gone
+from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
 from kmirror.sim.history.verdict import Anomaly
@@ -34,6 +34,10 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                     yield from accepted([(UNCLEAN, *place)])
                     continue
                 readable, lost = found
+                written = facts.acked[facts.account.writes[lost].cluster, lost].sent_at
+                if facts.deleted_anywhere(place[1].topic, written, look.at):
+                    yield from accepted([(DELETED, *place)])
+                    continue
                 if _spans_a_stay(facts, place, readable, lost):
                     yield from accepted([(SPANNING, *place)])
                     continue
@@ -73,6 +77,8 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None
         return None
     for value in values:
         ack = facts.acked[facts.account.writes[value].cluster, value]
+        if ack.offset < look.log.log_start_offset and facts.may_expire(ack.tp.topic, look.at):
+            continue  # It was deleted by its age, with the other records of its segment.
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
             return there[0], value
     return None

@@ -144,6 +144,15 @@ def test_leader_epochs_that_fall_at_the_controller_are_told() -> None:
     assert Hand().elected(1, 4, at=1).elected(2, 5, at=2).found() == []
 
 
+@pytest.mark.decision("D49")
+@pytest.mark.parametrize(("again", "epoch", "expected"), [
+    ("id", 6, []), ("id", 5, ["epoch-regression"]), ("another", 0, []),
+])  # fmt: skip
+def test_the_epochs_of_a_topic_that_comes_back_with_its_id_go_on(again: str, epoch: int, expected: list[str]) -> None:
+    hand = Hand().topic("a", "id", at=0).elected(1, 5, at=1).topic("a", "id", at=2, exists=False)
+    assert hand.topic("a", again, at=3).elected(1, epoch, at=3).found() == expected
+
+
 # -- hw-regression --------------------------------------------------------------------------------
 
 
@@ -175,3 +184,8 @@ def test_a_committed_record_that_nobody_acknowledged_may_not_go_either() -> None
     hand = Hand().wrote("x0", 0, acked=False).look("a", [X0], at=5).final("a", [])
     assert hand.found() == ["hw-regression"]
     assert Hand().wrote("x0", 0, acked=False).final("a", []).found() == []
+
+
+def test_a_high_watermark_falls_with_a_topic_that_is_deleted() -> None:
+    hand = Hand().marks(10, at=1).topic("a", "id", at=2, exists=False).topic("a", "another", at=3)
+    assert hand.marks(4, at=4).final("a", [X0]).found() == []

@@ -266,7 +266,104 @@ def test_a_transaction_that_had_ended_below_the_record_excuses_no_loss() -> None
     assert hand.look("b", [], at=22).final("b", []).final("a", before).found() == ["mirrored-lost"]
 
 
+# -- retention ------------------------------------------------------------------------------------
+
+
+def begins_later(name: str) -> Hand:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": name, "value": "3000"})
+    return hand.final("a", [X1], start=1)
+
+
+@pytest.mark.decision("D46")
+def test_what_lies_below_the_log_start_may_go_by_its_age_where_an_operator_says_so() -> None:
+    assert begins_later("retention.ms").found() == [] and begins_later("retention.ms").accepted() == {"retention": 1}
+    assert begins_later("segment.ms").found() == ["acked-lost"]
+    assert two_written().look("a", [X0, X1], at=10).final("a", [X1], start=1).found() == ["acked-lost"]
+
+
+def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": "retention.ms", "value": "3000"})
+    assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D46")
+@pytest.mark.parametrize(("start", "expected"), [(0, ["divergence"]), (1, [])])
+def test_a_mirror_begins_no_later_than_its_source(start: int, expected: list[str]) -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=8, args={"name": "retention.ms", "value": "3000"})
+    hand.look("b", [X0, X1], at=6)
+    hand.look("a", [X0, X1][start:], at=12, start=start).look("b", [X1], at=12, start=1)
+    hand.final("a", [X0, X1][start:], start=start).final("b", [X1], start=1)
+    assert hand.found() == expected
+
+
+@pytest.mark.decision("D46")
+def test_a_log_that_began_later_before_its_failback_stays_as_it_is() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=4, args={"name": "retention.ms", "value": "3000"})
+    for at in (6, 12):
+        hand.look("a", [X0, X1], at=at).look("b", [X1], at=at, start=1)
+    assert hand.final("a", [X0, X1]).final("b", [X1], start=1).found() == []
+
+
+# -- deleted topics -------------------------------------------------------------------------------
+
+
+def test_what_is_in_a_topic_goes_when_it_is_deleted() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).topic("a", "old", at=11, exists=False)
+    hand.topic("a", "new", at=12).final("a", [])
+    assert hand.found() == [] and hand.accepted() == {"topic deleted": 2}
+
+
+def test_what_was_gone_before_the_topic_was_deleted_is_a_loss() -> None:
+    hand = two_written().look("a", [X0, X1], at=8).look("a", [X0], at=10)
+    hand.topic("a", "old", at=11, exists=False).topic("a", "new", at=12)
+    assert hand.final("a", []).found() == ["acked-lost"]
+
+
+def mirrored_and_deleted_there() -> Hand:
+    hand = two_written().topic("a", "old", at=0).topic("b", "old", at=5).stay("a", "b", began=5, mirroring=6)
+    hand.look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    return hand.topic("a", "old", at=11, exists=False)
+
+
+@pytest.mark.decision("D16")
+def test_a_mirror_keeps_what_it_has_of_a_topic_that_its_source_deleted() -> None:
+    assert mirrored_and_deleted_there().final("b", [X0, X1]).found() == []
+    assert mirrored_and_deleted_there().final("b", [X0]).found() == ["mirrored-lost"]
+
+
+@pytest.mark.decision("D16")
+def test_a_mirror_may_not_follow_what_comes_after_that_topic() -> None:
+    hand = mirrored_and_deleted_there().topic("a", "new", at=12)
+    hand.look("a", [], at=15).look("b", [X0, X1], at=15)
+    assert "mirrored-lost" in hand.final("a", []).final("b", []).found()
+
+
+@pytest.mark.decision("D16")
+def test_what_the_deleted_topic_lacked_may_be_cut_after_its_end() -> None:
+    hand = two_written().topic("a", "old", at=0).topic("b", "old", at=0).stay("a", "b", began=5, mirroring=14)
+    hand.look("a", [X0], at=8).look("b", [X0, X1], at=8).topic("a", "old", at=9, exists=False)
+    hand.look("b", [X0, X1], at=12)
+    assert "mirrored-lost" not in hand.final("b", [X0]).found()
+
+
+@pytest.mark.decision("D53")
+def test_a_topic_without_an_id_passes_for_the_one_before() -> None:
+    hand = mirrored_and_deleted_there().topic("a", "old", at=12)
+    hand.look("a", [], at=15).look("b", [X0, X1], at=15)
+    assert "mirrored-lost" not in hand.final("a", []).final("b", []).found()
+
+
 # -- last-copy-lost -------------------------------------------------------------------------------
+
+
+def test_a_copy_that_an_operator_deletes_is_given_up() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10).order("remove", "a", "b", at=10)
+    hand.topic("a", "old", at=11, exists=False).topic("b", "old", at=12, exists=False)
+    assert hand.topic("a", "new", at=13).topic("b", "other", at=13).final("a", []).final("b", []).found() == []
 
 
 @pytest.mark.decision("D29")

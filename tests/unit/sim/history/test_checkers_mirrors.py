@@ -48,6 +48,11 @@ def test_another_mirrors_epoch_is_another_matter() -> None:
     assert stopped().state("b", "STOPPED", at=21, epoch=9, mirror="n").found() == []
 
 
+def test_what_was_settled_goes_with_the_topic() -> None:
+    hand = stopped().topic("b", "id", at=20, exists=False).state("b", "STOPPED", at=21, epoch=-1)
+    assert hand.found() == []
+
+
 # -- read-only-breach -----------------------------------------------------------------------------
 
 
@@ -76,6 +81,12 @@ def test_a_leader_may_take_a_while_to_hear_of_the_order() -> None:
 def test_a_leader_without_its_controller_need_not_hear_of_it() -> None:
     assert written(at=20, seen=False).away("controller", "b-100", 4, 30).found() == []
     assert written(at=20, seen=False).away("controller", "a-100", 4, 30).found() == ["read-only-breach"]
+
+
+def test_a_session_ends_with_the_topic_and_so_does_what_it_forbids() -> None:
+    hand = Hand().stay("a", "b", began=5, mirroring=6, removed=10).topic("b", "id", at=11, exists=False)
+    hand.topic("b", "other", at=12).wrote("x", 0, at=13, cluster="b").stay("a", "b", began=20)
+    assert hand.final("b", rows("x")).found() == []
 
 
 # -- pause-breach ---------------------------------------------------------------------------------
@@ -142,6 +153,12 @@ def test_a_topic_that_a_mirror_created_may_not() -> None:
     hand = Hand().stay("a", "b", began=5)
     hand.account.topic_ids.extend([("a", "orders", "1"), ("b", "orders", "2")])
     assert hand.found() == ["topic-id-mismatch"]
+
+
+def test_a_topic_that_was_created_anew_may_have_another_id() -> None:
+    hand = stopped().topic("a", "1", at=15, exists=False).topic("a", "3", at=16)
+    hand.account.topic_ids.extend([("a", "orders", "3"), ("b", "orders", "1")])
+    assert hand.found() == []
 
 
 # -- the table ------------------------------------------------------------------------------------

@@ -42,6 +42,13 @@ def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
     assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
 
 
+def test_a_half_that_was_in_a_topic_of_before_is_left_alone() -> None:
+    hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=1)
+    hand.topic("a", "old", at=5, exists=False).topic("a", "new", at=6).wrote("t1", 0, transaction="t/1", pid=7, at=8)
+    hand.final("a", [row(0, "t1", pid=7), row(1, "<COMMIT 7>", pid=7, visible=False)])
+    assert hand.found() == [] and hand.accepted() == {"topic deleted": 2}
+
+
 def spanning() -> Hand:
     """t0 was written before a session in a mirror, t1 after it; the commit came at the end."""
     hand = Hand().transaction("t/1", "t0", "t1", asked="commit", answered=True)

@@ -51,11 +51,18 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.moves) <= set(MOVES)
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
-    # Growth and configs have theirs, so that the seeds of the others draw what they drew.
-    elsewhere = {"power": {"lose_power"}, "syncs": {"grow", "topic_config"}}
-    assert set(PROFILES["full"].moves) == set(MOVES) - {name for names in elsewhere.values() for name in names}
-    for profile, names in elsewhere.items():
-        assert names <= set(PROFILES[profile].moves)
+    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power"}
+    assert "lose_power" in PROFILES["power"].moves
+
+
+def test_what_is_done_with_topics_is_frequent_in_full_histories_and_so_is_the_rest() -> None:
+    found: Counter[str] = Counter()
+    for seed in SEEDS:
+        found.update({step.action for step in draw(seed).steps})
+    often, now_and_then = 2 * len(SEEDS) // 3, len(SEEDS) // 5
+    assert all(found[name] > often for name in ("add", "remove", "turn", "line_down", "kill_replica", "alter_topic"))
+    orders = ("pause", "resume", "delete_mirror", "delete_topic", "grow_topic", "alter_mirror", "reset_topic")
+    assert all(found[name] > now_and_then for name in orders)
 
 
 def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account, Order, StateSeen
+from kmirror.sim.history.account import Account, Order, StateSeen, TopicSeen
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.settled import NOT_IN_A_MIRROR, Owed, owed, waiting_topics
@@ -27,18 +27,22 @@ class Told:
         number = len(self.steps)
         args: dict[str, Value] = {"mirror": "m", "source": source, "destination": destination, **more}
         self.steps.append(Step(number, action, args))
-        topics = ("t",) if action in ("add", "remove", "pause", "resume") else ()
+        topics = ("t",) if action in ("add", "remove", "pause", "resume", "delete_topic") else ()
         self.account.orders.append(
             Order(number, action, "m", source, destination, topics, number, number if error else -1, error)
         )
         return self
 
-    def state(self, cluster: str, state: str, epoch: int) -> Told:
-        self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", 0))
+    def state(self, cluster: str, state: str, epoch: int, *, at: int = 0) -> Told:
+        self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", at))
         return self
 
-    def owed(self) -> dict[str, Owed]:
-        plan = Plan(0, "", CLUSTERS, {}, (), tuple(self.steps), 0, 0)
+    def deleted(self, cluster: str, *, at: int = 10) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", "id", False, at))
+        return self
+
+    def owed(self, *clusters: ClusterPlan) -> dict[str, Owed]:
+        plan = Plan(0, "", clusters or CLUSTERS, {}, (), tuple(self.steps), 0, 0)
         return {row.cluster: row for row in owed(plan, self.account)}
 
 
@@ -110,14 +114,65 @@ def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> No
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_of_another_id_and_one_that_is_not_there_are_excuses() -> None:
+def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_there_is_an_excuse() -> None:
     told = mirrored()
     told.account.topic_ids = [("a", "t", "one"), ("b", "t", "other")]
-    assert told.owed()["b"].excuse == "the source's topic has another id"
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
+    assert told.order("pause", "a", "b").owed()["b"].states == ("PAUSED", "FAILED", "STOPPED")
+    told = mirrored()
     told.account.topic_ids = [("b", "t", "other")]
     assert told.owed()["b"].excuse == "the source has no such topic"
     told.account.topic_ids = [("a", "t", "one")]
     assert told.owed()["b"].excuse == "", "the mirror creates it"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_the_source_deleted_owes_stopped_once_it_was_mirrored() -> None:
+    told = mirrored().deleted("a")
+    told.account.topic_ids = [("b", "t", "id")]
+    assert told.owed()["b"].excuse == "the source has no such topic", "the mirror has never heard of it"
+    told.state("b", "MIRRORING", -1, at=5)
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("STOPPED",), "")
+    paused = told.order("pause", "a", "b").owed()["b"]
+    assert paused.states == ("PAUSED", "STOPPED") and paused.until_mirroring, "a paused topic is left alone"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_the_source_created_anew_owes_failed_or_stopped() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    told.account.topic_ids = [("a", "t", "another"), ("b", "t", "id")]
+    assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
+    assert told.order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D49")
+def test_a_source_that_is_a_mirror_itself_may_have_the_same_id_again() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+@pytest.mark.decision("D53")
+def test_a_topic_without_an_id_that_was_created_anew_is_an_excuse() -> None:
+    told = mirrored().state("b", "MIRRORING", -1, at=5).deleted("a")
+    old = replace(CLUSTERS[0], release="2.1")
+    assert told.owed(old, *CLUSTERS[1:])["b"].excuse.endswith("created anew, and tells no id")
+    before = Told().order("create_mirror", "a", "b").deleted("a", at=-1).order("add", "a", "b")
+    assert before.owed(old, *CLUSTERS[1:])["b"].excuse == "", "what was there before the mirror is no matter"
+
+
+@pytest.mark.decision("D49")
+def test_a_topic_that_was_deleted_here_is_in_no_mirror_until_it_is_added_again() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_topic", "", "b")
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
+    assert told.order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("delete_topic", "", "a").owed().keys() == {"b"}, "the source's was in no mirror"
+
+
+@pytest.mark.decision("D25")
+def test_what_was_deleted_with_its_topic_excuses_nobody() -> None:
+    told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").state("b", "STOPPED", -2)
+    told.deleted("b", at=20).order("add", "b", "a")
+    assert told.owed()["a"].excuse == ""
 
 
 @pytest.mark.decision("D25")

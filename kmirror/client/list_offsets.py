@@ -1,0 +1,39 @@
+"""Where do the logs of some partitions begin or end? One request to the broker that leads them, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
+
+
+def list_offsets(
+    epochs: Mapping[TopicPartition, int],
+    timestamp: int = OffsetSpec.LATEST,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> ListOffsetsRequest:
+    """Return what asks for one offset of each partition: an `OffsetSpec`, or that of a timestamp in ms since 1970.
+
+    `epochs` has the leader epoch in which each is led, -1 where that is not known: a broker that leads a partition in
+    another epoch answers with an error.
+    """
+    topics: dict[str, ListOffsetsTopic] = {}
+    for tp, epoch in epochs.items():
+        row = ListOffsetsPartition(partition_index=tp.partition, current_leader_epoch=epoch, timestamp=timestamp)
+        topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
+    return ListOffsetsRequest(replica_id=CONSUMER, isolation_level=isolation, topics=list(topics.values()))
+
+
+def offsets_in(answers: Iterable[object]) -> dict[TopicPartition, int]:
+    """Return the offsets in some answers; one that is no answer is passed over, and so is a partition's error."""
+    return {
+        TopicPartition(topic.name, row.partition_index): row.offset
+        for answer in answers
+        if isinstance(answer, ListOffsetsResponse)
+        for topic in answer.topics
+        for row in topic.partitions
+        if not row.error_code and row.offset >= 0
+    }

@@ -1,0 +1,68 @@
+"""What did a broker answer, and may it say that?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.protocol.headers import decode_response
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import find_key
+from kmirror.protocol.structs import Struct
+from kmirror.spec.error_codes import ErrorCode
+
+_CODES_MAX = 64
+# With the last two a topic is being created for whoever asks again.
+_PROMISES = {
+    str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+}
+
+
+def api_of(request: bytes) -> tuple[int, int]:
+    """Return the key and the version that a request's header names; -1 for what it is too short for."""
+    key = int.from_bytes(request[:2], "big", signed=True) if len(request) >= 2 else -1
+    version = int.from_bytes(request[2:4], "big", signed=True) if len(request) >= 4 else -1
+    return key, version
+
+
+def judged(request: bytes, answer: bytes) -> str:
+    """Return the outcome that an answer is, "taken" if there is no error in it; raises `Fault` if it is none."""
+    key, version = api_of(request)
+    api = find_key(key)
+    if api is None or not api.min_version <= version <= api.max_version:
+        # ApiVersions in a version that a broker lacks is answered in version 0.
+        if api is None or api.name != "ApiVersions":
+            raise Fault(Kind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
+        version = 0
+    if answer[:4] != request[4:8]:
+        told = f"correlation id {answer[:4].hex()} for {request[4:8].hex()}"
+        raise Fault(Kind.DIFFERS, told, "correlation id", "the id of the request")
+    try:
+        body = decode_response(answer, key, version).body
+    except ProtocolError as error:
+        if api.name != "ApiVersions":
+            raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
+        body = decode_response(answer, key, 0).body
+    found = sorted(set(codes(body)))
+    return "taken" if found in ([], [0]) else f"codes {' '.join(map(str, found))}"
+
+
+def codes(body: Message) -> Iterator[int]:
+    """Yield the error codes of an answer, those of its parts too, a bounded number of them."""
+    left: list[Struct] = [body]
+    seen = 0
+    while left and seen < _CODES_MAX:
+        part = left.pop()
+        for field in part.FIELDS:
+            value = getattr(part, field.attribute)
+            if field.attribute == "error_code":
+                seen += 1
+                yield value
+            elif field.struct is not None and value:
+                left += value if field.is_array else [value]
+
+
+def is_refusal(outcome: str) -> bool:
+    """Return whether an outcome says that nothing of the request was done: codes, and none that promises more."""
+    return outcome.startswith("codes ") and not _PROMISES & set(outcome.split()[1:])

@@ -1,0 +1,201 @@
+"""A whole broker of ours as a target, in the simulator: all its APIs, and whether a refused request left anything.
+
+Each request is answered or its link is closed, at once or when what it waits for is over. Nothing is raised, in this
+broker or in the controller. A broker that refuses a request has the same logs and the same metadata as before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from kmirror.fuzz.answers import api_of, is_refusal, judged
+from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
+from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.headers import encode_request
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.api_keys import API_KEYS
+
+SESSION_FRAMES = 2_000
+"""So many frames, and the cluster is made anew: what they made of it is bounded, and so is what a finding needs."""
+AT_ONCE_US = 2 * SECOND
+PATIENCE_US = 120 * SECOND
+STEP_S_MAX = 5.0
+_PEER = "fuzz"
+_CONFIGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "mirror.topic.num.partitions": "1",
+}
+_COORDINATORS = (0, 1, 3)  # Of groups, transactions and mirrors.
+_VERSION = 7  # Of FindCoordinator: the first that knows mirrors.
+_SETTLE_S = 5.0
+_REST_S = 120.0
+# These may wait for as long as they say, or for other members; and a Produce with acks=0 is not answered.
+_MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce"))
+
+# A refused JoinGroup leaves the empty group that it would have been the first member of, in Kafka too
+# (GroupMetadataManager.classicGroupJoinToClassicGroup).
+_LEAVES_SOMETHING = frozenset({API_KEYS["JoinGroup"]})
+
+
+class _Peer:
+    """The other end of the links: it only keeps what comes."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | None = None
+        self.is_closed = False
+
+    def begin(self) -> None:
+        """Forget what came for the request before."""
+        self.answer, self.is_closed = None, False
+
+    @property
+    def has_come(self) -> bool:
+        """Return whether the request is over."""
+        return self.answer is not None or self.is_closed
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Keep an answer, or that the link was closed."""
+        match event:
+            case ResponseReceived(_, frame):
+                self.answer = bytes(frame)
+            case LinkClosed():
+                self.is_closed = True
+            case _:
+                pass
+        return []
+
+
+class NodeTarget:
+    """A cluster of one broker and a controller, made of a seed, and made anew after `SESSION_FRAMES` frames."""
+
+    name = "node"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._frames: list[bytes] = []
+        self.fresh()
+
+    @property
+    def before(self) -> Sequence[bytes]:
+        """Return the frames since the cluster was made, without the last."""
+        return self._frames[:-1]
+
+    def fresh(self) -> None:
+        """Make the cluster anew."""
+        self._frames = []
+        self._is_broken = False
+        simulation = Simulation(seed=self._seed)
+        self.cluster = Cluster(simulation, "fuzzed", brokers=1, configs=_CONFIGS)
+        self.cluster.start()
+        self.cluster.create_topic(TOPIC, PARTITIONS)
+        self._world = simulation.world
+        self._peer = _Peer()
+        self._world.add(_PEER, _PEER, None, lambda: self._peer)
+        self._world.start(_PEER)
+        self._link = OutboundLink(self.cluster.endpoint(1), _PEER)
+        self._find_coordinators()
+        simulation.run_for(span_s=_SETTLE_S)
+
+    def _find_coordinators(self) -> None:
+        """Have the topics of the coordinators created, so that no request of the stream does it."""
+        for kind in _COORDINATORS:
+            body = FindCoordinatorRequest(key_type=kind, coordinator_keys=["any"])
+            self._outcome(encode_request(body, _VERSION, correlation_id=0, client_id=_PEER))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def judge(self, frame: Frame) -> str:
+        """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
+        if self._is_broken or len(self._frames) >= SESSION_FRAMES:
+            self.fresh()
+        self._frames.append(frame.data)
+        began = time.perf_counter()
+        state = self._state()
+        try:
+            outcome = self._outcome(frame.data)
+        except Fault:
+            self._hang_up()
+            raise
+        except Exception as error:
+            self._is_broken = True
+            raise raised(error) from error
+        took = time.perf_counter() - began
+        if took > STEP_S_MAX:
+            raise Fault(Kind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
+        if is_refusal(outcome) and api_of(frame.data)[0] not in _LEAVES_SOMETHING and self._state() != state:
+            self._check_at_rest()
+        return outcome
+
+    def _check_at_rest(self) -> None:
+        """Put the last frame to a cluster in which nothing else goes on, after those before it; raises `Fault`.
+
+        A group may have lost a member, or a transaction run out, in the same moment as the frame was refused.
+        """
+        *before, data = self._frames
+        self.fresh()
+        for each in before:
+            self._outcome(each)
+        self._hang_up()
+        self.cluster.simulation.run_for(span_s=_REST_S)
+        state = self._state()
+        outcome = self._outcome(data)
+        if is_refusal(outcome) and self._state() != state:
+            self._frames = [*before, data]
+            raise Fault(Kind.STATE, f"{outcome}, and {self._changed(state)}", "state", "as it was")
+
+    def _outcome(self, data: bytes) -> str:
+        peer, world = self._peer, self._world
+        peer.begin()
+        world.perform(_PEER, [Send(self._link, (data,))])
+        if not self._has_come(AT_ONCE_US):
+            if api_of(data)[0] in _MAY_WAIT:
+                self._hang_up()
+                return "waits"
+            self._has_come(PATIENCE_US)
+        if peer.answer is not None:
+            return judged(data, peer.answer)
+        if peer.is_closed:
+            return "closed"
+        raise Fault(
+            Kind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
+        )
+
+    def _has_come(self, span_us: Duration) -> bool:
+        """Let time pass until the request is answered or its link is closed; return False if neither came."""
+        peer, world = self._peer, self._world
+        deadline = world.now + span_us
+        while not peer.has_come and world.now < deadline:
+            world.step()
+        return peer.has_come
+
+    def _hang_up(self) -> None:
+        self._world.perform(_PEER, [CloseLink(self._link)])
+
+    def _state(self) -> dict[str, Any]:
+        """Return where every log ends, the metadata log too."""
+        replicas = self.cluster.broker(1).parts.replicas
+        ends: dict[str, Any] = {str(tp): partition.log.log_end_offset for tp, partition in replicas.partitions.items()}
+        ends["metadata"] = self.cluster.image.offset
+        return ends
+
+    def _changed(self, before: dict[str, Any]) -> str:
+        now = self._state()
+        return ", ".join(
+            f"{name} from {before.get(name)} to {now[name]}" for name in now if now[name] != before.get(name)
+        )
+
+
+def open_target(wanted: Wanted) -> tuple[NodeTarget, Stream]:
+    """Return the target, and requests about the topic that it has."""
+    target = NodeTarget(wanted.seed)
+    return target, requests(wanted.seed, wanted.messages, [target.cluster.image.topics[TOPIC].topic_id])

@@ -1,0 +1,205 @@
+"""A campaign: frames by their seed, findings by their cause, smaller frames, files that are tried again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import ProtocolError, UsageError
+from kmirror.fuzz.batches import BatchStream, assembled, draw_legacy, draw_parts
+from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import Fault, Finding, Kind, keep, load
+from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.shrink import shrink
+from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Stream
+from kmirror.fuzz.target import Stateless
+from kmirror.fuzz.targets.decoder import DecoderTarget
+from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_name
+from kmirror.records.legacy import iter_any_batches
+
+FRAMES = 3_000
+
+
+def stream(seed: int = 1, *messages: str) -> Stream:
+    return Stream(seed, tuple(by_name(name) for name in messages or ("FetchRequest", "HeartbeatRequest")))
+
+
+class Stumbling(Stateless):
+    """A target that does not bear a byte."""
+
+    name = "stumbling"
+
+    def judge(self, frame: Frame) -> str:
+        if b"\xff" in frame.data:
+            raise Fault(Kind.RAISED, "IndexError: 255", "IndexError", "a typed error")
+        return "taken"
+
+
+def run(campaign: Campaign, frames: int) -> Campaign:
+    for _ in campaign.run(frames=frames):
+        pass
+    return campaign
+
+
+@pytest.mark.parametrize("name", [row.name for row in TARGETS if row.name in ("decoder", "batch")])
+def test_ours_do_only_what_they_may(name: str) -> None:
+    target, source = open_target(name, Wanted(seed=11))
+    tally = run(Campaign(target, source), FRAMES).tally
+    assert tally.frames == FRAMES
+    assert not tally.findings
+    assert FRAMES * 0.05 < tally.taken < FRAMES * 0.95
+
+
+def test_a_frame_is_named_by_seed_and_number() -> None:
+    frames = [frame for block in range(4) for frame in stream().block(block)]
+    assert [frame.number for frame in frames] == list(range(4 * BLOCK_FRAMES))
+    for number in (0, 31, 32, 77):
+        assert stream().frame(number).data == frames[number].data
+    assert [frame.is_valid for frame in frames[: BLOCK_FRAMES + 1]] == [True, *[False] * 31, True]
+    assert stream(2).frame(1).data != frames[1].data
+
+
+def test_a_cause_is_found_once_and_counted() -> None:
+    told: list[Finding] = []
+    campaign = run(Campaign(Stumbling(), stream(), on_finding=told.append), FRAMES)
+    (finding,) = campaign.tally.findings.values()
+    assert told == [finding]
+    assert campaign.tally.counts == {"raised IndexError": campaign.tally.counts["raised IndexError"]}
+    assert campaign.tally.counts["raised IndexError"] > 10
+    assert finding.frame == b"\xff"  # Nothing else of the frame is needed.
+    assert finding.story
+    assert finding.line == f"raised: {finding.message} v{finding.version}: IndexError: 255"
+
+
+def test_feedback_breaks_further_what_did_something_new() -> None:
+    plain = run(Campaign(DecoderTarget(), stream()), FRAMES).tally
+    fed = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
+    assert plain.frames == fed.frames
+    assert fed.outcomes != plain.outcomes
+    again = run(Campaign(DecoderTarget(), stream(), feedback=True), FRAMES).tally
+    assert again.outcomes == fed.outcomes
+
+
+class WithoutAByte(HeartbeatRequest):
+    """A reader with a fault: it reads beyond what there is, and says so with an IndexError."""
+
+    @classmethod
+    def decode(cls, buffer: object, version: int, **options: object) -> HeartbeatRequest:  # type: ignore[override]
+        assert isinstance(buffer, bytes)
+        try:
+            return HeartbeatRequest.decode(buffer, version)
+        except ProtocolError:
+            raise IndexError("index out of range") from None
+
+
+def test_what_is_raised_by_a_reader_is_a_finding_with_the_place() -> None:
+    messages: tuple[type[Message], ...] = (WithoutAByte,)
+    tally = run(Campaign(DecoderTarget(), Stream(1, messages)), 200).tally
+    (finding,) = tally.findings.values()
+    assert finding.told == "IndexError: index out of range in test_campaign.py:decode"
+
+
+def test_a_finding_is_kept_and_tried_again(tmp_path: Path) -> None:
+    (finding,) = run(Campaign(Stumbling(), stream()), FRAMES).tally.findings.values()
+    kept = Finding(**{**{name: getattr(finding, name) for name in Finding.__dataclass_fields__}, "target": "decoder"})
+    path = keep(kept, tmp_path / "corpus")
+    assert load(path) == kept
+    assert keep(kept, tmp_path / "corpus") == path
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert try_again(load(path)) is None  # Our decoder refuses that byte as it has to.
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"kmirror_fuzz": 2}', '{"kmirror_fuzz": 1, "kind": "raised"}'])
+def test_what_is_no_finding_is_said_with_its_path(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"x\.json: "):
+        load(path)
+
+
+def test_no_target_of_that_name() -> None:
+    with pytest.raises(UsageError, match="did you mean decoder"):
+        open_target("decodr", Wanted())
+
+
+def test_shrinking_keeps_what_shows_it_and_no_more() -> None:
+    data = bytes(range(100)) + b"needle" + bytes(range(100))
+    assert shrink(data, lambda candidate: b"needle" in candidate) == b"needle"
+    tried: list[bytes] = []
+    shrink(data, lambda candidate: bool(tried.append(candidate)), tries=50)
+    assert len(tried) == 50
+
+
+def test_valid_batches_are_read_and_say_what_they_are() -> None:
+    from random import Random
+
+    for seed in range(300):
+        random = Random(seed).random
+        for parts in (draw_parts(random), draw_legacy(random)):
+            data = bytes(assembled(parts))
+            (batches, records) = (0, 0)
+            for batch in iter_any_batches(data, check_crc=True):
+                batches += 1
+                records += len(list(batch.records()))
+            assert batches and records
+
+
+def test_batches_of_a_seed_are_the_same_in_any_order() -> None:
+    one, other = BatchStream(5), BatchStream(5)
+    blocks = [one.block(number) for number in range(6)]
+    assert [other.block(number) for number in reversed(range(6))] == blocks[::-1]
+
+
+def strict(data: bytes, name: str, version: int) -> object:
+    """A decoder as somebody else may have it, told what comes."""
+    try:
+        return by_name(name).decode(data, version)
+    except ProtocolError as error:
+        raise ValueError(str(error)) from None
+
+
+def careless(data: bytes) -> object:
+    """A decoder that forgets that bytes end."""
+    return data[7]
+
+
+def test_a_function_is_a_target() -> None:
+    wanted = Wanted(messages=("HeartbeatRequest",))
+    target, source = open_target(f"python:{__name__}:strict", wanted)
+    assert not run(Campaign(target, source), 500).tally.findings
+    target, source = open_target(f"python:{__name__}:careless", wanted)
+    found = run(Campaign(target, source), 500).tally.findings.values()
+    assert "IndexError: index out of range in test_campaign.py:careless" in {finding.told for finding in found}
+
+
+@pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
+def test_no_such_function(place: str) -> None:
+    with pytest.raises(UsageError, match=place.partition(":")[0]):
+        open_target(f"python:{place}", Wanted())
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("print('taken')", set()),
+        ("import sys; sys.exit(3)", {"exit code 3: "}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", {"signal 11: "}),
+        ("print('hello')", {"no verdict: 'hello'"}),
+        ("raise KeyError('topics')", {"exit code 1: KeyError: 'topics'"}),
+    ],
+)
+def test_a_program_is_a_target(script: str, found: set[str]) -> None:
+    target, source = open_target("command", Wanted(command=(sys.executable, "-c", script)))
+    tally = run(Campaign(target, source, shrinks=False), 2).tally
+    assert {finding.told for finding in tally.findings.values()} == found
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8:9092", "nowhere", "127.0.0.1:x"])
+def test_no_broker_but_on_this_host(address: str) -> None:
+    with pytest.raises(UsageError):
+        open_target("bootstrap-server", Wanted(bootstrap_server=address))
