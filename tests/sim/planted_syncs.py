@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import driver, metadata_sync
+from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.syncs import cycle, groups, topic_scripts, topics
 from kmirror.mirror.syncs.mirror_view import MirrorView
@@ -64,6 +66,21 @@ def offsets_of_groups_stay_behind(patch: Patch) -> None:
     original = patch(
         groups, "plan", lambda theirs, ours, *rest: original(theirs, {g: o for g, o in ours.items() if not o}, *rest)
     )
+
+
+# -- retention --------------------------------------------------------------------------------------
+
+
+@fault("stuck-state", profile="kept_for_seconds_at_the_source")
+def log_start_of_the_source_ignored(patch: Patch) -> None:
+    """A mirror keeps what its source has deleted by age (D46)."""
+    patch(MirrorFetchers, "raise_log_start", lambda self, mp: None)
+
+
+@fault("divergence", profile="kept_for_seconds_at_the_destination")
+def mirrored_records_expire_by_themselves(patch: Patch) -> None:
+    """A mirror deletes by its own clock and configs (D46)."""
+    patch(LogManager, "_is_mirrored", lambda self, partition: False)
 
 
 # -- deletion ---------------------------------------------------------------------------------------

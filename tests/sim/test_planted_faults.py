@@ -173,6 +173,39 @@ def filters_altered() -> Plan:
     return by_hand(steps, [client("p0", "plain"), reader], clusters="ab", brokers=1)
 
 
+def kept_for_seconds(cluster: str) -> Plan:
+    """Cluster b mirrors what a writes; one of the two has the topic's records deleted by their age."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    at = {"cluster": cluster, "topic": "t0"}
+    steps = (
+        OFTEN,
+        Step(100, "create_mirror", there),
+        Step(
+            150,
+            "alter_mirror",
+            {**there, "name": "mirror.topic.properties.exclude", "value": "retention.ms,segment.ms"},
+        ),
+        Step(200, "add", there),
+        Step(1_500, "alter_topic", {**at, "name": "segment.ms", "value": "1000"}),
+        Step(1_600, "alter_topic", {**at, "name": "retention.ms", "value": "3000"}),
+        Step(9_000, "pause", there),
+        Step(9_100, "resume", there),
+    )
+    plan = by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
+    often = {"log.initial.task.delay.ms": "1000", "log.retention.check.interval.ms": "1000"}
+    return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **often}) for row in plan.clusters))
+
+
+def kept_for_seconds_at_the_source() -> Plan:
+    """Cluster a deletes records by their age, and b, which would keep them, begins where a does."""
+    return kept_for_seconds("a")
+
+
+def kept_for_seconds_at_the_destination() -> Plan:
+    """Cluster b is configured to delete records by their age, and does not as long as it mirrors."""
+    return kept_for_seconds("b")
+
+
 def deleted_at_the_source() -> Plan:
     """Cluster b mirrors what a writes, until a's topic is deleted."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -251,6 +284,8 @@ PLANS: dict[str, Callable[[], Plan]] = {
         paused_for_a_while,
         grown_and_altered,
         filters_altered,
+        kept_for_seconds_at_the_source,
+        kept_for_seconds_at_the_destination,
         deleted_at_the_source,
         created_anew_at_the_source,
         mirrored_again,

@@ -1,6 +1,6 @@
 """AddTopicsToMirror, version 0, on a broker: checks the states and passes the request on to the controller.
 
-A topic that was removed before must be STOPPED in every partition, else INVALID_REQUEST (D6).
+A topic that was removed before must be STOPPED in every partition (D6).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
@@ -21,7 +23,11 @@ ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
-    """Read the states of topics that were removed before; then forward the request, or answer INVALID_REQUEST."""
+    """Read the states of topics that were removed before; then forward the request, or refuse it.
+
+    INVALID_REQUEST if a partition is in another state, else COORDINATOR_NOT_AVAILABLE if a state cannot be read now:
+    the client tries again.
+    """
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
@@ -31,41 +37,43 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         )
         return
     image = context.broker.image
-    keys: list[tuple[StateKey, str]] = []
+    keys: dict[TopicPartition, StateKey] = {}
     for topic in request.topics:
         assignment = context.assignments.get(topic.topic_name)
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
             continue  # No state is persisted, or the controller refuses the topic anyway.
-        keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
-    left = len(keys)
-    if not left:
-        forward(context.broker, now, inbound)
-        return
-    refused: list[str] = []
+        for index in known.partitions:
+            keys[TopicPartition(topic.topic_name, index)] = StateKey(assignment.mirror, known.topic_id, index)
+    found: dict[TopicPartition, PartitionState | None] = {}
 
     @inbound.guard
-    def on_read(later: Instant, found: PartitionState | None, key: StateKey, topic: str) -> None:
-        nonlocal left
-        state = None if found is None else found.state
-        if state not in ADDABLE:
-            refused.append(f"{topic}-{key.partition} is {'unreadable' if state is None else state.name}")
-        left -= 1
-        if left:
+    def on_read(later: Instant, state: PartitionState | None, tp: TopicPartition) -> None:
+        found[tp] = state
+        if len(found) < len(keys):
             return
-        if not refused:
-            forward(context.broker, later, inbound)
-            return
-        message = "Every partition must be UNKNOWN or STOPPED: " + ", ".join(sorted(refused))
-        inbound.reply(
-            AddTopicsToMirrorResponse(
-                error_code=ErrorCode.INVALID_REQUEST, error_message=message, mirror_name=request.mirror_name
+        error, message = _refusal(found)
+        if error:
+            inbound.reply(
+                AddTopicsToMirrorResponse(error_code=error, error_message=message, mirror_name=request.mirror_name)
             )
-        )
+        else:
+            forward(context.broker, later, inbound)
 
-    for key, topic_name in keys:
-        context.states.read(
-            key,
-            topic_name,
-            lambda later, found, key=key, topic=topic_name: on_read(later, found, key, topic),  # type: ignore[misc]
-        )
+    for tp, key in keys.items():
+        context.states.read(key, tp.topic, lambda later, state, tp=tp: on_read(later, state, tp))  # type: ignore[misc]
+    if not keys:
+        forward(context.broker, now, inbound)
+
+
+def _refusal(found: dict[TopicPartition, PartitionState | None]) -> tuple[ErrorCode, str]:
+    """Return why topics whose partitions are in these states cannot be added; NONE if they can."""
+    wrong = [
+        f"{tp} is {state.state.name}" for tp, state in sorted(found.items()) if state and state.state not in ADDABLE
+    ]
+    if wrong:
+        return ErrorCode.INVALID_REQUEST, f"Every partition must be UNKNOWN or STOPPED: {few(wrong, 'partitions')}."
+    unread = sorted(tp for tp, state in found.items() if state is None)
+    if unread:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, f"The states of {few(unread, 'partitions')} cannot be read now."
+    return ErrorCode.NONE, ""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
-from kmirror.sim.history.hand import Line, Story
+from kmirror.sim.history.hand import ADDED, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
@@ -64,6 +64,9 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
         configs, levels = _configs(rng.split(name), factor), (0, 0) if old else (1, 2)
+        if "retention" in row.moves:
+            configs["log.initial.task.delay.ms"] = "1000"
+            configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         found.append(ClusterPlan(name, brokers, factor, configs, *levels))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
@@ -191,4 +194,9 @@ def _story(
             break
         if MOVES[weighted(rng, row.moves)](story):
             story.wait(*row.gap_ms)
+    if row.ends_mirrored and rng.chance(row.ends_mirrored, 100):
+        for line in story.lines:
+            if line.phase != ADDED:
+                story.go_on(line)
+                story.wait(*row.gap_ms)
     return story

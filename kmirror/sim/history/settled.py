@@ -318,6 +318,9 @@ class Rest:
         if source is None or destination is None:
             return [(row.cluster, tp, "nobody leads it here or at the source")]
         want, have = source.log.last_stable_offset, destination.log.log_end_offset
+        starts = destination.log.log_start_offset, source.log.log_start_offset
+        if starts[0] < min(starts[1], have):
+            return [(row.cluster, tp, f"the log begins at {starts[0]}, the source's at {starts[1]}")]
         if want == have == destination.log.high_watermark:
             return []
         same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch

@@ -9,10 +9,11 @@ from kmirror.sim.history.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.plan import Value
 from kmirror.spec.configs import Scope, default_of, known
 
+RETENTION = "retention.ms"
 EXCLUDED = "mirror.topic.properties.exclude"
 COPIED: dict[str, tuple[str, ...]] = {
     "max.message.bytes": ("1000000", "1050000", "1100000"),
-    "retention.ms": ("3600000", "86400000", "-1"),
+    RETENTION: ("3600000", "86400000", "-1"),
     "retention.bytes": ("1000000000", "-1"),
     "cleanup.policy": ("compact", "compact,delete", "delete"),
     "compression.type": ("gzip", "lz4", "snappy", "zstd", "uncompressed", "producer"),
@@ -72,6 +73,18 @@ def _topic_config(story: Story, line: Line) -> bool:
 
 
 @on_line(ADDED, REMOVED)
+def _retention(story: Story, line: Line) -> bool:
+    """The source keeps records for some seconds only, and mostly for longer again later."""
+    where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
+    story.step("alter_topic", **where, name="segment.ms", value=str(story.rng.between(800, 2_000)))
+    story.step("alter_topic", **where, name=RETENTION, value=str(story.rng.between(2_000, 6_000)))
+    if story.rng.chance(2, 3):
+        story.wait(4_000, 8_000)
+        story.step("reset_topic", **where, name=RETENTION)
+    return True
+
+
+@on_line(ADDED, REMOVED)
 def _filters(story: Story, line: Line) -> bool:
     """What the mirror copies is altered while it runs, and so is how often it looks."""
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
@@ -126,6 +139,8 @@ def _delete_at_source(story: Story, line: Line) -> bool:
     if story.rng.chance(1, 2):
         story.wait(*((50, 1_500) if story.rng.chance(1, 2) else (6_000, 9_000)))
         story.step("create_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(1, 2))
+    if len(story.lines) > 1 and story.rng.chance(1, 2):
+        story.lines.remove(line)  # Nobody looks after it any more: what becomes of the mirror by itself?
     return True
 
 
@@ -147,6 +162,7 @@ TOPIC_MOVES: dict[str, Move] = {
     "live_config": _live_config,
     "topic_config": _topic_config,
     "grow": _grow,
+    "retention": _retention,
     "filters": _filters,
     "support_unclean": _support_unclean,
     "allow_unclean": _allow_unclean,

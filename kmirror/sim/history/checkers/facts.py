@@ -220,6 +220,16 @@ class Facts:
             return row.at if look is None else max(look.at, stay.began)
         return NEVER
 
+    def may_expire(self, topic: str, until: Instant) -> bool:
+        """Return whether a cluster may have been ordered, up to a moment, to delete the topic's records by age."""
+        return any(
+            topic in order.topics
+            and order.error in TAKEN
+            and order.sent_at <= until
+            and self.plan.steps[order.number].args.get("name") == "retention.ms"
+            for order in self.orders("alter_topic")
+        )
+
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
         """Return the id of the topic that there was at this moment; empty if the account says of none."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]

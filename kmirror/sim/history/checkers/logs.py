@@ -39,6 +39,7 @@ def divergence(facts: Facts) -> Iterator[Finding]:
             elif stay.ended != NEVER:
                 yield from _at_the_stop(facts, place, stay)
             yield from _ahead(facts, place, stay)
+            yield from _began_by_itself(facts, place, stay)
 
 
 def _may_be_another_topic(facts: Facts, stay: Stay) -> bool:
@@ -93,6 +94,23 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         ):
             text = f"mirror {stay.mirror}: {stay.source} has decided up to {stable} only, {place[0]} has what is there"
             yield Anomaly("divergence", *place, stable, text, ours.at)
+            return
+
+
+def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """While it follows, a mirror's log begins no later than its source's, unless it did so before (D46)."""
+    first = facts.look_after(place, stay.mirroring)
+    before = 0 if first is None else first.log.log_start_offset
+    for ours in facts.looks[place]:
+        theirs = facts.look_before((stay.source, stay.tp), ours.at)
+        if theirs is None or theirs.at != ours.at or not stay.mirroring < ours.at <= stay.removed:
+            continue
+        start = theirs.log.log_start_offset
+        if ours.log.log_start_offset > max(start, before) and not _may_fall(
+            facts, (stay.source, stay.tp), stay.began, ours.at
+        ):
+            text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
+            yield Anomaly("divergence", *place, start, text, ours.at)
             return
 
 

@@ -26,6 +26,8 @@ from kmirror.sim.history.checkers.reasons import (
 )
 from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 
+EXPIRED = "retention"
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -97,9 +99,16 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
+    if not hidden and reason is None and _has_expired(facts, last, look):
+        reason = Reason(EXPIRED)
     if not hidden and reason is None and _was_above_what_was_reopened(facts, place, last, look):
         reason = Reason(REOPENED)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
+
+
+def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
+    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46)."""
+    return last.record.offset < look.log.log_start_offset and facts.may_expire(look.log.tp.topic, look.at)
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
@@ -209,7 +218,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        if any(reason is not None and reason.decision in (REOPENED, DELETED) for reason in reasons):
+        if any(reason is not None and reason.decision in (REOPENED, DELETED, EXPIRED) for reason in reasons):
             continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))

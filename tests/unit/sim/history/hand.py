@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -23,7 +24,7 @@ from kmirror.sim.history.account import (
     Write,
 )
 from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.plan import ClusterPlan, Plan
+from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.verdict import Accepted, Anomaly
 
 TP = TopicPartition("orders", 0)
@@ -54,6 +55,7 @@ class Hand:
     def __init__(self) -> None:
         self.account = Account()
         self._number = 0
+        self._steps = [Step(0, "nothing")]
 
     # -- clients ------------------------------------------------------------------------------
 
@@ -93,9 +95,18 @@ class Hand:
     # -- operators ----------------------------------------------------------------------------
 
     def order(
-        self, action: str, source: str, destination: str, *, at: float, error: str = "NONE", mirror: str = MIRROR
+        self,
+        action: str,
+        source: str,
+        destination: str,
+        *,
+        at: float,
+        error: str = "NONE",
+        mirror: str = MIRROR,
+        args: Mapping[str, Value] | None = None,
     ) -> Hand:
         self._number += 1
+        self._steps.append(Step(0, action, args or {}))
         answered = _us(at) + SECOND // 10 if error else -1
         self.account.orders.append(
             Order(self._number, action, mirror, source, destination, (TP.topic,), _us(at), answered, error)
@@ -165,9 +176,10 @@ class Hand:
         high: int = -1,
         end: int = -1,
         leader_epoch: int = 50,
+        start: int = 0,
     ) -> Hand:
         """Look at a log in the middle of the history; marks that are not given lie at the end of the log."""
-        self.account.logs.append(_seen(cluster, content, at, stable, high, end, leader_epoch))
+        self.account.logs.append(_seen(cluster, content, at, stable, high, end, leader_epoch, start))
         return self
 
     def final(
@@ -180,8 +192,9 @@ class Hand:
         high: int = -1,
         end: int = -1,
         leader_epoch: int = 50,
+        start: int = 0,
     ) -> Hand:
-        self.account.final[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch)
+        self.account.final[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch, start)
         return self
 
     # -- judging ------------------------------------------------------------------------------
@@ -191,7 +204,7 @@ class Hand:
         self.account.states.sort(key=lambda state: state.at)
         self.account.logs.sort(key=lambda log: log.at)
         self.account.acks.sort(key=lambda ack: ack.at)
-        return judge(self.account, PLAN)
+        return judge(self.account, replace(PLAN, steps=tuple(self._steps)))
 
     def found(self) -> list[str]:
         """Return the names of the checkers that found something."""
@@ -210,9 +223,9 @@ def _us(seconds: float) -> int:
 
 
 def _seen(
-    cluster: str, content: Sequence[LogRow], at: float, stable: int, high: int, end: int, leader_epoch: int
+    cluster: str, content: Sequence[LogRow], at: float, stable: int, high: int, end: int, leader_epoch: int, start: int
 ) -> LogSeen:
-    after = content[-1].offset + 1 if content else 0
+    after = content[-1].offset + 1 if content else start
     high = after if high < 0 else high
     stable = high if stable < 0 else stable
-    return LogSeen(cluster, TP, 1, leader_epoch, 0, stable, high, max(end, high), tuple(content), _us(at))
+    return LogSeen(cluster, TP, 1, leader_epoch, start, stable, high, max(end, high), tuple(content), _us(at))

@@ -266,6 +266,48 @@ def test_a_transaction_that_had_ended_below_the_record_excuses_no_loss() -> None
     assert hand.look("b", [], at=22).final("b", []).final("a", before).found() == ["mirrored-lost"]
 
 
+# -- retention ------------------------------------------------------------------------------------
+
+
+def begins_later(name: str) -> Hand:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": name, "value": "3000"})
+    return hand.final("a", [X1], start=1)
+
+
+@pytest.mark.decision("D46")
+def test_what_lies_below_the_log_start_may_go_by_its_age_where_an_operator_says_so() -> None:
+    assert begins_later("retention.ms").found() == [] and begins_later("retention.ms").accepted() == {"retention": 1}
+    assert begins_later("segment.ms").found() == ["acked-lost"]
+    assert two_written().look("a", [X0, X1], at=10).final("a", [X1], start=1).found() == ["acked-lost"]
+
+
+def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=11, args={"name": "retention.ms", "value": "3000"})
+    assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D46")
+@pytest.mark.parametrize(("start", "expected"), [(0, ["divergence"]), (1, [])])
+def test_a_mirror_begins_no_later_than_its_source(start: int, expected: list[str]) -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=8, args={"name": "retention.ms", "value": "3000"})
+    hand.look("b", [X0, X1], at=6)
+    hand.look("a", [X0, X1][start:], at=12, start=start).look("b", [X1], at=12, start=1)
+    hand.final("a", [X0, X1][start:], start=start).final("b", [X1], start=1)
+    assert hand.found() == expected
+
+
+@pytest.mark.decision("D46")
+def test_a_log_that_began_later_before_its_failback_stays_as_it_is() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6)
+    hand.order("alter_topic", "", "b", at=4, args={"name": "retention.ms", "value": "3000"})
+    for at in (6, 12):
+        hand.look("a", [X0, X1], at=at).look("b", [X1], at=at, start=1)
+    assert hand.final("a", [X0, X1]).final("b", [X1], start=1).found() == []
+
+
 # -- deleted topics -------------------------------------------------------------------------------
 
 

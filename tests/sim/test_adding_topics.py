@@ -1,0 +1,63 @@
+"""Topics are added to a mirror again: only from STOPPED, and what cannot be told now can be asked again (D6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.spec.error_codes import ErrorCode as E
+from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain
+
+pytestmark = pytest.mark.decision("D6")
+LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
+
+
+def begun() -> Pair:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    return p
+
+
+def coordinator(p: Pair) -> int:
+    """Return the broker of B that keeps the state of the partition."""
+    [broker_id] = p.b.living()[:1]
+    key = StateKey("m", p.b.image.topics[TOPIC].topic_id, TP.partition)
+    shard = p.b.component(broker_id).context.coordinator.shard_of(key)
+    assert isinstance(shard, TopicPartition)
+    return p.b.await_leader(shard).broker_id
+
+
+def add(p: Pair, *, to: int) -> AddTopicsToMirrorResponse:
+    """Ask one broker of B, once."""
+    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
+    reply = p.b.client.call(p.b.endpoint(to), request)
+    assert isinstance(reply, AddTopicsToMirrorResponse)
+    return reply
+
+
+def test_while_a_state_cannot_be_read_the_answer_is_to_ask_again() -> None:
+    """Nothing is wrong with the request, so it must not look so; an admin client repeats it."""
+    p = begun()
+    p.fail_over()
+    victim = coordinator(p)
+    p.b.kill(victim)
+    refused = add(p, to=p.b.living()[0])
+    assert refused.error_code == E.COORDINATOR_NOT_AVAILABLE
+    assert refused.error_message == "The states of orders-0 cannot be read now."
+    p.there.add_topics([TOPIC])
+    p.b.restart(victim)
+    assert_equal(p.there)
+
+
+def test_a_partition_that_is_not_stopped_yet_is_a_request_that_is_refused() -> None:
+    p = begun()
+    p.b.kill(next(b for b in p.b.broker_ids if b != p.b.await_leader().broker_id))  # The stop waits for the ISR.
+    p.there.remove_topics([TOPIC])
+    p.run_until(lambda: p.b.persisted().state is MirrorState.STOPPING, "STOPPING")
+    refused = add(p, to=p.b.living()[0])
+    assert refused.error_code == E.INVALID_REQUEST
+    assert refused.error_message == "Every partition must be UNKNOWN or STOPPED: orders-0 is STOPPING."
