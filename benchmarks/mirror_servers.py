@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks import net_servers
 from benchmarks.harness import scratch
-from benchmarks.net_servers import Server
+from benchmarks.net_servers import PAGE_BYTES, Server
 from benchmarks.tools import mirror_maker_class_path
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
@@ -32,8 +32,6 @@ PARTITIONS = 4
 TOPIC = "mirrored"
 WITHIN_S = 120.0
 LOOK_EVERY_S = 0.005
-MADV_POPULATE_WRITE = 23
-"""Linux's, from 5.14 on; Python has no name for it."""
 STOPPED_FOR = {"broker.session.timeout.ms": "120000", "replica.lag.time.max.ms": "120000"}
 """For the source: its follower is stopped while records are written, and stays in the ISR."""
 
@@ -111,8 +109,8 @@ def have_memory(size: int) -> None:
     A virtual machine gives memory that is free for a few seconds back to its host. To get it again costs ten times as
     much as to write to it, and whoever happens to be given such memory would be charged for that.
     """
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory.madvise(MADV_POPULATE_WRITE)
+    with mmap.mmap(-1, size) as memory:
+        memory[::PAGE_BYTES] = bytes(-(-size // PAGE_BYTES))
 
 
 def ends(address: str) -> list[int]:
