@@ -143,7 +143,7 @@ class AsyncMirror:
 
     async def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         if BOOTSTRAP_SERVERS not in set_here and self.source is None:
             raise UsageError(f"mirror {self.name}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
         servers = "" if self.source is None else self.source.servers
