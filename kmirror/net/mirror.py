@@ -60,7 +60,8 @@ from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 T = TypeVar("T")
 DISABLED = (
     "Cluster Mirroring (KIP-1279) is not on there: Kafka has no release with it yet, and in a cluster of kmirror "
-    "feature mirror.version=1 turns it on (kmirror serve --feature mirror.version=1)"
+    "feature mirror.version=1 turns it on (kmirror features upgrade --feature mirror.version=1, or kmirror serve "
+    "--feature mirror.version=1)"
 )
 
 
