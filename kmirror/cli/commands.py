@@ -38,6 +38,7 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("sim", "kmirror.cli.sim", "command", "Draw whole histories from seeds, and judge them."),
     CommandRow("explore", "kmirror.cli.explore", "command", "Search a small scope for histories that break mirroring."),
     CommandRow("fuzz", "kmirror.cli.fuzz", "command", "Break frames: what is wrong in a decoder, broker or client?"),
+    CommandRow("proxy", "kmirror.cli.proxy", "command", "Stand before any cluster; inject faults, record, mutate."),
     CommandRow("sweep", "kmirror.cli.sweep", "command", "Run thousands of simulations on Spark."),
     CommandRow("report", "kmirror.cli.report", "command", "Show what a sweep found: a page, or tables."),
     CommandRow("spark-verify", "kmirror.cli.spark_verify", "command", "Compare two clusters' log directories."),

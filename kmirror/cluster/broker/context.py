@@ -83,6 +83,8 @@ class BrokerContext:
         self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
         self.disk_error: OSError | None = None
         """Why the broker cannot go on; it hands its leaderships over, and ends."""
+        self.in_session_until: Instant = 0
+        """Up to then the controller cannot have fenced this broker, so nobody else was elected for want of it."""
         self.just_failed: dict[str, None] = {}
         """The log directories that went offline since the broker took their partitions offline."""
         self._at_end: dict[AtEnd, None] = {}
