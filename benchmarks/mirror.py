@@ -4,8 +4,8 @@ M1 and M2: log bytes for each second of a process's processor time, user and sys
 64 MiB of records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower, ours
 and MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of
 1 KiB, and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own
-process only, ours for the broker that keeps the log too. All do so until the
-JVMs' costs no longer fall. Between two turns the system drops what it cached of the logs, and before each one it is
+process only, ours for the broker that keeps the log too. The gates are for the first turns after the start; all go on
+until the JVMs' costs no longer fall, and rows without gates tell what it is then. Between two turns the system drops what it cached of the logs, and before each one it is
 given memory: what a virtual machine has not used for some seconds is slow. M3: what each comes to by itself, and who
 does no more than receive, check and write. M4: how much later than at the source a consumer sees a record, at 10 MB/s.
 """
@@ -31,6 +31,7 @@ WRITTEN_BYTES = 64 << 20
 BATCH_BYTES = 16 << 10
 PAIRS_MAX = 5
 WARM_UP_MIN, WARM_UP_MAX = 6, 24
+FIRST_MIB = WARM_UP_MIN * WRITTEN_BYTES >> 20
 SETTLED = 0.97
 """A cost falls as long as the last three runs hold one that is below this much of the best before them."""
 FOLLOWER_GATES = (2.0, 5.0)
@@ -134,13 +135,16 @@ def is_settled(costs: Sequence[float]) -> bool:
 
 
 class Measured(NamedTuple):
+    first: list[Turn]
+    """The first turns of processes that have just started."""
     turns: list[Turn]
+    """Those when neither JVM's cost falls any more."""
     lags: Lags | None
 
 
 @cache
 def measured(load: Load, pairs: int) -> Measured:
-    """Return the turns after warming up, and for the plain load the lags."""
+    """Return the first turns and those after warming up, and for the plain load the lags."""
     with mirror_servers.all_of(load.codec) as (source, ours, theirs, follower):
         for peer in (follower, ours, theirs):
             mirror_servers.until_it_has(peer, source)
@@ -157,7 +161,7 @@ def measured(load: Load, pairs: int) -> Measured:
         kept = turns[warmed:]
         print(f"{load.text}: {told(kept, statistics.median)}; {warmed} turns to warm up", file=sys.stderr)
         lags = steady(source, ours, theirs) if load is PLAIN else None
-    return Measured(kept, lags)
+    return Measured(turns[:WARM_UP_MIN], kept, lags)
 
 
 def rates(turns: Sequence[Turn], name: str) -> list[float]:
@@ -255,9 +259,13 @@ def _turns(load: Load, pairs: int) -> list[Turn]:
     return measured(load, min(pairs, PAIRS_MAX)).turns
 
 
-def against(load: Load, peer: str) -> Callable[[int], list[float]]:
-    """Return what measures a peer's seconds for the same bytes over ours."""
-    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in _turns(load, pairs)]
+def _first(load: Load, pairs: int) -> list[Turn]:
+    return measured(load, min(pairs, PAIRS_MAX)).first
+
+
+def against(load: Load, peer: str, turns: Callable[[Load, int], list[Turn]]) -> Callable[[int], list[float]]:
+    """Return what measures a peer's seconds for the same bytes over ours, once for each turn."""
+    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in turns(load, pairs)]
 
 
 def alone(load: Load, name: str) -> Callable[[int], list[float]]:
@@ -304,9 +312,11 @@ def _cases() -> Iterator[Case]:
         return Case(id_, text, peer, no_runs, *gates, measure=measure, version=version)
 
     for load in LOADS:
-        text = f"log bytes mirrored per CPU-second, {load.text}"
-        yield case("M1", text, "mirrormaker", against(load, "mirrormaker"), load.gates)
-        yield case("M2", text, "kafka-follower", against(load, "kafka-follower"), load.follower_gates)
+        rows = (("M1", "mirrormaker", load.gates), ("M2", "kafka-follower", load.follower_gates))
+        for id_, peer, gates in rows:
+            text = f"log bytes per CPU-second, the first {FIRST_MIB} MiB, {load.text}"
+            yield case(id_, text, peer, against(load, peer, _first), gates)
+            yield case(id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, against(load, peer, _turns))
         for name in ("kmirror", "mirrormaker", "kafka-follower"):
             yield case("M3", f"MB of log per CPU-second, by itself, {load.text}", name, alone(load, name))
     yield case("M3", "MB of log per CPU-second, the limit: receive, check, write", "kmirror", limit)
