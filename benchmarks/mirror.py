@@ -4,10 +4,11 @@ M1 and M2: log bytes for each second of a process's processor time, user and sys
 64 MiB of records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower, ours
 and MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of
 1 KiB, and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own
-process only, ours for the broker that keeps the log too. The gates are for the first turns after the start; all go on
-until the JVMs' costs no longer fall, and rows without gates tell what it is then. Between two turns the system drops what it cached of the logs, and before each one it is
-given memory: what a virtual machine has not used for some seconds is slow. M3: what each comes to by itself, and who
-does no more than receive, check and write. M4: how much later than at the source a consumer sees a record, at 10 MB/s.
+process only, ours for the broker that keeps the log too. The gates are for the first turns after the start. All go on
+until the JVMs' costs no longer fall, and rows without gates tell what it is then. Between two turns the system drops
+what it cached of the logs, and before each one it is given memory: what a virtual machine has not used for some seconds
+is slow. M3: what each comes to by itself, and who does no more than receive, check and write. M4: how much later than
+at the source a consumer sees a record, at 10 MB/s.
 """
 
 from __future__ import annotations
