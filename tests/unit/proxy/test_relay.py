@@ -170,7 +170,7 @@ def test_new_leaders_in_produce_and_fetch_are_the_ports_of_the_proxy() -> None:
 
 
 def test_every_answer_that_names_a_broker_by_host_and_port_is_known() -> None:
-    """A new release may let another answer do so; an application's own address (KIP-1071) and a controller's are none."""
+    """A new release may let another answer do so. Addresses of applications (KIP-1071) and controllers are none."""
     others = {"StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeQuorum", "DescribeAcls", "DeleteAcls"}
     quorum = {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "UpdateRaftVoter"}
 
