@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from kmirror.client.remote_cluster import code_of
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
@@ -207,10 +208,10 @@ def deleting(mirror: str) -> DeleteMirrorRequest:
 
 
 def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
-    """Return what sets configs of a mirror; None goes back to the default."""
+    """Return what sets configs of a mirror; None goes back to the default. UsageError for values of other types."""
     changes = [
         AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
-        for name, value in configs.items()
+        for name, value in arguments.changes(configs).items()
     ]
     return IncrementalAlterConfigsRequest([AlterConfigsResource(ResourceType.MIRROR, mirror, changes)])
 

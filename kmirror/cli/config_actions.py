@@ -61,17 +61,17 @@ class Kind:
     """A type of entities whose configs DescribeConfigs tells."""
 
     resource: ResourceType
-    altered: tuple[ConfigSource, ...]
-    """Sources of the values that --describe shows without --all; none for all values."""
+    altered: ConfigSource | None = None
+    """Source of the values that --describe shows without --all; None for all of them, but see `_is_altered`."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    TOPICS: Kind(ResourceType.TOPIC, (ConfigSource.TOPIC,)),
-    BROKERS: Kind(ResourceType.BROKER, (ConfigSource.BROKER,)),
-    CLIENT_METRICS: Kind(ResourceType.CLIENT_METRICS, (ConfigSource.CLIENT_METRICS,)),
-    GROUPS: Kind(ResourceType.GROUP, (ConfigSource.GROUP,)),
-    MIRRORS: Kind(ResourceType.MIRROR, (ConfigSource.UNKNOWN,)),  # KIP-1279 gives its values no source of their own.
-    BROKER_LOGGERS: Kind(ResourceType.BROKER_LOGGER, ()),
+    TOPICS: Kind(ResourceType.TOPIC, ConfigSource.TOPIC),
+    BROKERS: Kind(ResourceType.BROKER, ConfigSource.BROKER),
+    CLIENT_METRICS: Kind(ResourceType.CLIENT_METRICS, ConfigSource.CLIENT_METRICS),
+    GROUPS: Kind(ResourceType.GROUP, ConfigSource.GROUP),
+    MIRRORS: Kind(ResourceType.MIRROR),
+    BROKER_LOGGERS: Kind(ResourceType.BROKER_LOGGER),
 }
 
 
@@ -123,10 +123,10 @@ async def _describe(admin: AsyncAdmin, task: ConfigTask) -> int:
 
 
 def _is_altered(kind: str, name: str, entry: DescribeConfigsResourceResult) -> bool:
-    altered = KINDS[kind].altered
-    if kind == BROKERS and not name:
-        altered = (ConfigSource.CLUSTER,)
-    return not altered or entry.config_source in altered
+    if kind == MIRRORS:  # KIP-1279 has no number for the source of what a mirror sets.
+        return entry.config_source not in (ConfigSource.STATIC, ConfigSource.DEFAULT)
+    altered = ConfigSource.CLUSTER if kind == BROKERS and not name else KINDS[kind].altered
+    return altered is None or entry.config_source == altered
 
 
 async def _is_missing(admin: AsyncAdmin, task: ConfigTask) -> bool:
@@ -165,9 +165,9 @@ async def _groups(admin: AsyncAdmin) -> list[str]:
 
 async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
     """Return the names of a type that have configs; None for groups where that is not told."""
-    resource = KINDS[kind].resource
     try:
-        reply = await admin.ask(ListConfigResourcesRequest(resource_types=[resource]))
+        # Before Kafka 4.1 no types could be named, and those of client metrics were told.
+        reply = await admin.ask(ListConfigResourcesRequest())
     except KafkaError as error:
         if kind == GROUPS and error.code is ErrorCode.UNSUPPORTED_VERSION:
             return None
@@ -176,7 +176,7 @@ async def _configured(admin: AsyncAdmin, kind: str) -> list[str] | None:
     if kind == GROUPS and reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         return None
     raise_for(reply.error_code, None)
-    return [row.resource_name for row in reply.config_resources if row.resource_type == resource]
+    return [row.resource_name for row in reply.config_resources if row.resource_type == KINDS[kind].resource]
 
 
 async def _entries(
@@ -192,7 +192,7 @@ async def _entries(
     for row in reply.results:
         raise_for(row.error_code, row.error_message)
         found[row.resource_name] = sorted(row.configs, key=lambda entry: entry.name)
-    return {name: found[name] for name in names}
+    return {name: found[name] for name in names if name in found}
 
 
 async def _owner(admin: AsyncAdmin, kind: str, name: str) -> int | None:
@@ -263,7 +263,7 @@ def _shown(value: str | None) -> str:
 async def _alter(admin: AsyncAdmin, task: ConfigTask) -> None:
     kind, name = task.kinds[0], task.names[0]
     if kind == BROKER_LOGGERS:
-        loggers = {entry.name for entry in (await _entries(admin, kind, [name]))[name]}
+        loggers = {entry.name for entry in (await _entries(admin, kind, [name])).get(name, ())}
         unknown = [key for key in (*task.deleted, *task.added) if key not in loggers]
         if unknown:
             raise UsageError(f"Invalid broker logger(s): {','.join(unknown)}")

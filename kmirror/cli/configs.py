@@ -60,8 +60,12 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "ip-defaults": IPS,
 }
 OPTIONS = (
-    OptionRow(("add-config",), "Configs to set: k1=v1,k2=[v1,v2]; brackets hold what has commas.", "KEY=VALUE,..."),
-    OptionRow(("add-config-file",), "A properties file with the configs to set.", "FILE"),
+    OptionRow(
+        ("add-config",),
+        "Configs to set: k1=v1,k2=[v1,v2]; brackets, which are taken away, hold what has commas.",
+        "KEY=VALUE,...",
+    ),
+    OptionRow(("add-config-file",), "A properties file with the configs to set, brackets in values included.", "FILE"),
     OptionRow(("all",), "With --describe: those too that have not been altered."),
     OptionRow(("alter",), "Change configs of one entity."),
     OptionRow(("bootstrap-server",), "Brokers of the cluster; always needed.", "SERVER,SERVER..."),

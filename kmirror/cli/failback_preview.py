@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
 from kmirror.cli.output import Output
 from kmirror.cli.refusing import refusing
+from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
@@ -63,7 +63,7 @@ def command(
     The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
     """
     with refusing(KmirrorError), Output() as out:
-        is_wanted = _matcher(topic)
+        is_wanted = topic_matcher(topic)
         if folders and (bootstrap_server or source):
             raise UsageError("give two log folders, or --bootstrap-server and --source, and not both")
         if folders:
@@ -97,14 +97,6 @@ async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wan
         preview = FailbackPreview(mirror, source=source, destination=destination)
         await preview.load(there)
         return {tp: await preview.removed(tp) for tp in there}
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
-    return lambda name: name == pattern or compiled.fullmatch(name) is not None
 
 
 def _text(found: Found, *, with_records: bool) -> list[str]:

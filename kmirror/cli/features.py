@@ -35,12 +35,12 @@ from kmirror.net.admin import checked_servers
 from kmirror.spec.features import METADATA_VERSION
 from kmirror.spec.wire_values import UpgradeType
 
-OF_ALL: Final = ("bootstrap-server", "command-config", "output")
+OF_ALL: Final = ("bootstrap-server", "command-config")
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "describe": ("node-id",),
-    "upgrade": ("metadata", "release-version", "feature", "dry-run"),
-    "downgrade": ("metadata", "release-version", "feature", "unsafe", "dry-run"),
-    "disable": ("feature", "unsafe", "dry-run"),
+    "describe": ("node-id", "output"),
+    "upgrade": ("metadata", "release-version", "feature", "dry-run", "output"),
+    "downgrade": ("metadata", "release-version", "feature", "unsafe", "dry-run", "output"),
+    "disable": ("feature", "unsafe", "dry-run", "output"),
     "version-mapping": ("release-version",),
     "feature-dependencies": ("feature",),
 }

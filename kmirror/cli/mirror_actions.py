@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from kmirror.cli.mirror_tables import (
     reasons,
 )
 from kmirror.cli.output import complain
+from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.client.remote_cluster import code_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.names import counted
@@ -146,7 +146,7 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _describe(admin: AsyncAdmin, task: Task) -> int:
-    is_wanted = _matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or ".*")
     while True:
         every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
         mirrors = {name: described.only(is_wanted) for name, described in every.items()}
@@ -164,7 +164,7 @@ async def _explain(admin: AsyncAdmin, task: Task) -> int:
     listing = await _listing(admin, task.mirror)
     async with _source(listing, task) as source:
         found = await explain_filters(task.mirror, source=source, destination=admin)
-    is_wanted = _matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or ".*")
     rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
     print((filter_json if task.as_json else filter_table)(rows), end="")
     return 0
@@ -224,7 +224,7 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
     elif task.topic in known:
         ids = {task.topic: known[task.topic].topic_id}
     else:
-        is_wanted = _matcher(task.topic)
+        is_wanted = topic_matcher(task.topic)
         found = [name for name, topic in known.items() if is_wanted(name) and not _is_internal(name, topic)]
         if not found:
             raise _no_match(task.topic)
@@ -256,7 +256,7 @@ def _concerned(task: Task, described: Description) -> list[str]:
     A name that nobody describes is for the cluster to judge. Of a topic without a leader no state is known: a pattern
     stands for it only where it is to be removed.
     """
-    matched = described.only(_matcher(task.topic))
+    matched = described.only(topic_matcher(task.topic))
     is_name = problem_with_name(task.topic) is None
     if is_name and (not matched.topics or task.topic in matched.topics):
         return [task.topic]
@@ -330,14 +330,6 @@ async def _create_topics(
 
 def _is_internal(name: str, topic: TopicInfo) -> bool:
     return topic.is_internal or name.startswith(INTERNAL)
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
-    return lambda name: name == pattern or compiled.fullmatch(name) is not None
 
 
 def _no_match(pattern: str) -> KafkaError:

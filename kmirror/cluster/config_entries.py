@@ -9,7 +9,7 @@ first, so that `retention.ms` does not name `log.retention.hours`, although that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
@@ -30,9 +30,19 @@ class BrokerLayers:
     """For this broker alone, while it runs."""
     altered_for_all: Mapping[str, str]
     static: Mapping[str, str]
+    _told: dict[str, list[DescribeConfigsSynonym]] = field(default_factory=dict, compare=False, repr=False)
 
     def told(self, name: str) -> list[DescribeConfigsSynonym]:
-        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first."""
+        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first.
+
+        The list is that of everybody who asks. Every topic asks about the same keys.
+        """
+        found = self._told.get(name)
+        if found is None:
+            found = self._told[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> list[DescribeConfigsSynonym]:
         rows = _with_fallbacks(name)
         layers = (
             (ConfigSource.BROKER, self.altered),

@@ -53,7 +53,7 @@ def run(
     Findings come shrunk as in any campaign. Raises `UsageError` without atheris.
     """
     if not is_installed():
-        raise UsageError("--coverage wants atheris: pip install atheris")
+        raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
     asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
     bounds = [] if frames is None else [f"-runs={frames}"]
     bounds += [] if seconds is None else [f"-max_total_time={max(1, round(seconds))}"]

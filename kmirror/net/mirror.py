@@ -60,7 +60,8 @@ from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 T = TypeVar("T")
 DISABLED = (
     "Cluster Mirroring (KIP-1279) is not on there: Kafka has no release with it yet, and in a cluster of kmirror "
-    "feature mirror.version=1 turns it on (kmirror serve --feature mirror.version=1)"
+    "feature mirror.version=1 turns it on (kmirror features upgrade --feature mirror.version=1, or kmirror serve "
+    "--feature mirror.version=1)"
 )
 
 
@@ -142,7 +143,7 @@ class AsyncMirror:
 
     async def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         if BOOTSTRAP_SERVERS not in set_here and self.source is None:
             raise UsageError(f"mirror {self.name}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
         servers = "" if self.source is None else self.source.servers

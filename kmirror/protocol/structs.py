@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, o
 
 from kmirror.errors import KmirrorError, LocalProtocolError
 from kmirror.protocol.wire import Put, UnknownTag, put_tags, read_unknown_tags
-from kmirror.spec.secrets import FIELDS as SECRET_FIELDS
-from kmirror.spec.secrets import HIDDEN, is_secret
 
 if TYPE_CHECKING:
     from typing import Self
@@ -156,18 +154,13 @@ class Struct:
     def __repr__(self) -> str:
         """Return the constructor call, with the fields that are not at their defaults; secrets are hidden."""
         shown = [
-            f"{f.attribute}={(HIDDEN if value and self._hides(f) else value)!r}"
+            f"{f.attribute}={_shown(self, f, value)!r}"
             for f in self.FIELDS
             if not is_default(f, value := getattr(self, f.attribute))
         ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
-
-    def _hides(self, field: Field) -> bool:
-        """Return whether a field is a secret, such as the value of a config that is a password."""
-        name = getattr(self, "name", None) if field.attribute == "value" else None
-        return field.attribute in SECRET_FIELDS or (isinstance(name, str) and is_secret(name))
 
     def _write(self, put: Put, version: int) -> None:
         raise NotImplementedError
@@ -182,6 +175,15 @@ class Struct:
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         self.unknown_tags, pos = read_unknown_tags(buf, pos)
         return pos
+
+
+def _shown(struct: Struct, field: Field, value: Any) -> Any:
+    """Return what is shown of a field: not the value of one that is a secret, or of a config that is a password."""
+    from kmirror.spec.secrets import FIELDS, HIDDEN, is_secret
+
+    name = getattr(struct, "name", None) if field.attribute == "value" else None
+    is_hidden = field.attribute in FIELDS or (isinstance(name, str) and is_secret(name))
+    return HIDDEN if value and is_hidden else value
 
 
 def _proper_class(value: object) -> type:

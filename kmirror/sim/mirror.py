@@ -71,7 +71,7 @@ class Mirror:
 
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
         """Have the mirror created, and go on."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         request = creating(self.name, self.source.bootstrap_servers, set_here)
         return self._begin(f"mirror {self.name} to be created", self._changing(request))
 

@@ -198,6 +198,22 @@ def test_what_never_comes_to_rest_is_told_with_its_reason() -> None:
     assert any("transactions are open" in why for _, _, why in outcome.account.unsettled)
 
 
+def test_an_order_about_two_topics_is_answered_for_each() -> None:
+    """Cluster b has another topic u of its own, which is refused; t is mirrored all the same, and stays."""
+    both: dict[str, Value] = {**AB, "topics": "t,u"}
+    made = [(200, "create_topic", {"cluster": name, "topic": "u", "partitions": 1}) for name in "ab"]
+    outcome = play(
+        plan(*made, (300, "create_mirror", AB), (500, "add", both), (3_000, "remove", {**AB, "topics": "u"}))
+    )
+    assert [(o.action, o.topics, o.error) for o in outcome.account.orders if o.action in ("add", "remove")] == [
+        ("add", ("t",), "NONE"),
+        ("add", ("u",), "INCONSISTENT_TOPIC_ID"),
+        ("remove", ("u",), "UNKNOWN_MIRROR"),
+    ]
+    assert outcome.account.unsettled == [] and states(outcome, "b")[-1] == "MIRRORING"
+    assert "answered: t NONE, u INCONSISTENT_TOPIC_ID" in story(outcome)
+
+
 def test_a_crash_of_a_node_is_the_outcome_and_not_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     from kmirror.mirror.fetchers import MirrorFetchers
 

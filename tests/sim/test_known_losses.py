@@ -226,6 +226,37 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     assert p.cuts_of(p.a) == [], "the source has the epoch, and nothing is above it"
 
 
+@pytest.mark.decision("D32")
+def test_a_leader_that_does_not_know_that_it_was_deposed_proves_nothing() -> None:
+    """It leads as far as it knows, before and after, and has not heard of a mirror that was made since."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+    p.begin()
+    p.fail_over()
+    p.there.delete()
+    p.a.write("the only copy")
+    stale = p.b.await_leader().broker_id
+    to_controller = p.simulation.line(f"b-{stale}", "b-controller")
+    to_controller.take_down()
+    p.run_until(lambda: (found := p.b.image.partition(TP)) is not None and found.leader != stale, "another leader")
+    informed = [broker_id for broker_id in p.b.broker_ids if broker_id != stale]
+    lines = [p.simulation.line(p.a, f"b-{broker_id}") for broker_id in informed]
+    for line in lines:
+        line.take_down()
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    p.there.remove_topics([TOPIC])
+    p.run_until(
+        lambda: p.b.persisted().state is MirrorState.STOPPED, "a mirror that was stopped before it had anything"
+    )
+    p.back.create({"bootstrap.servers": str(p.b.endpoint(stale)), "request.timeout.ms": "2000"})
+    p.back.add_topics([TOPIC])
+    p.hold(20, lambda: "the only copy" in [value for _, value in values(p.a.log())], "it is cut for no rumour")
+    for line in (*lines, to_controller):
+        line.bring_up()
+    p.run_until(lambda: "ours is the only copy" in p.a.reason(), "the reason to wait (D25)")
+    assert p.cuts_of(p.a) == []
+
+
 def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
     """Move B's leadership while some brokers cannot hear of it; the former leader comes back and knows."""
     p.b.kill(former)

@@ -127,7 +127,7 @@ class Lifecycle:
         told = len(request.offline_log_dirs)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_heartbeat(later, reply, told)
+            self._on_heartbeat(later, reply, told, sent_at=now)
 
         self._context.ask_controller(now, request, on_reply, channel="lifecycle")
 
@@ -167,7 +167,7 @@ class Lifecycle:
             return
         self._again(now, RETRY_MS)
 
-    def _on_heartbeat(self, now: Instant, reply: Message | None, told: int) -> None:
+    def _on_heartbeat(self, now: Instant, reply: Message | None, told: int, *, sent_at: Instant) -> None:
         urgent, self._in_flight, self._is_urgent = self._is_urgent, False, False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
@@ -179,6 +179,9 @@ class Lifecycle:
         if reply.error_code == ErrorCode.NONE:
             self._told_directories = max(self._told_directories, told)
             self.fenced = reply.is_fenced
+            if not self.fenced:  # The controller heard of us after it was sent, and counts from then.
+                lasts_ms = self._context.configs.integer("broker.session.timeout.ms")
+                self._context.in_session_until = sent_at + lasts_ms * MILLISECOND
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down
         # A fenced broker reports often, so that it is unfenced soon after it has caught up.

@@ -209,7 +209,11 @@ def resident_bytes(pid: int) -> int:
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
     """Return a broker of ours, started here, and requests about the topic that it has."""
     target = ServedTarget()
-    return target, _requests(target, wanted)
+    try:
+        return target, _requests(target, wanted)
+    except BaseException:
+        target.close()  # Nobody else knows of the process.
+        raise
 
 
 def open_broker(wanted: Wanted) -> tuple[BrokerTarget, Stream]:

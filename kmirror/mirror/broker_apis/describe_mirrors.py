@@ -7,7 +7,8 @@ lies above the last stable offset, which no mirror can read (D22). Reason says w
 the source cannot be spoken to (D38). On request the answer has the lineage of a log, whether it is mirrored or not, and
 describes only the partitions whose lineages are asked for, so that it costs what is asked and not what there is (D45).
 A mirror that the client may not describe is refused by its name, and left out where all are wanted: a source that
-refuses must not look like one that knows nothing (D18, D32).
+refuses must not look like one that knows nothing (D18, D32). Nor must a broker that was deposed without knowing it: one
+that may have been fenced tells no lineage.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     )
     clusters: dict[str, int] = {}
     response.lineages = [
-        _lineages(context, topic, denied_topics.get(topic.topic_name), clusters) for topic in request.lineages
+        _lineages(context, now, topic, denied_topics.get(topic.topic_name), clusters) for topic in request.lineages
     ]
     response.cluster_ids = list(clusters)
     inbound.reply(response)
@@ -101,7 +102,7 @@ def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
 
 
 def _lineages(
-    context: MirrorContext, asked: LineageTopic, denied: ErrorCode | None, clusters: dict[str, int]
+    context: MirrorContext, now: Instant, asked: LineageTopic, denied: ErrorCode | None, clusters: dict[str, int]
 ) -> TopicLineage:
     """Return the lineages of a topic's partitions; `clusters` has the index of each cluster that was named so far."""
     topic = TopicLineage(topic_name=asked.topic_name)
@@ -109,7 +110,7 @@ def _lineages(
         if denied is not None:
             topic.partitions.append(PartitionLineage(partition_index=partition, error_code=denied, leader_epoch=-1))
             continue
-        error, leader_epoch, stretches = _writers(context, TopicPartition(asked.topic_name, partition))
+        error, leader_epoch, stretches = _writers(context, now, TopicPartition(asked.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
         row.stretches = [
             LineageStretch(first_epoch=epoch, cluster=clusters.setdefault(cluster, len(clusters)))
@@ -136,13 +137,13 @@ def _detail(context: MirrorContext, mp: MirrorPartition) -> PartitionDetail:
     return detail
 
 
-def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
+def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
     """Return an error, the leader epoch, and which clusters wrote the log of a partition in that epoch (D45).
 
-    The error is set if this broker does not lead the partition, or does not know its lineage yet.
+    The error is set if this broker does not lead the partition for sure, or does not know its lineage yet.
     """
     partition, mp = context.replicas.led(tp), context.partitions.get(tp)
-    if partition is None:
+    if partition is None or now >= context.broker.in_session_until:
         known = context.broker.image.partition(tp) is not None
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
     if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):

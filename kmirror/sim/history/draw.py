@@ -12,7 +12,7 @@ from dataclasses import replace
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
-from kmirror.sim.history.hand import Line, Story
+from kmirror.sim.history.hand import ADDED, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
@@ -194,4 +194,9 @@ def _story(
             break
         if MOVES[weighted(rng, row.moves)](story):
             story.wait(*row.gap_ms)
+    if row.ends_mirrored and rng.chance(row.ends_mirrored, 100):
+        for line in story.lines:
+            if line.phase != ADDED:
+                story.go_on(line)
+                story.wait(*row.gap_ms)
     return story

@@ -1,7 +1,8 @@
 """How does an operator have something done? Orders of one cluster go out one after the other, each until answered.
 
 An order is repeated at other brokers until one answers or the operator's patience ends. If an earlier try went
-unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it.
+unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it. What is said of one
+topic of an order is an answer about this one.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
-from kmirror.client.admin import error_of
+from kmirror.client.admin import REPEATED, error_of
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
@@ -31,6 +33,9 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from kmirror.protocol.gen.pause_mirror_topics_response import PauseMirrorTopicsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.gen.resume_mirror_topics_response import ResumeMirrorTopicsResponse
 from kmirror.protocol.message import Message
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.observe import Observer
@@ -59,6 +64,12 @@ ALREADY_DONE = {
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
 FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
 """Retriable for a client that produces; an operator has to look what is wrong."""
+WITH_TOPICS = (
+    AddTopicsToMirrorResponse,
+    PauseMirrorTopicsResponse,
+    RemoveTopicsFromMirrorResponse,
+    ResumeMirrorTopicsResponse,
+)
 DELETED_BY_ROWS_FROM = 6
 """The first version of DeleteTopics that has rows in place of names."""
 MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
@@ -98,24 +109,29 @@ class Operator:
         if step.action in LOOKED_AT_BEFORE:
             self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
-        error = yield from self._ask(step.action, args)
-        scene.account.orders.append(
-            Order(
-                number,
-                step.action,
-                str(args.get("mirror", "")),
-                str(args.get("source", "")),
-                self.cluster,
-                topics,
-                sent_at,
-                scene.now if error else -1,
-                error,
+        errors = yield from self._ask(step.action, args)
+        for error in dict.fromkeys(errors.values()):
+            scene.account.orders.append(
+                Order(
+                    number,
+                    step.action,
+                    str(args.get("mirror", "")),
+                    str(args.get("source", "")),
+                    self.cluster,
+                    tuple(topic for topic in topics if errors[topic] == error),
+                    sent_at,
+                    scene.now if error else -1,
+                    error,
+                )
             )
-        )
-        scene.note(f"order {number} answered: {error or 'no answer'}")
+        alike = len(dict.fromkeys(errors.values())) == 1
+        told = [error or "no answer" if alike else f"{topic} {error or 'no answer'}" for topic, error in errors.items()]
+        scene.note(f"order {number} answered: {told[0] if alike else ', '.join(told)}")
 
-    def _ask(self, action: str, args: Mapping[str, Value]) -> Script[str]:
+    def _ask(self, action: str, args: Mapping[str, Value]) -> Script[dict[str, str]]:
+        """Return the answer by topic, or for an order about none by an empty name; empty where there was none."""
         scene, request = self.scene, ORDERS[action]
+        subjects = topics_of(args) or ("",)
         until = scene.now + PATIENCE_MS * MILLISECOND
         tried = False
         while scene.now < until:
@@ -123,15 +139,17 @@ class Operator:
             heard = scene.simulation.world.runs(endpoint.host)
             reply = yield Ask(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
             if reply is not None:
-                error = _error_of(reply)
-                if tried and error is ALREADY_DONE.get(action):
-                    error = ErrorCode.NONE
-                if not error.retriable or error in FINAL:
+                errors = {subject: _error_of(reply, subject) for subject in subjects}
+                if tried:
+                    done = ALREADY_DONE.get(action)
+                    errors = {name: ErrorCode.NONE if error is done else error for name, error in errors.items()}
+                if all(not error.retriable or error in FINAL for error in errors.values()):
                     # What a repeated order is refused for may be what the first try has done.
-                    return "" if tried and error else error.name
-            tried = tried or heard  # A broker that was down cannot have done it.
+                    return {name: "" if tried and error else error.name for name, error in errors.items()}
+                heard = any(error not in REPEATED for error in errors.values())
+            tried = tried or heard  # A broker that was down cannot have done it, nor one that says so.
             yield Sleep(RETRY_MS)
-        return ""
+        return dict.fromkeys(subjects, "")
 
 
 def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
@@ -140,9 +158,14 @@ def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
 
 
-def _error_of(reply: Message) -> ErrorCode:
+def _error_of(reply: Message, topic: str) -> ErrorCode:
+    """Return what an answer says of a topic, or at all if it has no row for it."""
     if isinstance(reply, AlterConfigsResponse):
         return next((ErrorCode(row.error_code) for row in reply.responses if row.error_code), ErrorCode.NONE)
+    if isinstance(reply, WITH_TOPICS) and not reply.error_code:
+        for row in reply.topics:
+            if row.name == topic:
+                return ErrorCode(row.error_code)
     return error_of(reply)
 
 

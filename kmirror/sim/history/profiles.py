@@ -32,6 +32,8 @@ class Profile:
     """What a third cluster is for."""
     single_broker: int = 12
     """Percent of clusters."""
+    ends_mirrored: int = 0
+    """Percent of histories in which, at the end, what was not mirrored is ordered to be."""
     groups: int = 0
     """Percent of consumers that commit their offsets, each for a group of its own."""
     old_source: int = 4
@@ -75,7 +77,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28), {**ALL, **SYNCS, **DELETIONS}, MIX,
-        old_source=20, groups=50,
+        old_source=20, groups=50, ends_mirrored=50,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -117,7 +119,7 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "syncs", "Topics grow, are deleted, and their configs change, with nodes that die meanwhile.", (20, 28),
         {**STORY, **NODES, **_more(SYNCS, 3), **_more(DELETIONS, 2), "pause": 5, "line_down": 4}, MIX, old_source=15,
-        groups=100,
+        groups=100, ends_mirrored=50,
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,

@@ -139,6 +139,8 @@ def _delete_at_source(story: Story, line: Line) -> bool:
     if story.rng.chance(1, 2):
         story.wait(*((50, 1_500) if story.rng.chance(1, 2) else (6_000, 9_000)))
         story.step("create_topic", cluster=line.source, topic=line.topic, partitions=story.rng.between(1, 2))
+    if len(story.lines) > 1 and story.rng.chance(1, 2):
+        story.lines.remove(line)  # Nobody looks after it any more: what becomes of the mirror by itself?
     return True
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
+from kmirror.kernel.java import partition_for
+from kmirror.spec.topics import GROUP_TOPIC
 from tests.interop.mirror.brokers import RealCluster
 from tests.interop.mirror.waiting import WITHIN_S, wait_for
 
@@ -106,16 +109,16 @@ class Source:
         assert deleted.result(WITHIN_S).low_watermark == 20
 
     def commit(self, groups: Sequence[str], offset: int) -> None:
-        """Commit an offset of each group for one partition."""
+        """Commit an offset of each group for one partition, as a consumer that assigns partitions itself."""
         for group in groups:
-            rows = [TopicPartition("codecs", 0, offset)]
-            (done,) = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, rows)]).values()
-            done.result(WITHIN_S)
+            configs = {"bootstrap.servers": self.servers, "group.id": group, "log_level": 0}
+            with contextlib.closing(Consumer(configs)) as consumer:
+                consumer.commit(offsets=[TopicPartition("codecs", 0, offset)], asynchronous=False)
 
     def coordinated_by(self, broker_id: int, groups: Sequence[str]) -> list[str]:
-        """Return those of the groups that a broker coordinates."""
-        told = self.admin.describe_consumer_groups(list(groups), request_timeout=WITHIN_S)
-        return [group for group, done in told.items() if done.result().coordinator.id == broker_id]
+        """Return those of the groups that a broker coordinates: it leads the partition that has them."""
+        rows = self.admin.list_topics(GROUP_TOPIC, timeout=30).topics[GROUP_TOPIC].partitions
+        return [group for group in groups if rows[partition_for(group, len(rows))].leader == broker_id]
 
     def leaders(self) -> dict[tuple[str, int], int]:
         """Return who leads what."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-WITHIN_S = 20
+WITHIN_S = 60
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:

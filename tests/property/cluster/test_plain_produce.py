@@ -381,3 +381,12 @@ def test_a_link_has_what_is_served_of_produce_for_its_life() -> None:
     """A shortcut does not ask for the versions that are served now: whatever feature is on, they are the same."""
     key = key_of(ProduceRequest)
     assert versions_served("broker", mirror=True)[key] == versions_served("broker", mirror=False)[key]
+
+
+def test_what_is_kept_of_a_request_holds_none_of_its_bytes() -> None:
+    """Else each link would keep the buffer of a large frame, which others may use again."""
+    stage = Stage(True)
+    received = [bytearray(ALL.frame(batch(size=5_000, timestamp=stage.lone.now_ms), Uuid.ZERO, 1)) for _ in range(2)]
+    for buffer in received:
+        stage.handle(RequestReceived(LINK, memoryview(buffer).toreadonly()))
+        buffer.append(0)  # A BufferError says that somebody has a view of it.

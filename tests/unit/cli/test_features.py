@@ -115,6 +115,7 @@ AT = "--bootstrap-server :1"
         (f"{AT} describe all", "unrecognized arguments: 'all'"),
         ("describe", "--bootstrap-server must be specified"),
         (f"{AT} describe --unsafe", "--unsafe is not for describe"),
+        ("version-mapping -o json", "--output is not for version-mapping"),
         (f"{AT} describe --node-id -2", "Invalid node id -2: must be non-negative."),
         (f"{AT} upgrade", "You must specify at least one feature to upgrade"),
         (f"{AT} disable", "You must specify at least one feature to disable"),

@@ -231,10 +231,9 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
     assert "asyncio" not in loaded
 
 
-@pytest.mark.parametrize("module", ["kmirror.cli.mirrors", "kmirror.cli.dump_log"])
-def test_a_command_that_serves_nothing_starts_without_the_broker(module: str) -> None:
+@pytest.mark.parametrize("command", ["mirrors", "configs", "features", "dump_log"])
+def test_a_command_that_serves_nothing_starts_without_the_broker(command: str) -> None:
     """To load all that a broker needs takes as long as the command itself."""
-    program = f"import sys, {module}; print('kmirror.cluster.broker.broker' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
-    )
+    program = f"import sys, kmirror.cli.{command}; print('kmirror.cluster.broker.broker' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "False\n"

@@ -38,13 +38,14 @@ class PlainProduce:
         "_after",
         "_before",
         "_components",
+        "_is_by_id",
         "_names",
         "_needs_all",
         "_pack",
         "_records",
         "_replicas",
-        "_topic",
         "_topic_id",
+        "_topic_name",
         "_tp",
         "_version",
     )
@@ -55,10 +56,12 @@ class PlainProduce:
         (topic,) = request.topic_data
         (data,) = topic.partition_data
         self._tp = TopicPartition(name, data.index)
-        self._version, self._topic = version, topic
+        self._version = version
+        # As the request named it; not the request itself, which holds what was received with it.
+        self._topic_name, self._topic_id = topic.name, topic.topic_id
         self._replicas, self._components = parts.replicas, parts.components
         self._names = parts.context.image.topic_names
-        self._topic_id = topic.topic_id if version >= IDS_FROM else None
+        self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._records = last.records
         before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
@@ -66,16 +69,16 @@ class PlainProduce:
 
     def answer(self, now: Instant, frame: Chunk) -> Chunk | None:
         """Append the batch in `frame`, and return the answer; None, with nothing done, if it is not plain."""
-        records = self._records(frame)
-        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & _TRANSACTIONAL:
-            return None
         tp, replicas = self._tp, self._replicas
-        if self._topic_id is not None and self._names.get(self._topic_id) != tp.topic:
-            return None
         partition = replicas.partitions.get(tp)
         if partition is None or partition.image.leader != partition.broker_id:
             return None
         if self._needs_all and not partition.acknowledges_alone:
+            return None
+        records = self._records(frame)
+        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & _TRANSACTIONAL:
+            return None
+        if self._is_by_id and self._names.get(self._topic_id) != tp.topic:
             return None
         if self._components.produce_error(tp) is not None:
             return None
@@ -89,9 +92,8 @@ class PlainProduce:
         return bytes(frame[_CORRELATION_ID]) + self._before + numbers + self._after
 
     def _refusal(self, frame: Chunk, error: ErrorCode) -> Chunk:
-        topic = self._topic
         row = PartitionProduceResponse(self._tp.partition, error, -1)
-        response = ProduceResponse([TopicProduceResponse(topic.name, topic.topic_id, [row])])
+        response = ProduceResponse([TopicProduceResponse(self._topic_name, self._topic_id, [row])])
         return encode_response(response, self._version, correlation_id=peek_request(frame).correlation_id)
 
 
