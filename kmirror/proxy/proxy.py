@@ -186,7 +186,9 @@ class Proxy(RunningNodes):
         self._ports[name] = port
 
         def make() -> Node:
-            relay: Node = self.hooks(name, Relay(node_id, upstream, self._routes, self._seen))
+            relay: Node = self.hooks(
+                name, Relay(node_id, upstream, partial(host.unsent, name), self._routes, self._seen)
+            )
             return relay if self._interpose is None else self._interpose(name, relay)
 
         host.add(name, make, port=port, options=NEVER_IDLE)

@@ -52,7 +52,7 @@ from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
 from kmirror.protocol.headers import decode_response, encode_request, encode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, key_of
-from kmirror.proxy.relay import WAITING_MAX, Relay, is_request
+from kmirror.proxy.relay import WAITING_BYTES_MAX, WAITING_MAX, Relay, is_request
 from kmirror.proxy.routes import NAMING_FROM, Routes
 from kmirror.proxy.seen import Seen
 
@@ -68,7 +68,8 @@ class Port:
         self.opened: list[int] = []
         self.seen = Seen()
         self.routes = Routes(self.open)
-        self.relay = Relay(1, lambda: BROKER, self.routes, self.seen)
+        self.unsent = 0
+        self.relay = Relay(1, lambda: BROKER, lambda link: self.unsent, self.routes, self.seen)
         self.handle(LinkOpened(CLIENT, "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 5)))
 
     def open(self, node_id: int) -> Endpoint:
@@ -273,6 +274,21 @@ def test_a_link_that_has_enough_under_way_is_not_read() -> None:
     effects = [effect for n in range(WAITING_MAX) for effect in port.ask(heartbeat(n)[0])]
     assert [type(effect) for effect in effects if not isinstance(effect, Send)] == [StopReading]
     assert [type(effect) for effect in port.answer(heartbeat(0)[1])] == [ResumeReading, Reply]
+
+
+def test_a_client_that_wants_no_answers_waits_for_a_slow_broker() -> None:
+    """Nothing else would bound what the proxy holds of it."""
+    port = Port()
+    asked = encode_request(ProduceRequest(acks=0), 9, correlation_id=1, client_id="c")
+    assert [type(effect) for effect in port.ask(asked)] == [Send]
+    port.unsent = WAITING_BYTES_MAX
+    effects = port.ask(asked)
+    assert [type(effect) for effect in effects] == [SetTimer, Send, StopReading]
+    assert isinstance(effects[0], SetTimer)
+    again = port.handle(TimerFired(effects[0].key))
+    assert [type(effect) for effect in again] == [SetTimer]
+    port.unsent = 0
+    assert port.handle(TimerFired(effects[0].key)) == [ResumeReading(CLIENT)]
 
 
 def test_what_a_client_sent_before_it_left_comes_to_the_broker() -> None:
