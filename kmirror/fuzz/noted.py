@@ -14,6 +14,13 @@ from kmirror.protocol.wire import Buffer
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 
 
+def _null(size: int, *, flexible: bool) -> Kind:
+    """Return what says that something is null: a length or count of -1, which mutations treat alike, or a marker."""
+    if size == 1:
+        return Kind.COMPACT_LENGTH if flexible else Kind.MARKER
+    return Kind.SHORT_LENGTH if size == _WIDTHS[Kind.SHORT_LENGTH] else Kind.LENGTH
+
+
 def spots_of(message: type[Message], frame: Buffer, version: int, position: int = 0) -> list[RawSpot]:
     """Return the parts of the message at `position`, without their fields; those before the fault of a broken one."""
     spots: list[RawSpot] = []
@@ -27,6 +34,8 @@ def spots_of(message: type[Message], frame: Buffer, version: int, position: int 
 
     def note(start: int, end: int, path: str, value: object) -> None:
         match value:
+            case None:
+                spots.append((_null(end - start, flexible=flexible), start, end, None))
             case int() if path.endswith("tags"):
                 spots.append((Kind.TAG_COUNT, start, start + 1, None))
             case bool():

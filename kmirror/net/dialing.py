@@ -59,6 +59,13 @@ class Dialed:
         else:
             self._link.send(chunks)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Return the bytes that were given to `send` and not yet taken by the system."""
+        if self._link is not None:
+            return self._link.waiting_bytes
+        return sum(len(chunk) for chunks in self._waiting for chunk in chunks)
+
     def flush(self) -> None:
         """Write what waits, if the link is connected."""
         if self._link is not None:

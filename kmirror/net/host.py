@@ -384,6 +384,11 @@ class Host:
             link.send(effect.chunks)
             self._unflushed[link] = None
 
+    def unsent(self, name: str, link: OutboundLink) -> int:
+        """Return the bytes that a process has sent on a link over TCP and the system has not taken yet."""
+        found = self.processes[name].outbound.get(link)
+        return found.waiting_bytes if isinstance(found, Dialed) else 0
+
     def _close_link(self, process: Process, effect: CloseLink) -> None:
         name = effect.link
         link = process.outbound.pop(name, None) if isinstance(name, OutboundLink) else process.inbound.pop(name, None)

@@ -29,6 +29,7 @@ from kmirror.net.running import RunningNodes
 from kmirror.net.this_machine import check_own, is_of_this_machine
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_api_name
+from kmirror.proxy.asking import ask_metadata
 from kmirror.proxy.relay import Relay
 from kmirror.proxy.routes import Routes
 from kmirror.proxy.seen import Seen
@@ -44,7 +45,7 @@ class Proxy(RunningNodes):
     """A proxy on ports of this machine, from `start` to `close`; any number of clients connect.
 
     `bootstrap_servers` of the cluster are text as in a client's config; each gets a port of the proxy, `port` and those
-    after it, or free ones with 0. Each broker gets another one when it is first named to a client, and keeps it. All
+    after it, or free ones with 0. Each broker gets another one when it is first heard of, and keeps it. All
     of them have to be of this machine unless `own_host` says that other hosts are the caller's own.
 
     `seed` names what happens with a probability. `interpose` wraps each port outside of the hooks, by its name:
@@ -126,16 +127,20 @@ class Proxy(RunningNodes):
 
     @property
     def brokers(self) -> dict[int, Endpoint]:
-        """Return the port of the proxy for each broker that was named to a client, by id."""
+        """Return the port of the proxy for each broker that is known, by id."""
         return self._on_loop(lambda: self._routes.ports)
 
     def start(self) -> None:
-        """Listen for clients; no broker is asked anything yet. UsageError if a port cannot be had."""
+        """Listen for clients, and ask the cluster once for its brokers and topics. UsageError if a port cannot be had.
+
+        A cluster that does not answer, as one with SASL does not, is known when clients have asked it.
+        """
         if self._host is not None:
             raise UsageError("the proxy runs already")
         self._thread.start()
         try:
             self._thread.call(self._place)
+            self._thread.wait(self._ask_topics())
         except BaseException:
             self.close()
             raise
@@ -167,6 +172,13 @@ class Proxy(RunningNodes):
             wanted = self._first_port and self._first_port + number - 1
             self._add(host, name, Port(HOST, wanted), -number, partial(_given, server))
 
+    async def _ask_topics(self) -> None:
+        """Learn the topics, so that a rule about one takes the first request for all of them as well."""
+        answer = await ask_metadata(self._running_host(), self._servers)
+        if answer is not None:
+            self._seen.learn(answer)
+            self._routes.redirect(answer)
+
     def _add(
         self, host: Host, name: str, port: Port, node_id: int, upstream: Callable[[], Endpoint | None]
     ) -> Endpoint:
@@ -174,7 +186,9 @@ class Proxy(RunningNodes):
         self._ports[name] = port
 
         def make() -> Node:
-            relay: Node = self.hooks(name, Relay(node_id, upstream, self._routes, self._seen))
+            relay: Node = self.hooks(
+                name, Relay(node_id, upstream, partial(host.unsent, name), self._routes, self._seen)
+            )
             return relay if self._interpose is None else self._interpose(name, relay)
 
         host.add(name, make, port=port, options=NEVER_IDLE)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kmirror.cluster.hooks.inside import Fetched, Inside
 from kmirror.errors import ProtocolError
-from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     Chunk,
@@ -63,6 +63,8 @@ from kmirror.spec.wire_values import Acks
 WAITING_MAX = 256
 """Requests of a link that are not answered yet, at which it is not read any more."""
 WAITING_BYTES_MAX = 32 << 20
+LOOK_EVERY: Duration = 10 * MILLISECOND
+"""How often is looked whether a broker has taken what needs no answer."""
 LINGER: Duration = 10 * SECOND
 """How long a broker has to take what a client sent before it closed its link."""
 _FETCH = key_of(FetchRequest)
@@ -70,6 +72,7 @@ _PRODUCE = key_of(ProduceRequest)
 _API_VERSIONS = key_of(ApiVersionsResponse)
 _SASL_HANDSHAKE = key_of(SaslHandshakeRequest)
 _SESSIONS_FROM = 7
+_DRAIN = "drain"
 _VERSION_MAX = 32
 """No API has so many versions; see `is_request`."""
 _unpack_key = wire.fused("hh")[0]
@@ -109,19 +112,29 @@ class _Link:
     """The client has closed it."""
     may_be_unsent: bool = False
     """A request without an answer was sent: nobody tells when the broker has it."""
+    is_draining: bool = False
+    """Much of what needs no answer is on its way to the broker."""
 
     @property
     def is_full(self) -> bool:
-        return len(self.waiting) >= WAITING_MAX or self.waiting_bytes >= WAITING_BYTES_MAX
+        return self.is_draining or len(self.waiting) >= WAITING_MAX or self.waiting_bytes >= WAITING_BYTES_MAX
 
 
 class Relay(Inside):
     """The port that stands for a broker, or for a bootstrap server whose id nobody has said (-1, -2, ...)."""
 
-    def __init__(self, node_id: int, upstream: Callable[[], Endpoint | None], routes: Routes, seen: Seen) -> None:
-        """Take where the broker is, as of now; None if no link may be opened to it."""
+    def __init__(
+        self,
+        node_id: int,
+        upstream: Callable[[], Endpoint | None],
+        unsent: Callable[[OutboundLink], int],
+        routes: Routes,
+        seen: Seen,
+    ) -> None:
+        """Take where the broker is, as of now, None if no link may be opened to it; and what is unsent on a link."""
         self._node_id = node_id
         self._upstream = upstream
+        self._unsent = unsent
         self._routes = routes
         self._seen = seen
         self._links: dict[InboundLink, _Link] = {}
@@ -190,14 +203,25 @@ class Relay(Inside):
                 pass  # The broker is to say what is wrong with it.
         if head is not None and head.api_key == _PRODUCE and _is_unanswered(frame, head):
             link.may_be_unsent = True
+            self._drain(now, link)
         else:
             fetched = self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
             link.waiting.append(_Sent(head, len(frame), fetched))
             link.waiting_bytes += len(frame)
-            if link.is_read and link.is_full:
-                link.is_read = False
-                self._effects.append(StopReading(link.client))
         self._effects.append(Send(link.broker, (frame,)))
+        self._adjust(link)
+
+    def _drain(self, now: Instant, link: _Link) -> None:
+        """Wait for the broker where much that it does not answer is still to be sent, as a client would have to."""
+        if not link.is_draining and self._unsent(link.broker) >= WAITING_BYTES_MAX:
+            link.is_draining = True
+            self._effects.append(SetTimer((link.broker, _DRAIN), now + LOOK_EVERY))
+
+    def _adjust(self, link: _Link) -> None:
+        """Read the client's requests as long as not too many are under way."""
+        if link.is_read == link.is_full and not link.is_gone:
+            link.is_read = not link.is_full
+            self._effects.append(ResumeReading(link.client) if link.is_read else StopReading(link.client))
 
     def _follow_fetch(self, frame: Chunk, head: RequestHead) -> dict[Fetched, None] | None:
         if head.api_version < _SESSIONS_FROM:
@@ -218,9 +242,7 @@ class Relay(Inside):
             if not link.waiting and not link.may_be_unsent:
                 self._drop(link)
             return
-        if not link.is_read and not link.is_full:
-            link.is_read = True
-            self._effects.append(ResumeReading(link.client))
+        self._adjust(link)
         self._effects.append(Reply(link.client, self._looked_through(link, sent, event.frame)))
 
     def _answered(self, link: _Link, frame: Chunk) -> _Sent | None:
@@ -293,9 +315,17 @@ class Relay(Inside):
             self._drop(link)
 
     def _on_timer(self, now: Instant, event: TimerFired) -> None:
-        link = self._by_channel.get(event.key[0])  # type: ignore[call-overload]  # All keys are links.
-        if link is not None:
+        broker, *what = event.key
+        link = self._by_channel.get(broker)  # type: ignore[call-overload]  # All keys begin with links.
+        if link is None:
+            return
+        if not what:
             self._drop(link)
+        elif self._unsent(link.broker) >= WAITING_BYTES_MAX // 2:
+            self._effects.append(SetTimer((link.broker, _DRAIN), now + LOOK_EVERY))
+        else:
+            link.is_draining = False
+            self._adjust(link)
 
     def _drop(self, link: _Link) -> None:
         self._forget(link)
@@ -306,6 +336,8 @@ class Relay(Inside):
         self._links.pop(link.client, None)
         if link.is_gone:
             self._effects.append(CancelTimer((link.broker,)))
+        if link.is_draining:
+            self._effects.append(CancelTimer((link.broker, _DRAIN)))
 
     def _on_stop(self, now: Instant, event: Stop) -> None:
         self._effects.append(Stopped())

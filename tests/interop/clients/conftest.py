@@ -12,6 +12,7 @@ import pytest
 
 from kmirror.net.cluster import TcpCluster
 from tests.interop.clients.families import FAMILIES, CannotRun, run_script
+from tests.interop.clients.proxied import Proxied, proxied_cluster
 from tests.interop.clients.real import real_clusters, shared_configs
 
 SIZES = (1, 3)
@@ -42,6 +43,13 @@ def our_clusters() -> Iterator[dict[int, TcpCluster]]:
 
 
 @pytest.fixture(scope="session")
+def proxied(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    """Yield a real cluster with the proxy before it."""
+    with proxied_cluster(kafka_class_path, tmp_path_factory.mktemp("kafka-proxied")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
 def see(
     request: pytest.FixtureRequest,
     kafka_class_path: str,
@@ -51,9 +59,10 @@ def see(
     give_up: Callable[[str], NoReturn],
 ) -> Iterator[Callable[[str, int], Seen]]:
     """Yield what returns the outcomes of a family's script. All scripts that tests want are begun at once."""
-    wanted = [tuple(item.callspec.params[key] for key in ("family", "brokers")) for item in _of_clients(request)]
+    # Two tests may want the same outcomes: of Kafka's clients alone, and beside those through a proxy.
+    wanted = {tuple(item.callspec.params[key] for key in ("family", "brokers")) for item in _of_clients(request)}
     commands: dict[str, list[str] | CannotRun] = {}
-    for family, _ in wanted:
+    for family, _ in sorted(wanted):
         if family not in commands:
             try:
                 commands[family] = FAMILIES[family].prepare(tmp_path_factory.mktemp(family), kafka_class_path)
@@ -61,7 +70,7 @@ def see(
                 commands[family] = reason
     with ThreadPoolExecutor(AT_ONCE) as pool:
         runs: dict[tuple[str, int, str], Future[dict[str, Any]]] = {}
-        for family, brokers in wanted:
+        for family, brokers in sorted(wanted):
             command = commands[family]
             if isinstance(command, list):
                 for title, address in (

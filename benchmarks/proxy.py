@@ -1,0 +1,120 @@
+"""The proxy: how many requests does a second of its processor take to the broker and back (X1, X2)?
+
+X1: small requests, one at a time and five under way together, and with what the command does besides: a summary, and a
+rule that may concern each request, so that each is decoded and goes alone. X2: large batches produced and fetched.
+The broker is one of ours; only the proxy's process is charged.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks import net_servers
+from benchmarks.harness import Case, no_runs, scratch
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.headers import encode_request
+from kmirror.protocol.message import Message
+from kmirror.records import RecordData, build_batch
+
+TOPIC = "orders"
+ROUNDS = 4
+REQUESTS = 2_000
+LARGE = 100
+MIB = 1 << 20
+A_RULE = '[[rule]]\nprobability = 0\nerror = "REQUEST_TIMED_OUT"\n'
+
+
+def framed(body: Message, version: int) -> bytes:
+    frame = encode_request(body, version, correlation_id=1, client_id="benchmark")
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def produced(size: int) -> bytes:
+    records = build_batch([RecordData(None, bytes(size), (), 1)])
+    rows = [TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=records)])]
+    return framed(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=rows), 9)
+
+
+def fetched() -> bytes:
+    rows = [FetchPartition(partition=0, partition_max_bytes=MIB)]
+    return framed(FetchRequest(max_wait_ms=0, max_bytes=MIB, topics=[FetchTopic(topic=TOPIC, partitions=rows)]), 12)
+
+
+@contextmanager
+def proxied(options: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Yield the process of a proxy before a broker of ours, and the port that stands for it."""
+    with net_servers.kmirror() as server:
+        server.create_topic(TOPIC)
+        words = ["--bootstrap-server", server.addresses, "-o", "json", *options]
+        with subprocess.Popen(
+            [sys.executable, "-m", "kmirror", "proxy", *words], stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                assert process.stdout is not None
+                yield process, int(json.loads(process.stdout.readline())["bootstrap_servers"].rpartition(":")[2])
+            finally:
+                process.kill()
+
+
+def answered(link: socket.socket, count: int) -> None:
+    """Read so many answers."""
+    with link.makefile("rb") as file:
+        for _ in range(count):
+            file.read(int.from_bytes(file.read(4), "big"))
+
+
+def per_second(
+    make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
+) -> list[float]:
+    """Return the requests that a second of the proxy's processor carries, a few times."""
+    found = []
+    frame = make()
+    with proxied(options()) as (process, port), socket.create_connection(("127.0.0.1", port)) as link:
+        link.sendall(produced(900_000))
+        answered(link, 1)
+        for _ in range(ROUNDS):
+            before = net_servers.cpu_s(process)
+            for _ in range(count // at_once):
+                link.sendall(frame * at_once)
+                answered(link, at_once)
+            found.append(count / (net_servers.cpu_s(process) - before))
+    return found
+
+
+def a_rule() -> list[str]:
+    path: Path = scratch() / "rules.toml"
+    path.write_text(A_RULE, encoding="ascii")
+    return ["--no-summary", "--rules", str(path)]
+
+
+def cases() -> list[Case]:
+    """Return X1 and X2."""
+    return list(_cases())
+
+
+def _cases() -> Iterator[Case]:
+    heartbeat = framed(HeartbeatRequest(group_id="g", member_id="m"), 4)
+    alone: list[str] = ["--no-summary"]
+
+    def row(
+        id_: str, text: str, make: Callable[[], bytes], count: int, at_once: int, options: Callable[[], Sequence[str]]
+    ) -> Case:
+        told = f"per CPU-second of the proxy, by itself, {text}"
+        measure = lambda pairs: per_second(make, count, at_once, options)  # noqa: E731  # Each row has its own.
+        return Case(id_, told, "kmirror", no_runs, measure=measure, version="")
+
+    yield row("X1", "heartbeats", lambda: heartbeat, REQUESTS, 1, lambda: alone)
+    yield row("X1", "heartbeats, five under way", lambda: heartbeat, REQUESTS, 5, lambda: alone)
+    yield row("X1", "heartbeats, with a summary", lambda: heartbeat, REQUESTS, 1, list)
+    yield row("X1", "heartbeats, each looked at by a rule", lambda: heartbeat, REQUESTS, 1, a_rule)
+    yield row("X1", "batches of 1 KiB produced", lambda: produced(1024), REQUESTS, 1, lambda: alone)
+    yield row("X2", "batches of 900 kB produced", lambda: produced(900_000), LARGE, 1, lambda: alone)
+    yield row("X2", "batches of 900 kB fetched", fetched, LARGE, 1, lambda: alone)

@@ -1,0 +1,49 @@
+"""What does the proxy ask by itself? Once, for the brokers and topics of the cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from kmirror.client.node import ClientNode
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.host import Host
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+
+CLIENT_ID = "kmirror-proxy"
+VERSIONS = (12, 1)
+"""One with topic ids, and the oldest in which null stands for all topics; a broker closes the link of one it lacks."""
+WITHIN_MS = 3_000
+
+
+async def ask_metadata(host: Host, servers: Sequence[Endpoint]) -> MetadataResponse | None:
+    """Return what the first server that answers says of the cluster; None if none does, as where SASL is wanted."""
+    node = ClientNode(CLIENT_ID)
+    host.add(CLIENT_ID, lambda: node)
+    host.start(CLIENT_ID)
+    try:
+        for server in servers:
+            for version in VERSIONS:
+                answer = await _asked(host, node, server, version)
+                if answer is not None:
+                    return answer
+        return None
+    finally:
+        host.kill(CLIENT_ID)
+
+
+async def _asked(host: Host, node: ClientNode, server: Endpoint, version: int) -> MetadataResponse | None:
+    future: asyncio.Future[Message | None] = asyncio.get_running_loop().create_future()
+
+    def on_reply(now: Instant, body: Message | None) -> None:
+        if not future.done():
+            future.set_result(body)
+
+    asked = MetadataRequest(topics=None)
+    node.requester.send(host.now(), server, f"v{version}", asked, version, on_reply, timeout_ms=WITHIN_MS)
+    host.perform(CLIENT_ID, node.outbox.drain())
+    answer = await future
+    return answer if isinstance(answer, MetadataResponse) else None

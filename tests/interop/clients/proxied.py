@@ -1,0 +1,45 @@
+"""A real cluster of three brokers with the proxy before it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmirror.kernel.events import Node
+from kmirror.proxy.proxy import Proxy
+from kmirror.proxy.traffic import Exchange, Watched
+from tests.interop.clients.families import FAMILIES
+from tests.interop.clients.real import real_clusters
+
+BROKERS = 3
+FEW = ("franz-go", "java")
+"""The stories have a third stack, librdkafka; KMIRROR_PROXY_FAMILIES=all has every family's script run."""
+CHOSEN = tuple(FAMILIES) if os.environ.get("KMIRROR_PROXY_FAMILIES") == "all" else FEW
+
+
+@dataclass
+class Proxied:
+    """The proxy, what went through it, and the cluster behind it."""
+
+    proxy: Proxy
+    direct: str
+    """The cluster's own bootstrap servers."""
+    exchanges: list[Exchange] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def proxied_cluster(class_path: str, folder: Path) -> Iterator[Proxied]:
+    """Yield a real cluster with the proxy before it."""
+    seen: list[Exchange] = []
+
+    def interpose(name: str, node: Node) -> Node:
+        return Watched(name, node, seen.append)
+
+    with (
+        real_clusters(class_path, folder, (BROKERS,)) as addresses,
+        Proxy(addresses[BROKERS], interpose=interpose) as proxy,
+    ):
+        yield Proxied(proxy, addresses[BROKERS], seen)

@@ -1,0 +1,133 @@
+"""A file of rules: what each word orders, and what is wrong with a word that orders nothing."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kmirror.cluster.hooks.actions import Action, Answer, Close, Delay, Hold, Silence, Slow, Throttle
+from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.errors import UsageError
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.proxy.rules import order, parse_rules, read_rules
+from kmirror.spec.error_codes import ErrorCode
+
+MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ('error = "NOT_LEADER_OR_FOLLOWER"', Answer(MOVED, MOVED.text, False)),
+        ('error = "NOT_LEADER_OR_FOLLOWER"\nmessage = "gone"\napplied = true', Answer(MOVED, "gone", True)),
+        ("delay_ms = 500", Delay(500_000, False)),
+        ("delay_ms = 0.5\napplied = true", Delay(500, True)),
+        ("hold = true", Hold(False)),
+        ("hold = true\napplied = true", Hold(True)),
+        ("drop = true", Silence(False)),
+        ("drop = true\napplied = true", Silence(True)),
+        ('disconnect = "before"', Close(False)),
+        ('disconnect = "after"', Close(True)),
+        ("throttle_ms = 100", Throttle(100)),
+        ("bytes_per_s = 1000", Slow(1000)),
+    ],
+)
+def test_what_a_rule_does(text: str, action: Action) -> None:
+    _, rules = parse_rules(tomllib.loads(f'[[rule]]\napi = "Produce"\n{text}'))
+    (rule,) = order(Hooks(), rules)
+    assert rule.hook is not None and rule.hook.action == action
+    assert rule.hook.criteria.request is ProduceRequest
+
+
+def test_what_a_rule_chooses() -> None:
+    text = """
+        seed = 5
+        [[rule]]
+        api = "fetch"
+        versions = "4-11"
+        client_id = "c"
+        topic = "orders"
+        partition = 3
+        node = 2
+        nth = 4
+        every = 5
+        times = 6
+        probability = 0.25
+        drop = true
+    """
+    seed, rules = parse_rules(tomllib.loads(text))
+    (rule,) = order(Hooks(seed), rules)
+    assert seed == 5 and rule.hook is not None
+    found = rule.hook.criteria
+    assert found.request is FetchRequest
+    assert (found.versions, found.client_id, found.topic, found.partition) == ((4, 11), "c", "orders", 3)
+    assert (found.node, found.nth, found.every, found.times, found.probability) == (2, 4, 5, 6, 0.25)
+
+
+@pytest.mark.parametrize(("value", "versions"), [("3", (3, 3)), ('"3"', (3, 3)), ('"0-8"', (0, 8))])
+def test_versions(value: str, versions: tuple[int, int]) -> None:
+    _, rules = parse_rules(tomllib.loads(f"[[rule]]\nversions = {value}\ndrop = true"))
+    (rule,) = order(Hooks(), rules)
+    assert rule.hook is not None and rule.hook.criteria.versions == versions
+
+
+def test_a_rule_tells_what_it_took() -> None:
+    _, rules = parse_rules(tomllib.loads('[[rule]]\napi = "Fetch"\ndrop = true\n[[rule]]\napi = "Produce"\ncap = 8'))
+    assert [str(rule) for rule in order(Hooks(), rules)] == [
+        "rule 1 (api = Fetch, drop = True): taken 0 times",
+        "rule 2 (api = Produce, cap = 8)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rule = 3", "rules are tables: begin each with [[rule]]"),
+        ("sed = 3", "unknown key 'sed': there are seed and [[rule]]"),
+        ("seed = -3", "seed is a whole number"),
+        ("[[rule]]\ntopics = 'a'\ndrop = true", "rule 1: unknown word 'topics'; did you mean"),
+        ("[[rule]]\ndrop = true\n[[rule]]\napi = 'Fetch'", "rule 2: a rule does one thing of error, delay_ms"),
+        ("[[rule]]\ndrop = true\nhold = true", "rule 1: a rule does one thing of .*; this one has hold and drop"),
+        ("[[rule]]\nhold = false", "rule 1: hold is true, or left out"),
+        ("[[rule]]\ndrop = 1", "rule 1: drop is true or false, not 1"),
+        ("[[rule]]\nerror = 'NOT_LEADER'", "rule 1: no error is named 'NOT_LEADER'; did you mean"),
+        ("[[rule]]\nerror = 6", "rule 1: no error is named 6"),
+        ("[[rule]]\nerror = 'NONE'", "rule 1: NONE is no error"),
+        ("[[rule]]\napi = 3\ndrop = true", "rule 1: api is the name of one"),
+        ("[[rule]]\napi = 'Produced'\ndrop = true", "rule 1: no API is named 'Produced'"),
+        ("[[rule]]\ndisconnect = true", 'rule 1: disconnect is "before" or "after" the broker acts, not True'),
+        ("[[rule]]\ndisconnect = 'after'\napplied = true", "rule 1: applied does not go with disconnect"),
+        ("[[rule]]\nversions = '8-'\ndrop = true", "rule 1: versions are such as"),
+        ("[[rule]]\nversions = true\ndrop = true", "rule 1: versions are such as"),
+        ("[[rule]]\npartition = 1\ndrop = true", "rule 1: a partition is one of a topic"),
+        ("[[rule]]\nnth = 0\ndrop = true", "rule 1: nth is a whole number from 1 on"),
+        ("[[rule]]\ndelay_ms = 'a'", "rule 1: ms is a number of milliseconds"),
+        ("[[rule]]\ncap = 3", "rule 1: cap is the last version of an API: name it"),
+        ("[[rule]]\napi = 'Fetch'\ncap = 3\ntimes = 1", "rule 1: cap is for all requests: leave out times"),
+        ("[[rule]]\napi = 'Fetch'\nrelease = '2.8'", "rule 1: release is for all requests: leave out api"),
+        ("[[rule]]\nrelease = '0.8'", "rule 1: what is known of are the releases"),
+    ],
+)
+def test_what_is_wrong_with_a_rule(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_rules(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert_matches(str(caught.value), told)
+
+
+def assert_matches(text: str, told: str) -> None:
+    for part in told.split(".*"):
+        assert part in text, text
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_rules(tmp_path / "none.toml")
+    (tmp_path / "broken.toml").write_bytes(b"[[rule]")
+    with pytest.raises(UsageError, match="is not TOML"):
+        read_rules(tmp_path / "broken.toml")
