@@ -8,13 +8,28 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kmirror.errors import ProtocolError
+from kmirror.cluster import server
+from kmirror.cluster.controller.apis import create_topics
+from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.transactions.apis import init_producer_id
+from kmirror.cluster.server import Handler, Inbound, Routes, Server
+from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.targets import batch as batch_target
+from kmirror.kernel.clock import Instant
 from kmirror.protocol import careful, wire
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.message import Message
 from kmirror.protocol.wire import Malformed
 from kmirror.records import batch as batches
 from kmirror.records import legacy, record, views
+from kmirror.spec.error_codes import ErrorCode
 
 SEED = 1
 Patch = AbstractContextManager[object]
@@ -253,6 +268,167 @@ def last_record_left_out() -> Patch:
     return patch.object(batches, "decode_records", lax)
 
 
+# -- a broker -----------------------------------------------------------------------------------
+
+
+def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
+    """Return what has `check` called with each request of this class before its handler is."""
+    serve = Server.serve
+
+    def checked(handler: Handler) -> Handler:
+        def handle(now: Instant, inbound: Inbound) -> None:
+            check(inbound)
+            handler(now, inbound)
+
+        return handle
+
+    def planted(self: Server, routes: Routes) -> None:
+        serve(self, {cls: checked(handler) if cls is request else handler for cls, handler in routes.items()})
+
+    return patch.object(Server, "serve", planted)
+
+
+def _answered(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
+    """Return what has answers of this class changed before they are sent; None sends nothing."""
+    reply = Inbound.reply
+
+    def planted(self: Inbound, body: Message) -> None:
+        changed = change(body) if isinstance(body, response) else body
+        if changed is not None:
+            reply(self, changed)
+
+    return patch.object(Inbound, "reply", planted)
+
+
+def answer_of_another_version() -> Patch:
+    """Answers are written in the version before."""
+    encode = server.encode_response_chunks
+
+    def older(body: Message, version: int, **options: Any) -> Any:
+        try:
+            return encode(body, max(body.MIN_VERSION, version - 1), **options)
+        except LocalProtocolError:  # It cannot be told in that version.
+            return encode(body, version, **options)
+
+    return patch.object(server, "encode_response_chunks", older)
+
+
+def wrong_correlation_id() -> Patch:
+    """The correlation id loses its sign."""
+    encode = server.encode_response_chunks
+
+    def unsigned(body: Message, version: int, *, correlation_id: int) -> Any:
+        return encode(body, version, correlation_id=abs(correlation_id) & 0x7FFFFFFF)
+
+    return patch.object(server, "encode_response_chunks", unsigned)
+
+
+def never_answered() -> Patch:
+    """A Heartbeat of an unknown member is not answered."""
+    return _answered(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
+
+
+def no_such_error_code() -> Patch:
+    """A code is answered that means nothing."""
+
+    def wrong(body: HeartbeatResponse) -> HeartbeatResponse:
+        body.error_code = -body.error_code
+        return body
+
+    return _answered(HeartbeatResponse, wrong)
+
+
+def refused_produce_writes() -> Patch:
+    """A Produce whose records were appended is answered with an error."""
+
+    def refused(body: ProduceResponse) -> ProduceResponse:
+        for topic in body.responses:
+            for row in topic.partition_responses:
+                row.error_code = row.error_code or ErrorCode.INVALID_RECORD
+        return body
+
+    return _answered(ProduceResponse, refused)
+
+
+def refused_create_topics_writes() -> Patch:
+    """A topic that was created is answered with an error."""
+
+    describe = create_topics._describe
+
+    def refused(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
+        describe(context, result, made, is_described=is_described)
+        if result.name != TOPIC:  # That one is there from the beginning.
+            result.error_code = ErrorCode.POLICY_VIOLATION
+
+    return patch.object(create_topics, "_describe", refused)
+
+
+def refused_offset_commit_writes() -> Patch:
+    """Offsets that were committed are answered with an error."""
+
+    def refused(body: OffsetCommitResponse) -> OffsetCommitResponse:
+        for topic in body.topics:
+            for row in topic.partitions:
+                row.error_code = row.error_code or ErrorCode.ILLEGAL_GENERATION
+        return body
+
+    return _answered(OffsetCommitResponse, refused)
+
+
+def refused_producer_has_its_epoch() -> Patch:
+    """A producer is told that it is fenced, and its transactional id has the next epoch all the same."""
+
+    def persist(coordinator: Any, inbound: Inbound, before: Any, transaction: Any) -> None:
+        def on_done(now: Instant, error: ErrorCode) -> None:
+            init_producer_id._refuse(inbound, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+        coordinator.write(before, transaction, on_done)
+
+    return patch.object(init_producer_id, "_persist", persist)
+
+
+def refused_member_stays() -> Patch:
+    """Who is told to come again with its member id is a member already."""
+    join_new = Membership._join_new
+
+    def both(self: Membership, now_ms: int, request: JoinGroupRequest, caller: Caller, waiter: Any) -> None:
+        if request.group_instance_id is None and caller.version >= MEMBER_ID_REQUIRED_FROM:
+            self._add(now_ms, request, caller, caller.new_member_id, lambda body: None)
+            self._refuse_join(waiter, ErrorCode.MEMBER_ID_REQUIRED, caller.new_member_id)
+        else:
+            join_new(self, now_ms, request, caller, waiter)
+
+    return patch.object(Membership, "_join_new", both)
+
+
+def handler_raises_on_null() -> Patch:
+    """Nobody thought of a Metadata about all topics."""
+    return _before(MetadataRequest, lambda inbound: len(inbound.body.topics))
+
+
+def handler_raises_on_a_number() -> Patch:
+    """A partition's number is used as an index."""
+
+    def look(inbound: Inbound) -> None:
+        body: Any = inbound.body
+        for topic in body.topics:
+            for row in topic.partitions:
+                assert (True, True)[row.partition_index]
+
+    return _before(ListOffsetsRequest, look)
+
+
+def controller_raises() -> Patch:
+    """The controller divides by a replication factor."""
+    records = create_topics.topic_records
+
+    def divided(context: Any, topic: Any) -> Any:
+        assert topic.num_partitions // topic.replication_factor < 1 << 32
+        return records(context, topic)
+
+    return patch.object(create_topics, "topic_records", divided)
+
+
 _DECODER = (
     (varint_off_by_one, (Kind.REFUSED, Kind.CHANGED), ()),
     (varint_without_bound, (Kind.TAKEN,), ()),
@@ -279,7 +455,21 @@ _BATCH = (
     (key_for_value, (Kind.CHANGED,), ()),
     (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
 )
-FRAMES = {"decoder": 20_000, "batch": 10_000}
+_NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
+    (answer_of_another_version, (Kind.REFUSED,), ()),
+    (wrong_correlation_id, (Kind.DIFFERS,), ()),
+    (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
+    (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
+    (refused_produce_writes, (Kind.STATE,), ("ProduceRequest",)),
+    (refused_create_topics_writes, (Kind.STATE,), ("CreateTopicsRequest",)),
+    (refused_offset_commit_writes, (Kind.STATE,), ("OffsetCommitRequest",)),
+    (refused_producer_has_its_epoch, (Kind.STATE,), ("InitProducerIdRequest",)),
+    (refused_member_stays, (Kind.STATE,), ("JoinGroupRequest",)),
+    (handler_raises_on_null, (Kind.RAISED,), ("MetadataRequest",)),
+    (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
+    (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
+)
+FRAMES = {"decoder": 20_000, "batch": 10_000, "node": 1_000}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -287,4 +477,4 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
         yield Planted(plant.__name__.replace("_", " "), target, plant, kinds, FRAMES[target], messages)
 
 
-PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH))
+PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("node", _NODE))
