@@ -1,7 +1,8 @@
 """A whole broker of ours as a target, in the simulator: all its APIs, and whether a refused request left anything.
 
 Each request is answered or its link is closed, at once or when what it waits for is over. Nothing is raised, in this
-broker or in the controller. A broker that refuses a request has the same logs, metadata and members of groups as before.
+broker or in the controller. A broker that refuses a request has the same logs, metadata and members of groups as
+before.
 """
 
 from __future__ import annotations
