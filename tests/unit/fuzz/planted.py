@@ -18,6 +18,8 @@ from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
+from kmirror.log import recovery
+from kmirror.log.memory_store import MemoryStore
 from kmirror.protocol import careful, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
@@ -268,6 +270,24 @@ def last_record_left_out() -> Patch:
     return patch.object(batches, "decode_records", lax)
 
 
+# -- logs ---------------------------------------------------------------------------------------
+
+
+def cut_not_made() -> Patch:
+    """What a repair cuts away stays in the segment."""
+    return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
+
+
+def index_error_of_recovery() -> Patch:
+    """A segment that ends inside a batch is told as an IndexError."""
+    placed = recovery.placed
+
+    def untyped(error: Any, segment: Any) -> Any:
+        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
+
+    return patch.object(recovery, "placed", untyped)
+
+
 # -- a broker -----------------------------------------------------------------------------------
 
 
@@ -455,6 +475,10 @@ _BATCH = (
     (key_for_value, (Kind.CHANGED,), ()),
     (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
 )
+_LOG = (
+    (cut_not_made, (Kind.DIFFERS,), ()),
+    (index_error_of_recovery, (Kind.RAISED,), ()),
+)
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (answer_of_another_version, (Kind.REFUSED,), ()),
     (wrong_correlation_id, (Kind.DIFFERS,), ()),
@@ -469,7 +493,7 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
 )
-FRAMES = {"decoder": 20_000, "batch": 10_000, "node": 1_000}
+FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -477,4 +501,4 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
         yield Planted(plant.__name__.replace("_", " "), target, plant, kinds, FRAMES[target], messages)
 
 
-PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("node", _NODE))
+PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("log", _LOG), *_rows("node", _NODE))

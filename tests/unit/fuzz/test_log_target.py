@@ -1,14 +1,14 @@
-"""The target `log`: what it takes, and that it finds a recovery that is not finished after the first time."""
+"""The target `log`: what it takes, and how its findings are kept."""
 
 from __future__ import annotations
 
-from unittest.mock import patch
+from pathlib import Path
 
 from kmirror.fuzz.campaign import Campaign, Tally
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import keep, load
+from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from kmirror.log import recovery
-from kmirror.log.memory_store import MemoryStore
+from tests.unit.fuzz.planted import cut_not_made
 
 FRAMES = 600
 
@@ -34,18 +34,10 @@ def test_files_of_a_seed_are_the_same_in_any_order() -> None:
     assert [frame.is_valid for frame in blocks[0][:2]] == [True, False]
 
 
-def test_a_cut_that_is_not_made_is_found() -> None:
-    with patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None):
-        found = tally_of(1, 100).findings.values()
-    assert {finding.kind for finding in found} == {Kind.DIFFERS}
-
-
-def test_an_untyped_error_of_recovery_is_found() -> None:
-    placed = recovery.placed
-
-    def untyped(error: Exception, segment: object) -> Exception:
-        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)  # type: ignore[arg-type]
-
-    with patch.object(recovery, "placed", untyped):
-        found = tally_of(1, 300).findings.values()
-    assert Kind.RAISED in {finding.kind for finding in found}
+def test_a_finding_is_kept_under_a_name_without_folders(tmp_path: Path) -> None:
+    with cut_not_made():
+        finding = next(iter(tally_of(1, 100).findings.values()))
+        path = keep(finding, tmp_path)
+        assert path.parent == tmp_path
+        assert try_again(load(path)) is not None
+    assert try_again(load(path)) is None

@@ -28,7 +28,7 @@ def found(row: Planted) -> tuple[int, Finding | None]:
 
 def test_there_are_faults_of_each_target() -> None:
     assert len({row.name for row in PLANTED}) == len(PLANTED) >= 30
-    assert {row.target for row in PLANTED} == {"decoder", "batch", "node"}
+    assert {row.target for row in PLANTED} == {"decoder", "batch", "log", "node"}
 
 
 @pytest.mark.parametrize("row", PLANTED, ids=[row.name.replace(" ", "-") for row in PLANTED])
