@@ -24,18 +24,21 @@ from tests.interop.mirror.secured import (
     HOST,
     MECHANISMS,
     OURS,
-    PASSWORD,
-    SCRAM,
     USER,
     add_scram_users,
     login,
     produce,
     sasl_of_listener,
+    scram_credentials,
 )
 
 TOPIC = "secured"
 LISTENERS = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
 CASES = [*((protocol, mechanism) for protocol in LISTENERS[:2] for mechanism in MECHANISMS), ("SSL", "")]
+
+
+OF_2_1 = {"ssl.enabled.protocols": "TLSv1.2", "zookeeper.session.timeout.ms": "10000"}
+"""Nobody is killed here, so ZooKeeper may wait for a machine with much to do."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def broker_configs(release: str, folder: Path, authority: Authority) -> dict[str
         "ssl.keystore.password": "hush",
         "ssl.key.password": "hush",
         "listener.name.ssl.ssl.client.auth": "required",
-        **({"ssl.enabled.protocols": "TLSv1.2"} if release.startswith("2.") else {}),
+        **(OF_2_1 if release.startswith("2.") else {}),
         **sasl_of_listener("SASL_PLAINTEXT", *MECHANISMS),
         **sasl_of_listener("SASL_SSL", *MECHANISMS),
     }
@@ -86,11 +89,8 @@ def add_users(kafka: RealCluster, class_path: str) -> None:
     if not kafka.release.startswith("2."):
         add_scram_users(kafka.bootstrap_servers)
         return
-    users = ",".join(
-        f"{mechanism}=[iterations={iterations},password={PASSWORD}]" for mechanism, (_, iterations) in SCRAM.items()
-    )
     tool = ["java", "-Xmx128m", "-cp", class_path, "kafka.admin.ConfigCommand", "--zookeeper", kafka.zookeeper]
-    words = ["--alter", "--entity-type", "users", "--entity-name", USER, "--add-config", users]
+    words = ["--alter", "--entity-type", "users", "--entity-name", USER, "--add-config", ",".join(scram_credentials())]
     utf8 = {**os.environ, "LC_ALL": "C.UTF-8"}
     subprocess.run([*tool, *words], check=True, capture_output=True, env=utf8)
 
