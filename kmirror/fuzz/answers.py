@@ -13,6 +13,7 @@ from kmirror.protocol.structs import Struct
 from kmirror.spec.error_codes import ErrorCode
 
 _CODES_MAX = 64
+_NO_CODE, _CODE_MAX = -2, 1_000
 # With the last two a topic is being created for whoever asks again.
 _PROMISES = {
     str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -45,6 +46,8 @@ def judged(request: bytes, answer: bytes) -> str:
             raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
         body = decode_response(answer, key, 0).body
     found = sorted(set(codes(body)))
+    if found and not _NO_CODE < found[0] <= found[-1] <= _CODE_MAX:
+        raise Fault(Kind.TAKEN, f"error codes {found}", f"no error code in {api.name}", f"from -1 to {_CODE_MAX}")
     return "taken" if found in ([], [0]) else f"codes {' '.join(map(str, found))}"
 
 

@@ -160,11 +160,11 @@ def draw_legacy(random: Draw) -> Parts:
     for number in range((1, 1, 2, 3)[int(random() * 4)]):
         key = None if random() < 0.4 else _CONTENTS[int(random() * len(_CONTENTS))]
         value = None if random() < 0.1 else _CONTENTS[int(random() * len(_CONTENTS))]
-        _put_message(out, spots, magic, 0, first + number, key, value)
+        put_message(out, spots, magic, 0, first + number, key, value)
     return Parts(magic, _LEGACY_CODECS[int(random() * 6)], bytearray(), [], out, spots)
 
 
-def _put_message(
+def put_message(
     out: bytearray,
     spots: list[RawSpot],
     magic: int,
@@ -216,7 +216,7 @@ def _assembled_legacy(parts: Parts, payload: bytes) -> bytearray:
     if parts.codec is Compression.NONE:
         return bytearray(payload)
     out = bytearray()
-    _put_message(out, [], parts.magic, int(parts.codec), _LAST_OFFSET, None, payload)
+    put_message(out, [], parts.magic, int(parts.codec), _LAST_OFFSET, None, payload)
     return out
 
 

@@ -87,7 +87,8 @@ class Finding:
     def file_name(self) -> str:
         """Return the name of its file: the same for the same cause in the same message."""
         mark = hashlib.sha256(f"{self.target}/{self.cause}".encode()).hexdigest()[:8]
-        return f"{self.kind.value}-{self.message}-v{self.version}-{mark}.json"
+        message = self.message.replace("/", "-")  # What is not a message may be a file of a partition's folder.
+        return f"{self.kind.value}-{message}-v{self.version}-{mark}.json"
 
     def shrunk(self, frame: bytes, before: Sequence[bytes]) -> Finding:
         """Return it with a smaller frame, and fewer before it, that show the same."""

@@ -16,20 +16,24 @@ from kmirror.spec.apis import ROWS
 
 TOPIC = "fuzz"
 PARTITIONS = 2
+GROUPS = ("group", "other")
 _BATCHES = 24
 # A fuzzer that stops its broker, or locks it out, learns no more of it.
 _ENDING = ("ControlledShutdown", "StopReplica", "UnregisterBroker")
 
 _WORDS = MappingProxyType(
     {
-        "topicName": (TOPIC, TOPIC, "fuzz-new", "__consumer_offsets", "no topic", "", "x" * 250),
-        "groupId": ("group", "group", "other", ""),
+        "topicName": (TOPIC, TOPIC, "fuzz-new", "fuzz-newer", "__consumer_offsets", "no topic", "", "x" * 250),
+        "groupId": (GROUPS[0], *GROUPS, ""),
         "transactionalId": ("transaction", "transaction", "other", ""),
         "mirror_name": ("mirror", "other", ""),
         "mirror_names": ("mirror",),
         "protocol_type": ("consumer", "consumer", ""),
         "member_id": ("", "", "member-1"),
         "resource_name": (TOPIC, "1", "mirror", ""),
+        # Of a config, mostly: two of them mean something, with half of the values.
+        "name": ("retention.ms", "cleanup.policy", "retention.ms", "fuzz"),
+        "value": ("1000", "compact", "60000", ""),
         "client_id": ("fuzz",),
         "client_software_name": ("kmirror-fuzz",),
         "client_software_version": ("1",),
@@ -40,6 +44,9 @@ _NUMBERS = MappingProxyType(
         "brokerId": (1, 1, 1, 0, 2),
         "producerId": (0, 1, 2, -1),
         "partition": (0, 0, 1, 2),
+        # With -1 in both the partitions may be assigned by hand, or are made as the broker's defaults say.
+        "num_partitions": (-1, -1, 1, 2),
+        "replication_factor": (-1, -1, 1),
         "acks": (-1, 1, -1, 0),
         "replica_id": (-1, -1, -1, 1),
         "resource_type": (2, 4, 64, 2),

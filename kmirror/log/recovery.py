@@ -176,6 +176,7 @@ def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, f
         scan = _scan_in_range(view, segment, loaded.epochs.latest_epoch())
     floor = max(base_offset, loaded.log_end_offset)
     if scan.batches and scan.first_offset < floor:
+        loaded.log_end_offset = floor  # If it is cut, nothing is left of it but its name.
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
         return placed(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
     _catch_up(loaded, base_offset, expired)

@@ -6,18 +6,24 @@ views, and the outline that a leader takes of a batch.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 from kmirror.errors import CorruptBatch
-from kmirror.fuzz.batches import BatchStream
+from kmirror.fuzz.batches import BatchStream, put_message
 from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.mutations import Step
+from kmirror.fuzz.rereading import castagnoli, records_again
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.decoder import TAKEN
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.java import wrap_int64
+from kmirror.records import layout
 from kmirror.records.batch import Batch
-from kmirror.records.legacy import iter_any_batches
+from kmirror.records.codecs import Compression
+from kmirror.records.layout import TimestampType
+from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
 from kmirror.records.outline import outline
 from kmirror.records.record import Record
 from kmirror.records.views import iter_views
@@ -25,6 +31,7 @@ from kmirror.records.views import iter_views
 LIMIT_BYTES = 1 << 20
 """What a batch may unpack to here: a frame is small."""
 _VIEWS_EVERY = 4
+_VARINT_MAX = 5
 
 
 class BatchTarget(Stateless):
@@ -38,8 +45,9 @@ class BatchTarget(Stateless):
             for batch in iter_any_batches(frame.data):
                 batch.verify_crc()
                 records = list(batch.records(limit=LIMIT_BYTES))
-                if isinstance(batch, Batch) and frame.number % _VIEWS_EVERY == 0:
-                    self._as_others_read(batch, records)
+                if frame.number % _VIEWS_EVERY == 0:
+                    self._as_others_read(frame, batch, records)
+            self._check_lengths(frame)
         except CorruptBatch as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"a valid batch: {error}", "a valid batch", "taken") from None
@@ -50,7 +58,23 @@ class BatchTarget(Stateless):
             raise raised(error) from error
         return TAKEN
 
-    def _as_others_read(self, batch: Batch, records: Sequence[Record]) -> None:
+    def _check_lengths(self, frame: Frame) -> None:
+        """Raise `Fault` for a batch that was taken although a record's length is a varint of more than five bytes."""
+        steps = [step for step in frame.steps if isinstance(step, Step)]
+        if len(steps) == 1 and steps[0].mutation.name == "varint made longer":
+            _, start, end, _ = steps[0].spot
+            if end - start + int(str(steps[0].detail)) > _VARINT_MAX and _is_of_length(steps[0]):
+                raise Fault(Kind.TAKEN, "a varint of more than five bytes", "long varint", "refused")
+
+    def _as_others_read(self, frame: Frame, batch: AnyBatch, records: Sequence[Record]) -> None:
+        if not isinstance(batch, Batch):
+            self._as_legacy(frame, batch, records)
+            return
+        checksum = castagnoli(batch.view[layout.ATTRIBUTES_AT :])
+        if checksum != int.from_bytes(batch.view[layout.CRC_AT : layout.ATTRIBUTES_AT], "big"):
+            raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
+        if frame.is_valid:
+            self._as_written(batch, records)
         viewed = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]
         if viewed != records:
             raise Fault(Kind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records")
@@ -64,10 +88,33 @@ class BatchTarget(Stateless):
                 Kind.DIFFERS, f"{seen} of records with (numbered, keys) {told}", "outline", "what the records say"
             )
 
+    def _as_written(self, batch: Batch, records: Sequence[Record]) -> None:
+        if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            if any(record.timestamp != batch.max_timestamp for record in records):
+                raise Fault(Kind.DIFFERS, "a record has a time of its own", "append time", "that of the batch")
+        elif records_again(records, batch.base_offset, batch.base_timestamp) != batch.payload(limit=LIMIT_BYTES):
+            raise Fault(Kind.CHANGED, "its records are written back otherwise", "written otherwise", "the same bytes")
+
+    def _as_legacy(self, frame: Frame, batch: LegacyBatch, records: Sequence[Record]) -> None:
+        checksum = zlib.crc32(batch.view[layout.MAGIC_AT :])
+        if checksum != int.from_bytes(batch.view[layout.LOG_OVERHEAD : layout.MAGIC_AT], "big"):
+            raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
+        if frame.is_valid and batch.compression is Compression.NONE:
+            out = bytearray()
+            for record in records:
+                put_message(out, [], batch.magic, 0, record.offset, record.key, record.value)
+            if out != batch.view:
+                raise Fault(Kind.CHANGED, "the message is written back otherwise", "written otherwise", "the same")
+
 
 def open_target(wanted: Wanted) -> tuple[BatchTarget, BatchStream]:
     """Return the target and the batches of the seed."""
     return BatchTarget(), BatchStream(wanted.seed)
+
+
+def _is_of_length(step: Step) -> bool:
+    field = step.spot[3]
+    return field is not None and field.attribute == "record_length"
 
 
 def _without_numbers(text: str) -> str:

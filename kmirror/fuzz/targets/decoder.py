@@ -7,12 +7,16 @@ came. A broken one that is taken all the same is written in bytes that mean the 
 from __future__ import annotations
 
 import tracemalloc
+from typing import cast
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.mutations import Step
+from kmirror.fuzz.refusals import REASONS, claims_much, is_never_taken
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
+from kmirror.protocol import careful
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
 from kmirror.protocol.structs import Policy
@@ -22,14 +26,17 @@ MEMORY_CONSTANT = 256 * 1_024
 """What an empty message may take too: errors, small objects."""
 _LENIENT_EVERY = 8
 _LAZY_EVERY = 8
+_CAREFUL_EVERY = 8
 _MEMORY_EVERY = 1_024
+_CLAIMS_EVERY = 8
 TAKEN = "taken"
 
 
 class DecoderTarget(Stateless):
     """`Message.decode` of ours.
 
-    Every frame is read strictly; some are read leniently, lazily, or under a watch over memory.
+    Every frame is read strictly, and some, all valid ones among them, leniently, lazily, by the slow reader or under a
+    watch over memory. What is taken of a frame that leaves nothing to take is a finding.
     """
 
     name = "decoder"
@@ -38,21 +45,29 @@ class DecoderTarget(Stateless):
         """Return "taken" or the field at which the frame was refused; raises `Fault`."""
         number = frame.number
         found = self._strict(frame)
-        if number % _LENIENT_EVERY == 1:
-            self.lenient(frame)
+        if frame.is_valid:  # One of a block, and never among those that are counted below.
+            self._otherwise(frame, found)
+        elif number % _LENIENT_EVERY == 1:
+            self.lenient(frame, found)
         elif number % _LAZY_EVERY == 2:
             self.lazy(frame, found)
-        elif number % _MEMORY_EVERY == 3:
+        elif number % _CAREFUL_EVERY == 4:
+            self.carefully(frame, found)
+        elif number % _MEMORY_EVERY == 3 or (number % _CLAIMS_EVERY == 5 and claims_much(frame)):
             self.memory(frame)
         return found
 
     def judge_fully(self, frame: Frame) -> str:
         """Do all that `judge` does of some frames."""
         found = self._strict(frame)
-        self.lenient(frame)
-        self.lazy(frame, found)
+        self._otherwise(frame, found)
         self.memory(frame)
         return found
+
+    def _otherwise(self, frame: Frame, strictly: str) -> None:
+        self.lenient(frame, strictly)
+        self.lazy(frame, strictly)
+        self.carefully(frame, strictly)
 
     def _strict(self, frame: Frame) -> str:
         data = frame.data
@@ -64,6 +79,9 @@ class DecoderTarget(Stateless):
             return _refusal(error, len(data))
         except Exception as error:
             raise raised(error) from error
+        if is_never_taken(frame):
+            reason = REASONS[cast(Step, frame.steps[0]).mutation.name]
+            raise Fault(Kind.TAKEN, f"although {reason}", reason, "refused")
         self._written_back(frame, found)
         return TAKEN
 
@@ -81,17 +99,23 @@ class DecoderTarget(Stateless):
             if again != frame.data:
                 raise Fault(Kind.CHANGED, f"written back as {again.hex()}", "written otherwise", "the same bytes")
             return
-        twice = _class(frame).decode(again, version).encode(version)
+        try:
+            twice = _class(frame).decode(again, version).encode(version)
+        except (ProtocolError, LocalProtocolError) as error:
+            told = f"what is written back cannot be read: {error}"
+            raise Fault(Kind.CHANGED, told, "written wrongly", again.hex()) from None
         if twice != again:
             raise Fault(Kind.CHANGED, "written back, read and written again it differs", "no fixed point", again.hex())
 
-    def lenient(self, frame: Frame) -> None:
+    def lenient(self, frame: Frame, strictly: str) -> None:
         """Read what the lenient policy reads: at least what the strict one does."""
         try:
             _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", "taken") from None
+            if strictly == TAKEN:
+                raise Fault(Kind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", "taken") from None
             _refusal(error, len(frame.data))
         except Exception as error:
             raise raised(error) from error
@@ -110,6 +134,22 @@ class DecoderTarget(Stateless):
         if is_taken is not (strictly == TAKEN):
             told = f"lazily it is {'taken' if is_taken else 'refused'}, strictly {strictly}"
             raise Fault(Kind.DIFFERS, told, "lazy", "the same")
+
+    def carefully(self, frame: Frame, strictly: str) -> None:
+        """Read with the slow reader, which walks the field tables: it has to come to the same message."""
+        cls = _class(frame)
+        found: Message | None = None
+        try:
+            found = careful.decode(cls, frame.data, frame.version)[0]
+        except ProtocolError as error:
+            _refusal(error, len(frame.data))
+        except Exception as error:
+            raise raised(error) from error
+        if (found is not None) is not (strictly == TAKEN):
+            told = f"carefully it is {'refused' if found is None else 'taken'}, at first {strictly}"
+            raise Fault(Kind.DIFFERS, told, "careful", "the same")
+        if found is not None and not _is_same(found, cls.decode(frame.data, frame.version), frame.version):
+            raise Fault(Kind.DIFFERS, f"read carefully it is {found}", "careful contents", "the same message")
 
     def memory(self, frame: Frame) -> None:
         """Read under a watch: no more than four times the frame at any moment."""
@@ -131,6 +171,15 @@ class DecoderTarget(Stateless):
 def _class(frame: Frame) -> type[Message]:
     assert frame.message is not None, f"{frame.name} is no message"
     return frame.message
+
+
+def _is_same(one: Message, other: Message, version: int) -> bool:
+    if one == other:
+        return True
+    try:
+        return one.encode(version) == other.encode(version)  # A float that is no number does not equal itself.
+    except LocalProtocolError:
+        return False
 
 
 def _refusal(error: ProtocolError, size: int) -> str:

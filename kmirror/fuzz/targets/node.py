@@ -1,7 +1,8 @@
 """A whole broker of ours as a target, in the simulator: all its APIs, and whether a refused request left anything.
 
 Each request is answered or its link is closed, at once or when what it waits for is over. Nothing is raised, in this
-broker or in the controller. A broker that refuses a request has the same logs and the same metadata as before.
+broker or in the controller. A broker that refuses a request has the same logs, metadata and members of groups as
+before.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from kmirror.fuzz.answers import api_of, is_refusal, judged
 from kmirror.fuzz.findings import Fault, Kind, raised
-from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
+from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.clock import SECOND, Duration, Instant
@@ -44,6 +45,7 @@ _MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGro
 # A refused JoinGroup leaves the empty group that it would have been the first member of, in Kafka too
 # (GroupMetadataManager.classicGroupJoinToClassicGroup).
 _LEAVES_SOMETHING = frozenset({API_KEYS["JoinGroup"]})
+_MEMBERS = "members of group "
 
 
 class _Peer:
@@ -132,7 +134,7 @@ class NodeTarget:
         took = time.perf_counter() - began
         if took > STEP_S_MAX:
             raise Fault(Kind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
-        if is_refusal(outcome) and api_of(frame.data)[0] not in _LEAVES_SOMETHING and self._state() != state:
+        if is_refusal(outcome) and self._left(frame.data, state):
             self._check_at_rest()
         return outcome
 
@@ -149,9 +151,10 @@ class NodeTarget:
         self.cluster.simulation.run_for(span_s=_REST_S)
         state = self._state()
         outcome = self._outcome(data)
-        if is_refusal(outcome) and self._state() != state:
+        left = self._left(data, state)
+        if is_refusal(outcome) and left:
             self._frames = [*before, data]
-            raise Fault(Kind.STATE, f"{outcome}, and {self._changed(state)}", "state", "as it was")
+            raise Fault(Kind.STATE, f"{outcome}, and {left}", "state", "as it was")
 
     def _outcome(self, data: bytes) -> str:
         peer, world = self._peer, self._world
@@ -182,17 +185,24 @@ class NodeTarget:
         self._world.perform(_PEER, [CloseLink(self._link)])
 
     def _state(self) -> dict[str, Any]:
-        """Return where every log ends, the metadata log too."""
-        replicas = self.cluster.broker(1).parts.replicas
-        ends: dict[str, Any] = {str(tp): partition.log.log_end_offset for tp, partition in replicas.partitions.items()}
-        ends["metadata"] = self.cluster.image.offset
-        return ends
+        """Return where every log ends, the metadata log too, and who the members of each group are."""
+        parts = self.cluster.broker(1).parts
+        found: dict[str, Any] = {
+            str(tp): partition.log.log_end_offset for tp, partition in parts.replicas.partitions.items()
+        }
+        found["metadata"] = self.cluster.image.offset
+        for name in GROUPS:
+            group = parts.groups.find(name)
+            found[_MEMBERS + name] = [] if group is None else sorted(group.members)
+        return found
 
-    def _changed(self, before: dict[str, Any]) -> str:
+    def _left(self, data: bytes, before: dict[str, Any]) -> str:
+        """Return what a refused request has changed that it may not, in words; "" for nothing."""
         now = self._state()
-        return ", ".join(
-            f"{name} from {before.get(name)} to {now[name]}" for name in now if now[name] != before.get(name)
-        )
+        changed = [name for name in now if now[name] != before.get(name)]
+        if api_of(data)[0] in _LEAVES_SOMETHING:
+            changed = [name for name in changed if name.startswith(_MEMBERS)]
+        return ", ".join(f"{name} from {before.get(name)} to {now[name]}" for name in changed)
 
 
 def open_target(wanted: Wanted) -> tuple[NodeTarget, Stream]:

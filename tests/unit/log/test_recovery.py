@@ -261,3 +261,13 @@ def test_an_epoch_that_begins_with_the_faulty_batch_is_not_noted() -> None:
     log = open_log(log.store, repair=True)
     assert log.repair is not None and log.log_end_offset == 3
     assert log.epochs.entries == [(0, 0)]
+
+
+def test_a_segment_of_which_nothing_is_left_ends_where_its_name_says() -> None:
+    """Between two segments of a compacted log offsets are missing: the log does not go back to the end of the first."""
+    damaged = MemoryStore.from_files({0: batch(), 7: batch(offset=6)}, {})
+    log = open_log(damaged, repair=True)
+    assert (log.log_end_offset, damaged.size(7)) == (7, 0)
+    lead(log, batch())
+    log.close()
+    assert open_log(damaged).log_end_offset == log.log_end_offset

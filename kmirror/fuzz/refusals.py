@@ -1,0 +1,68 @@
+"""Which broken frames may no reader take? Some mutations leave only one answer, whoever reads them.
+
+That is known without a reader: a fault that all ways of ours to read have in common, because they share a function, is
+found by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kmirror.fuzz.mutations import Step
+from kmirror.fuzz.spots import Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.protocol.careful import within
+
+_NULLS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH, Kind.COUNT, Kind.COMPACT_COUNT})
+_LENGTHS = frozenset({Kind.SHORT_LENGTH, Kind.LENGTH, Kind.COMPACT_LENGTH})
+_LONGEST_VARINT = 5
+_LONGEST_FRAME = 32_000
+"""Up to here what is left of a frame can be told by an int16."""
+_CUTS = frozenset({"cut before", "cut inside"})
+_CLAIMS = frozenset({"the greatest", "very long tag", "very many tags", "much more than is left"})
+
+
+def is_never_taken(frame: Frame) -> bool:
+    """Return whether what was done to a valid message leaves nothing that a reader of its schema may take.
+
+    False says nothing: most broken messages mean something else, and some mean the same.
+    """
+    if len(frame.steps) != 1:
+        return False
+    (step,) = frame.steps
+    return isinstance(step, Step) and _leaves_nothing(step, frame)
+
+
+def claims_much(frame: Frame) -> bool:
+    """Return whether the frame says somewhere that much more follows than there is."""
+    return any(isinstance(step, Step) and step.mutation.name in _CLAIMS for step in frame.steps)
+
+
+def _leaves_nothing(step: Step, frame: Frame) -> bool:
+    kind, start, end, field = step.spot
+    name = step.mutation.name
+    if name in _CUTS:
+        return start < end
+    if name == "varint without end":
+        return True
+    if name == "varint made longer":
+        return end - start + int(str(step.detail)) > _LONGEST_VARINT
+    if name == "one more than is left":
+        return kind in _LENGTHS and len(frame.data) < _LONGEST_FRAME
+    if name == "null" and kind in _NULLS and field is not None:
+        return not within(frame.version, field.nullable)
+    return False
+
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "cut before": "the message is cut",
+        "cut inside": "the message is cut",
+        "varint without end": "the bytes end within a varint",
+        "varint made longer": "a varint has more than five bytes",
+        "one more than is left": "a length is greater than what is left",
+        "null": "null where none may be",
+    }
+)
+"""What is wrong with such a frame, by the name of the mutation."""

@@ -1,0 +1,504 @@
+"""Faults that are planted in our own code, one function each, for the fuzzer to find."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from kmirror.cluster import server
+from kmirror.cluster.controller.apis import create_topics
+from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.transactions.apis import init_producer_id
+from kmirror.cluster.server import Handler, Inbound, Routes, Server
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.requests import TOPIC
+from kmirror.fuzz.targets import batch as batch_target
+from kmirror.kernel.clock import Instant
+from kmirror.log import recovery
+from kmirror.log.memory_store import MemoryStore
+from kmirror.protocol import careful, wire
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.wire import Malformed
+from kmirror.records import batch as batches
+from kmirror.records import legacy, record, views
+from kmirror.spec.error_codes import ErrorCode
+
+SEED = 1
+Patch = AbstractContextManager[object]
+
+
+class Planted(NamedTuple):
+    """A fault: in which target it is found, in requests of which names, within how many frames, and as what."""
+
+    name: str
+    target: str
+    plant: Callable[[], Patch]
+    kinds: tuple[Kind, ...]
+    frames: int
+    messages: tuple[str, ...] = ()
+
+
+# -- the decoder --------------------------------------------------------------------------------
+
+
+def _uvarint(limit: int = 0x80, *, longest: int = 5) -> Callable[[wire.Buffer, int], tuple[int, int]]:
+    def read(buf: wire.Buffer, pos: int) -> tuple[int, int]:
+        result = 0
+        for place in range(longest):
+            octet = buf[pos]
+            pos += 1
+            result |= (octet & 0x7F) << 7 * place
+            if octet < limit:
+                return result & wire.INT32_MAX, pos
+        raise Malformed
+
+    return read
+
+
+def varint_off_by_one() -> Patch:
+    """127 is taken for the first byte of two."""
+    return patch.object(wire, "read_uvarint", _uvarint(0x7F))
+
+
+def varint_without_bound() -> Patch:
+    """A varint of up to ten bytes is read."""
+    return patch.object(wire, "read_uvarint", _uvarint(longest=10))
+
+
+def null_text_taken() -> Patch:
+    """A null is taken for an empty string where none may be; the slow reader refuses it."""
+    read = wire.read_nullable_string
+
+    def lax(buf: wire.Buffer, pos: int) -> tuple[str, int]:
+        text, end = read(buf, pos)
+        return text or "", end
+
+    return patch.object(wire, "read_string", lax)
+
+
+def null_array_taken() -> Patch:
+    """Both readers take a null for an array."""
+    count = careful.MessageReader.count
+
+    def lax(self: careful.MessageReader, path: str, flexible: bool, nullable: bool) -> int:
+        return count(self, path, flexible, True)
+
+    return patch.object(careful.MessageReader, "count", lax)
+
+
+def length_unchecked() -> Patch:
+    """Bytes that are not there are left out."""
+
+    def take(self: careful.MessageReader, n: int, path: str) -> memoryview:
+        found = self.view[self.position : self.position + n]
+        self.position += n
+        return found.cast("B") if len(found) == n else memoryview(bytes(found).ljust(n, b"\0"))
+
+    return patch.object(careful.MessageReader, "take", take)
+
+
+def index_error() -> Patch:
+    """The end of the bytes within a varint is told as an IndexError."""
+
+    def uvarint(self: careful.MessageReader, path: str) -> int:
+        value, self.position = wire.read_uvarint(self.view, self.position)
+        return value
+
+    return patch.object(careful.MessageReader, "uvarint", uvarint)
+
+
+def tag_taken_twice_differently() -> Patch:
+    """Of two unknown tags of the same number the quick reader keeps the last only."""
+    read = wire.read_unknown_tags
+
+    def last_wins(buf: wire.Buffer, pos: int) -> tuple[tuple[wire.UnknownTag, ...], int]:
+        tags, end = read(buf, pos)
+        return tuple({each.tag: each for each in tags}.values()), end
+
+    return patch.object(wire, "read_unknown_tags", last_wins)
+
+
+def allocated_first() -> Patch:
+    """As many places as a count claims are made before it is compared with what is left."""
+    length = careful.MessageReader.length
+
+    def eager(self: careful.MessageReader, flexible: bool, width: int, path: str) -> int:
+        found = length(self, flexible, width, path)
+        bytearray(max(0, min(found, 1 << 26)))
+        return found
+
+    return patch.object(careful.MessageReader, "length", eager)
+
+
+def null_written_as_empty() -> Patch:
+    """A string that is null is written as an empty one."""
+    return patch.object(wire, "compact_nullable_string", lambda value: wire.compact_string(value or ""))
+
+
+def wrong_position() -> Patch:
+    """An error names a byte behind the end."""
+    fail = careful.MessageReader.fail
+
+    def beyond(self: careful.MessageReader, message: str, path: str, position: int | None = None) -> ProtocolError:
+        return fail(self, message, path, len(self.view) + 4)
+
+    return patch.object(careful.MessageReader, "fail", beyond)
+
+
+def lenient_is_stricter() -> Patch:
+    """Leniently, text has to be UTF-8, which even the strict reader does not ask."""
+    variable = careful.MessageReader.variable
+
+    def picky(self: careful.MessageReader, type_: str, path: str, flexible: bool, nullable: bool) -> object:
+        found = variable(self, type_, path, flexible, nullable)
+        if self.lenient and isinstance(found, str) and any("\ud800" <= each <= "\udfff" for each in found):
+            raise self.fail("no UTF-8", path)
+        return found
+
+    return patch.object(careful.MessageReader, "variable", picky)
+
+
+# -- record batches -----------------------------------------------------------------------------
+
+
+def crc_not_verified() -> Patch:
+    """No checksum is wrong."""
+    return patch.object(batches.Batch, "verify_crc", lambda self: None)
+
+
+def crc_of_legacy_not_verified() -> Patch:
+    """No checksum of a message of format 0 or 1 is wrong."""
+    return patch.object(legacy.LegacyBatch, "verify_crc", lambda self: None)
+
+
+def crc_of_other_bytes() -> Patch:
+    """The checksum is computed of one byte less."""
+    crc32c = batches.crc32c
+    return patch.object(batches, "crc32c", lambda data: crc32c(data[:-1]))
+
+
+def header_key_wrong() -> Patch:
+    """The key of a header loses its first letter, in all that read records."""
+    read = record.read_headers
+
+    def shifted(data: bytes, at: int, end: int) -> tuple[list[record.Header], int]:
+        headers, at = read(data, at, end)
+        return [(name[1:], value) for name, value in headers], at
+
+    return patch.object(record, "read_headers", shifted)
+
+
+def views_differ() -> Patch:
+    """Views have the time of the producer where the broker's counts."""
+    decode = views.decode_records
+
+    def of_producer(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
+        return decode(data, count, context._replace(log_append_time=None))
+
+    return patch.object(views, "decode_records", of_producer)
+
+
+def outline_without_keys() -> Patch:
+    """The outline says that all records have keys."""
+    outline = batch_target.outline
+
+    def wrong(data: bytes, at: int, count: int) -> object:
+        found = outline(data, at, count)
+        return found and found._replace(has_keys=True)
+
+    return patch.object(batch_target, "outline", wrong)
+
+
+def index_error_of_record() -> Patch:
+    """A record that runs past its batch is told as an IndexError."""
+
+    def untyped(error: Exception, *_: object) -> Exception:
+        return error
+
+    return patch.object(record, "_fault", untyped)
+
+
+def zlib_error() -> Patch:
+    """What cannot be inflated is told as zlib tells it."""
+    decompress = batches.decompress
+
+    def untyped(codec: object, data: bytes, **options: Any) -> bytes:
+        return decompress(codec, data, **options) if codec != 1 else zlib.decompress(data, 31)
+
+    return patch.object(batches, "decompress", untyped)
+
+
+def long_varint_of_record() -> Patch:
+    """The length of a record may take as many bytes as it likes."""
+
+    def endless(data: Sequence[int], at: int) -> tuple[int, int]:
+        raw = shift = 0
+        while True:
+            octet = data[at]
+            at += 1
+            raw |= (octet & 127) << shift
+            shift += 7
+            if octet < 128:
+                return raw & 0xFFFFFFFF, at
+
+    return patch.object(record, "read_raw_varint", endless)
+
+
+def key_for_value() -> Patch:
+    """Key and value of a message of format 0 or 1 change places."""
+    body = legacy.LegacyBatch._body
+    return patch.object(legacy.LegacyBatch, "_body", lambda self: body(self)[::-1])
+
+
+def last_record_left_out() -> Patch:
+    """The last record of each batch is left out."""
+    decode = batches.decode_records
+
+    def lax(data: bytes, count: int, context: record.RecordContext, placed: Any) -> Iterator[record.Record]:
+        return iter(list(decode(data, count, context, placed))[: max(0, count - 1)] if data else [])
+
+    return patch.object(batches, "decode_records", lax)
+
+
+# -- logs ---------------------------------------------------------------------------------------
+
+
+def cut_not_made() -> Patch:
+    """What a repair cuts away stays in the segment."""
+    return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
+
+
+def index_error_of_recovery() -> Patch:
+    """A segment that ends inside a batch is told as an IndexError."""
+    placed = recovery.placed
+
+    def untyped(error: Any, segment: Any) -> Any:
+        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
+
+    return patch.object(recovery, "placed", untyped)
+
+
+# -- a broker -----------------------------------------------------------------------------------
+
+
+def _before(request: type[Message], check: Callable[[Any], object]) -> Patch:
+    """Return what has `check` called with each request of this class before its handler is."""
+    serve = Server.serve
+
+    def checked(handler: Handler) -> Handler:
+        def handle(now: Instant, inbound: Inbound) -> None:
+            check(inbound)
+            handler(now, inbound)
+
+        return handle
+
+    def planted(self: Server, routes: Routes) -> None:
+        serve(self, {cls: checked(handler) if cls is request else handler for cls, handler in routes.items()})
+
+    return patch.object(Server, "serve", planted)
+
+
+def _answered(response: type[Message], change: Callable[[Any], Message | None]) -> Patch:
+    """Return what has answers of this class changed before they are sent; None sends nothing."""
+    reply = Inbound.reply
+
+    def planted(self: Inbound, body: Message) -> None:
+        changed = change(body) if isinstance(body, response) else body
+        if changed is not None:
+            reply(self, changed)
+
+    return patch.object(Inbound, "reply", planted)
+
+
+def answer_of_another_version() -> Patch:
+    """Answers are written in the version before."""
+    encode = server.encode_response_chunks
+
+    def older(body: Message, version: int, **options: Any) -> Any:
+        try:
+            return encode(body, max(body.MIN_VERSION, version - 1), **options)
+        except LocalProtocolError:  # It cannot be told in that version.
+            return encode(body, version, **options)
+
+    return patch.object(server, "encode_response_chunks", older)
+
+
+def wrong_correlation_id() -> Patch:
+    """The correlation id loses its sign."""
+    encode = server.encode_response_chunks
+
+    def unsigned(body: Message, version: int, *, correlation_id: int) -> Any:
+        return encode(body, version, correlation_id=abs(correlation_id) & 0x7FFFFFFF)
+
+    return patch.object(server, "encode_response_chunks", unsigned)
+
+
+def never_answered() -> Patch:
+    """A Heartbeat of an unknown member is not answered."""
+    return _answered(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
+
+
+def no_such_error_code() -> Patch:
+    """A code is answered that means nothing."""
+
+    def wrong(body: HeartbeatResponse) -> HeartbeatResponse:
+        body.error_code = -body.error_code
+        return body
+
+    return _answered(HeartbeatResponse, wrong)
+
+
+def refused_produce_writes() -> Patch:
+    """A Produce whose records were appended is answered with an error."""
+
+    def refused(body: ProduceResponse) -> ProduceResponse:
+        for topic in body.responses:
+            for row in topic.partition_responses:
+                row.error_code = row.error_code or ErrorCode.INVALID_RECORD
+        return body
+
+    return _answered(ProduceResponse, refused)
+
+
+def refused_create_topics_writes() -> Patch:
+    """A topic that was created is answered with an error."""
+
+    describe = create_topics._describe
+
+    def refused(context: Any, result: Any, made: Any, *, is_described: bool) -> None:
+        describe(context, result, made, is_described=is_described)
+        if result.name != TOPIC:  # That one is there from the beginning.
+            result.error_code = ErrorCode.POLICY_VIOLATION
+
+    return patch.object(create_topics, "_describe", refused)
+
+
+def refused_offset_commit_writes() -> Patch:
+    """Offsets that were committed are answered with an error."""
+
+    def refused(body: OffsetCommitResponse) -> OffsetCommitResponse:
+        for topic in body.topics:
+            for row in topic.partitions:
+                row.error_code = row.error_code or ErrorCode.ILLEGAL_GENERATION
+        return body
+
+    return _answered(OffsetCommitResponse, refused)
+
+
+def refused_producer_has_its_epoch() -> Patch:
+    """A producer is told that it is fenced, and its transactional id has the next epoch all the same."""
+
+    def persist(coordinator: Any, inbound: Inbound, before: Any, transaction: Any) -> None:
+        def on_done(now: Instant, error: ErrorCode) -> None:
+            init_producer_id._refuse(inbound, ErrorCode.INVALID_PRODUCER_EPOCH)
+
+        coordinator.write(before, transaction, on_done)
+
+    return patch.object(init_producer_id, "_persist", persist)
+
+
+def refused_member_stays() -> Patch:
+    """Who is told to come again with its member id is a member already."""
+    join_new = Membership._join_new
+
+    def both(self: Membership, now_ms: int, request: JoinGroupRequest, caller: Caller, waiter: Any) -> None:
+        if request.group_instance_id is None and caller.version >= MEMBER_ID_REQUIRED_FROM:
+            self._add(now_ms, request, caller, caller.new_member_id, lambda body: None)
+            self._refuse_join(waiter, ErrorCode.MEMBER_ID_REQUIRED, caller.new_member_id)
+        else:
+            join_new(self, now_ms, request, caller, waiter)
+
+    return patch.object(Membership, "_join_new", both)
+
+
+def handler_raises_on_null() -> Patch:
+    """Nobody thought of a Metadata about all topics."""
+    return _before(MetadataRequest, lambda inbound: len(inbound.body.topics))
+
+
+def handler_raises_on_a_number() -> Patch:
+    """A partition's number is used as an index."""
+
+    def look(inbound: Inbound) -> None:
+        body: Any = inbound.body
+        for topic in body.topics:
+            for row in topic.partitions:
+                assert (True, True)[row.partition_index]
+
+    return _before(ListOffsetsRequest, look)
+
+
+def controller_raises() -> Patch:
+    """The controller divides by a replication factor."""
+    records = create_topics.topic_records
+
+    def divided(context: Any, topic: Any) -> Any:
+        assert topic.num_partitions // topic.replication_factor < 1 << 32
+        return records(context, topic)
+
+    return patch.object(create_topics, "topic_records", divided)
+
+
+_DECODER = (
+    (varint_off_by_one, (Kind.REFUSED, Kind.CHANGED), ()),
+    (varint_without_bound, (Kind.TAKEN,), ()),
+    (null_text_taken, (Kind.TAKEN,), ()),
+    (null_array_taken, (Kind.TAKEN, Kind.RAISED), ()),
+    (length_unchecked, (Kind.TAKEN,), ()),
+    (index_error, (Kind.RAISED,), ()),
+    (tag_taken_twice_differently, (Kind.DIFFERS,), ()),
+    (allocated_first, (Kind.MEMORY,), ()),
+    (null_written_as_empty, (Kind.CHANGED,), ()),
+    (wrong_position, (Kind.RAISED,), ()),
+    (lenient_is_stricter, (Kind.DIFFERS,), ()),
+)
+_BATCH = (
+    (crc_not_verified, (Kind.TAKEN,), ()),
+    (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
+    (crc_of_other_bytes, (Kind.REFUSED,), ()),
+    (header_key_wrong, (Kind.CHANGED,), ()),
+    (views_differ, (Kind.DIFFERS,), ()),
+    (outline_without_keys, (Kind.DIFFERS,), ()),
+    (index_error_of_record, (Kind.RAISED,), ()),
+    (zlib_error, (Kind.RAISED,), ()),
+    (long_varint_of_record, (Kind.TAKEN,), ()),
+    (key_for_value, (Kind.CHANGED,), ()),
+    (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
+)
+_LOG = (
+    (cut_not_made, (Kind.DIFFERS,), ()),
+    (index_error_of_recovery, (Kind.RAISED,), ()),
+)
+_NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
+    (answer_of_another_version, (Kind.REFUSED,), ()),
+    (wrong_correlation_id, (Kind.DIFFERS,), ()),
+    (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
+    (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
+    (refused_produce_writes, (Kind.STATE,), ("ProduceRequest",)),
+    (refused_create_topics_writes, (Kind.STATE,), ("CreateTopicsRequest",)),
+    (refused_offset_commit_writes, (Kind.STATE,), ("OffsetCommitRequest",)),
+    (refused_producer_has_its_epoch, (Kind.STATE,), ("InitProducerIdRequest",)),
+    (refused_member_stays, (Kind.STATE,), ("JoinGroupRequest",)),
+    (handler_raises_on_null, (Kind.RAISED,), ("MetadataRequest",)),
+    (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
+    (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
+)
+FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000}
+
+
+def _rows(target: str, rows: Any) -> Iterator[Planted]:
+    for plant, kinds, messages in rows:
+        yield Planted(plant.__name__.replace("_", " "), target, plant, kinds, FRAMES[target], messages)
+
+
+PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("log", _LOG), *_rows("node", _NODE))

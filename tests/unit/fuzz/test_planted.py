@@ -1,0 +1,39 @@
+"""Faults planted in our own code: each is found by its target, within a bounded number of frames of a fixed seed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import Finding
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from tests.unit.fuzz.planted import PLANTED, SEED, Planted
+
+
+def found(row: Planted) -> tuple[int, Finding | None]:
+    """Return after how many frames something was found, and what."""
+    target, source = open_target(row.target, Wanted(seed=SEED, messages=row.messages))
+    with closing(target):
+        campaign = Campaign(target, source, shrinks=False)
+        block = 0
+        while True:
+            for frame in source.block(block):
+                campaign.put(frame)
+                if campaign.tally.findings or campaign.tally.frames == row.frames:
+                    return campaign.tally.frames, next(iter(campaign.tally.findings.values()), None)
+            block += 1
+
+
+def test_there_are_faults_of_each_target() -> None:
+    assert len({row.name for row in PLANTED}) == len(PLANTED) >= 30
+    assert {row.target for row in PLANTED} == {"decoder", "batch", "log", "node"}
+
+
+@pytest.mark.parametrize("row", PLANTED, ids=[row.name.replace(" ", "-") for row in PLANTED])
+def test_a_planted_fault_is_found(row: Planted) -> None:
+    with row.plant():
+        frames, finding = found(row)
+    assert finding is not None, f"not found in {frames} frames"
+    assert finding.kind in row.kinds, f"after {frames} frames: {finding.line}"
