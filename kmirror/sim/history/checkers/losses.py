@@ -93,14 +93,14 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 
 
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
+    if not hidden and _has_expired(facts, last, look):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(EXPIRED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
     if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
-    if not hidden and reason is None and _has_expired(facts, last, look):
-        reason = Reason(EXPIRED)
     if not hidden and reason is None and _was_above_what_was_reopened(facts, place, last, look):
         reason = Reason(REOPENED)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
