@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import engine, log, mirror, net, pass_through, protocol, records, report, spark, tools
+from benchmarks import engine, fuzz, log, mirror, net, pass_through, protocol, records, report, spark, tools
 from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
@@ -25,6 +25,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "net": net.cases,
     "mirror": mirror.cases,
     "spark": spark.cases,
+    "fuzz": fuzz.cases,
 }
 
 

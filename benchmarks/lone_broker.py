@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kmirror.assembly.nodes import Assembly, feature_records
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
@@ -43,10 +44,12 @@ class LoneBroker:
         node_id: int = 1,
         leader: int = 1,
         replicas: Sequence[int] = (1,),
+        authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
         endpoints = {node: Endpoint(f"b-{node}", 9092) for node in (*BROKERS, CONTROLLER)}
         self.endpoints = endpoints
-        self.broker: Broker = Assembly("lone", CONTROLLER, endpoints, {}, []).broker(node_id, [MemoryDisk()], Rng(1))
+        assembly = Assembly("lone", CONTROLLER, endpoints, {}, [], authorizer=authorizer)
+        self.broker: Broker = assembly.broker(node_id, [MemoryDisk()], Rng(1))
         self.topic_ids = {name: Uuid.from_ints(1, number) for number, name in enumerate(topics, start=1)}
         self.now = NOW
         self.started = self._publish(self._records(topics, leader, replicas))

@@ -24,6 +24,9 @@ class Load:
         self.acked: dict[bytes, tuple[int, int]] = {}
         self.failed: list[str] = []
         self.sent = 0
+        self.flowing = threading.Event()
+        """Cleared, nothing new is written."""
+        self.flowing.set()
         self._news = threading.Condition()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
@@ -31,6 +34,9 @@ class Load:
 
     def _write(self) -> None:
         while not self._ending.is_set():
+            if not self.flowing.is_set():
+                self._producer.poll(0.05)
+                continue
             partition = self.sent % self._partitions
             self._producer.produce(self._topic, b"%d" % self.sent, partition=partition, on_delivery=self._told)
             self.sent += 1

@@ -221,7 +221,7 @@ class ClusterInside:
 
 def checked_configs(configs: object) -> dict[str, str]:
     """Return the static configs of every node; UsageError, in Kafka's words, for a key or a value it does not take."""
-    values = arguments.texts("configs", configs)
+    values = arguments.configs(configs)
     for name, value in values.items():
         problem = problem_with(Scope.BROKER, name, value)
         if problem is None:

@@ -5,9 +5,11 @@ Nothing is sent here: a request is made, and an answer is read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from kmirror.client.remote_cluster import code_of
+from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
@@ -36,6 +38,8 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
+WITHIN_S = 120.0
+"""How long a mirror is waited for unless it is said."""
 DESCRIBE_EVERY_S = 0.5
 ROWS_PER_S = 20_000
 """A mirror with more rows than fit into DESCRIBE_EVERY_S is described less often: to be watched must not be what it
@@ -77,6 +81,62 @@ class MirrorListing:
     """Empty until the source was seen to have a topic of the mirror."""
     topic_count: int
     """Topics in the mirror, those that were removed included."""
+
+
+@dataclass(slots=True)
+class Description:
+    """What the brokers of a cluster say of one mirror, once all of them have answered."""
+
+    partitions: dict[TopicPartition, MirrorRow] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    """Of the topics in the mirror, also those that are not there yet; an ordered set."""
+    refusal: ErrorCode = ErrorCode.NONE
+    """Why no broker describes the mirror; NONE as soon as one does, for the others may be behind."""
+    is_described: bool = False
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Broker id to why it cannot speak to the source; a broker that can, or has not tried, is not among them."""
+
+    @property
+    def rows(self) -> list[MirrorRow]:
+        """The partitions that a broker leads, in order."""
+        return [self.partitions[tp] for tp in sorted(self.partitions)]
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of all topics in the mirror, in order."""
+        return sorted(self.names)
+
+    @property
+    def topics_without_rows(self) -> list[str]:
+        """The names of topics that are not there yet, or of which no living broker leads a partition, in order."""
+        described = {tp.topic for tp in self.partitions}
+        return [name for name in self.topics if name not in described]
+
+    @property
+    def reason(self) -> str:
+        """Why brokers cannot speak to the source, and which; empty if all can."""
+        brokers: dict[str, list[int]] = {}
+        for broker_id, reason in sorted(self.reasons.items()):
+            brokers.setdefault(reason, []).append(broker_id)
+        return "; ".join(
+            f"{reason} (broker{'s' * (len(ids) > 1)} {', '.join(map(str, ids))})" for reason, ids in brokers.items()
+        )
+
+    def only(self, is_wanted: Callable[[str], bool]) -> Description:
+        """Return the same of those topics alone whose names are wanted."""
+        partitions = {tp: row for tp, row in self.partitions.items() if is_wanted(tp.topic)}
+        return replace(self, partitions=partitions, names={name: None for name in self.names if is_wanted(name)})
+
+    def add(self, broker_id: int, mirror: DescribedMirror) -> None:
+        """Take in the answer of one broker."""
+        if mirror.error_code:
+            self.refusal = ErrorCode.NONE if self.is_described else code_of(mirror.error_code)
+            return
+        self.is_described, self.refusal = True, ErrorCode.NONE
+        self.partitions.update((row.tp, row) for row in rows_in(mirror))
+        self.names.update((topic.topic_name, None) for topic in mirror.topics)
+        if mirror.reason:
+            self.reasons[broker_id] = mirror.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +208,10 @@ def deleting(mirror: str) -> DeleteMirrorRequest:
 
 
 def altering(mirror: str, configs: Mapping[str, str | None]) -> IncrementalAlterConfigsRequest:
-    """Return what sets configs of a mirror; None goes back to the default."""
+    """Return what sets configs of a mirror; None goes back to the default. UsageError for values of other types."""
     changes = [
         AlterableConfig(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
-        for name, value in configs.items()
+        for name, value in arguments.changes(configs).items()
     ]
     return IncrementalAlterConfigsRequest([AlterConfigsResource(ResourceType.MIRROR, mirror, changes)])
 

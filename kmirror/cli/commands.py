@@ -22,6 +22,8 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("serve", "kmirror.cli.serve", "command", "Serve a cluster to Kafka clients, on TCP ports."),
     CommandRow("mirrors", "kmirror.cli.mirrors", "command", "kafka-mirrors: create, watch, fail over mirrors."),
+    CommandRow("configs", "kmirror.cli.configs", "command", "kafka-configs: of mirrors, topics, brokers; quotas."),
+    CommandRow("features", "kmirror.cli.features", "command", "kafka-features: show, raise and lower feature levels."),
     CommandRow(
         "failback-preview", "kmirror.cli.failback_preview", "command", "What a failback would remove, before it does."
     ),
@@ -36,6 +38,7 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("sim", "kmirror.cli.sim", "command", "Draw whole histories from seeds, and judge them."),
     CommandRow("explore", "kmirror.cli.explore", "command", "Search a small scope for histories that break mirroring."),
     CommandRow("fuzz", "kmirror.cli.fuzz", "command", "Break frames: what is wrong in a decoder, broker or client?"),
+    CommandRow("proxy", "kmirror.cli.proxy", "command", "Stand before any cluster; inject faults, record, mutate."),
     CommandRow("sweep", "kmirror.cli.sweep", "command", "Run thousands of simulations on Spark."),
     CommandRow("report", "kmirror.cli.report", "command", "Show what a sweep found: a page, or tables."),
     CommandRow("spark-verify", "kmirror.cli.spark_verify", "command", "Compare two clusters' log directories."),

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
+from kmirror.cli.cluster_client import client_of, properties_in
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.failback_folders import FolderPreview
-from kmirror.cli.mirrors import client_of
 from kmirror.cli.output import Output
 from kmirror.cli.refusing import refusing
-from kmirror.cli.server_properties import parse
+from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
@@ -64,7 +63,7 @@ def command(
     The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
     """
     with refusing(KmirrorError), Output() as out:
-        is_wanted = _matcher(topic)
+        is_wanted = topic_matcher(topic)
         if folders and (bootstrap_server or source):
             raise UsageError("give two log folders, or --bootstrap-server and --source, and not both")
         if folders:
@@ -74,9 +73,9 @@ def command(
         else:
             if not bootstrap_server or not source:
                 raise UsageError("give --bootstrap-server and --source, or two log folders")
-            found = asyncio.run(
-                _live(_admin(bootstrap_server, command_config), _admin(source, source_config), mirror, is_wanted)
-            )
+            here = _admin(bootstrap_server, command_config, "command-config")
+            there = _admin(source, source_config, "source-config")
+            found = asyncio.run(_live(here, there, mirror, is_wanted))
         if not found:
             raise UsageError(f"no topic that both sides have matches {topic!r}: nothing was looked at")
         tell = _json if output == "json" else _text
@@ -84,12 +83,8 @@ def command(
     return int(any(isinstance(each, Waits) or each.batches for each in found.values()))
 
 
-def _admin(servers: str, config: Path | None) -> AsyncAdmin:
-    try:
-        text = "" if config is None else config.read_text("latin-1")
-    except OSError as error:
-        raise UsageError(f"cannot read {config}: {error.strerror}") from None
-    client = client_of(parse(text))
+def _admin(servers: str, config: Path | None, option: str) -> AsyncAdmin:
+    client = client_of({} if config is None else properties_in(str(config), option))
     return AsyncAdmin(servers, client.configs, security=client.security)
 
 
@@ -102,14 +97,6 @@ async def _live(destination: AsyncAdmin, source: AsyncAdmin, mirror: str, is_wan
         preview = FailbackPreview(mirror, source=source, destination=destination)
         await preview.load(there)
         return {tp: await preview.removed(tp) for tp in there}
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
-    return lambda name: name == pattern or compiled.fullmatch(name) is not None
 
 
 def _text(found: Found, *, with_records: bool) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +20,9 @@ from kmirror.fuzz.findings import Finding, keep, load, to_json
 from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 EXIT_FINDINGS = 4
 EXIT_STOPPED = 130
 
@@ -28,7 +33,11 @@ EXIT_STOPPED = 130
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
+@click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
+@click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
+@click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
 @click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
 @click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
@@ -40,7 +49,11 @@ def command(
     frames: int | None,
     minutes: float | None,
     messages: tuple[str, ...],
+    bootstrap_server: str | None,
+    program: str | None,
+    owns_host: bool,
     feedback: bool,
+    coverage: bool,
     corpus: Path | None,
     replay: Path | None,
     no_shrink: bool,
@@ -56,42 +69,82 @@ def command(
         return _list(output)
     if replay is not None:
         return _replay(replay, output)
+    if target is None and bootstrap_server is not None:
+        target = "bootstrap-server"
     if target is None:
         raise click.UsageError("name a TARGET; --list tells which there are")
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    opened, source = open_target(target, Wanted(seed=drawn, messages=messages))
-    campaign = Campaign(opened, source, feedback, not no_shrink)
-    with closing(opened):
-        is_stopped = _run(campaign, frames, None if minutes is None else minutes * 60, corpus, output)
-    _tell(target, drawn, campaign.tally, output)
-    return EXIT_STOPPED if is_stopped else EXIT_FINDINGS if campaign.tally.findings else 0
+    wanted = Wanted(
+        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
+        command=tuple(shlex.split(program or "")),
+    )  # fmt: skip
+    seconds = None if minutes is None else minutes * 60
+    watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
+    if coverage:
+        from kmirror.fuzz.coverage import run
+
+        watch.follow(run(target, wanted, frames=frames, seconds=seconds))
+    else:
+        opened, source = open_target(target, wanted)
+        with closing(opened):
+            campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
+            watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+    _tell(target, drawn, watch.tally, output)
+    return EXIT_STOPPED if watch.is_stopped else EXIT_FINDINGS if watch.tally.findings else 0
 
 
-def _run(campaign: Campaign, frames: int | None, seconds: float | None, corpus: Path | None, output: str) -> bool:
-    """Run the campaign under a bar, telling findings as they come; return whether Ctrl-C ended it."""
+class Watch:
+    """Follows a campaign under a bar, tells findings as they come, and keeps them."""
+
+    def __init__(
+        self, target: str, corpus: Path | None, frames: int | None, seconds: float | None, *, is_text: bool
+    ) -> None:
+        self.tally = Tally()
+        self.is_stopped = False
+        self._target = target
+        self._corpus = corpus
+        self._frames = frames
+        self._seconds = seconds
+        self._is_text = is_text
+        self._known: set[str] = set()
+        self._progress = _bar()
+
+    def follow(self, tallies: Iterable[Tally], tally: Tally | None = None) -> None:
+        """Show how the tally grows until it ends; Ctrl-C ends it too."""
+        self.tally = tally or self.tally
+        wanted = self._frames if self._frames is not None else self._seconds
+        with self._progress as progress:
+            bar = progress.add_task(f"fuzz {self._target}", total=wanted, rate="")
+            try:
+                for self.tally in tallies:
+                    for cause, finding in self.tally.findings.items():
+                        if cause not in self._known:
+                            self.found(finding)
+                    done = self.tally.frames if self._frames is not None else self.tally.seconds
+                    rate = f"{self.tally.frames:,} frames, {self.tally.per_second:,.0f}/s"
+                    progress.update(bar, completed=done, rate=rate)
+            except KeyboardInterrupt:
+                self.is_stopped = True
+
+    def found(self, finding: Finding) -> None:
+        """Tell a finding of a new cause, and keep it."""
+        self._known.add(f"{finding.kind.value} {finding.cause}")
+        if self._corpus is not None:
+            keep(finding, self._corpus)
+        if self._is_text:
+            line = f"{finding.line} [seed {finding.seed}, frame {finding.number}]"
+            self._progress.console.print(line, markup=False)
+
+
+def _bar() -> Progress:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = make_console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
-    progress = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
-
-    def found(finding: Finding) -> None:
-        if corpus is not None:
-            keep(finding, corpus)
-        if output == "text":
-            progress.console.print(f"{finding.line} [seed {finding.seed}, frame {finding.number}]", markup=False)
-
-    campaign.on_finding = found
-    wanted = frames if frames is not None else seconds
-    with progress:
-        bar = progress.add_task(f"fuzz {campaign.target.name}", total=wanted, rate="")
-        try:
-            for tally in campaign.run(frames=frames, seconds=seconds):
-                done = tally.frames if frames is not None else tally.seconds
-                progress.update(bar, completed=done, rate=f"{tally.frames:,} frames, {tally.per_second:,.0f}/s")
-        except KeyboardInterrupt:
-            return True
-    return False
+    console = make_console(stderr=True)
+    return Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
 
 
 def _tell(target: str, seed: int, tally: Tally, output: str) -> None:

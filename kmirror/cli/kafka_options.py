@@ -2,7 +2,8 @@
 
 Rule 1: one dash is as good as two, and `--name=value` as `--name value`. The word after the name of an option with a
 value is that value, whatever it looks like; where the value may be left out, it does not begin with a dash.
-Rule 2: words that belong to no option count for nothing, and so does a value for a flag. `--` ends the options.
+Rule 2: words that belong to no option count for nothing unless the command has a use for them, and so does a value for
+a flag. `--` ends the options.
 Rule 3: a value is judged when it is asked for: two of them, or one that is no number, are an error only where it is
 needed.
 Rule 4: the exit code is 1 for a command line that is refused, and for none at all, which shows the help on stderr.
@@ -50,18 +51,24 @@ VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text 
 
 
 class ParsedOptions:
-    """What a command line gave: the options in it, each with its values in their order."""
+    """What a command line gave: the options in it in their order, each with its value, None where it has none."""
 
-    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = values
+    def __init__(self, given: Sequence[tuple[str, str | None]], words: Sequence[str] = ()) -> None:
+        self._given = given
+        self.words = words
+        """What belongs to no option."""
 
     def has(self, *names: str) -> bool:
         """Say whether any of the options is there, with or without a value."""
-        return any(name in self._values for name in names)
+        return any(name in names for name, _ in self._given)
+
+    def values(self, *names: str) -> list[str]:
+        """Return the values of all these options in the order of the command line; an option without one has ""."""
+        return [value or "" for name, value in self._given if name in names]
 
     def text(self, name: str, default: str) -> str:
         """Return the option's value; raises `UsageError` for more than one."""
-        values = self._values.get(name, ())
+        values = [value for own, value in self._given if own == name and value is not None]
         if len(values) > 1:
             raise UsageError(f"--{name} was given {len(values)} times, and takes one value")
         return values[0] if values else default
@@ -81,16 +88,18 @@ class ParsedOptions:
         return text
 
 
-def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
-    """Return what the words give; raises `UsageError` for an option that is not in `rows` or lacks its value."""
+def read(line: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
+    """Return what a command line gives; raises `UsageError` for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
-    left = deque(words)
-    found: dict[str, list[str]] = {}
+    left = deque(line)
+    found: list[tuple[str, str | None]] = []
+    words: list[str] = []
     while left:
         word = left.popleft()
         if word == "--":
             break
         if not _is_option(word):
+            words.append(word)
             continue
         name, value = _taken_apart(word, table)
         row = table.get(name)
@@ -98,15 +107,13 @@ def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
             near = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
             hint = f"did you mean --{' or --'.join(near)}?" if near else "--help shows all"
             raise UsageError(f"there is no option {word.partition('=')[0]}; {hint}")
-        values = found.setdefault(row.names[0], [])
-        if not row.metavar:
-            continue
-        if value is None and row.is_optional and (not left or _is_option(left[0])):
+        if not row.metavar or (value is None and row.is_optional and (not left or _is_option(left[0]))):
+            found.append((row.names[0], None))
             continue
         if value is None and not left:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
-        values.append(left.popleft() if value is None else value)
-    return ParsedOptions(found)
+        found.append((row.names[0], left.popleft() if value is None else value))
+    return ParsedOptions(found, (*words, *left))
 
 
 def _is_option(word: str) -> bool:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kmirror.assembly.mirrors import (
+    Description,
     MirrorListing,
-    MirrorRow,
     adding_topics,
     altering,
     creating,
@@ -21,6 +20,7 @@ from kmirror.assembly.mirrors import (
     removing_topics,
     resuming_topics,
 )
+from kmirror.cli.cluster_client import Client, open_admin
 from kmirror.cli.mirror_tables import (
     describe_json,
     describe_table,
@@ -33,11 +33,9 @@ from kmirror.cli.mirror_tables import (
     reasons,
 )
 from kmirror.cli.output import complain
-from kmirror.client.admin import AdminConfigs
+from kmirror.cli.topic_pattern import topic_matcher
 from kmirror.client.remote_cluster import code_of
-from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
-from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.names import counted
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
@@ -106,14 +104,6 @@ CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """How this tool speaks to a cluster."""
-
-    configs: AdminConfigs
-    security: Security | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """What a command line asks for."""
 
@@ -134,19 +124,8 @@ class Task:
 
 async def carry_out(task: Task) -> int:
     """Do it, print what came of it, and return the exit code; KafkaError if it is refused or nobody answers."""
-    async with _admin(task.servers, task.client) as admin:
+    async with open_admin(task.servers, task.client) as admin:
         return await _HOW[task.action](admin, task)
-
-
-def _admin(servers: str, client: Client) -> AsyncAdmin:
-    told: dict[Endpoint, None] = {}
-
-    def on_silent(endpoint: Endpoint) -> None:
-        if endpoint not in told:
-            told[endpoint] = None
-            complain(f"{endpoint} does not answer; trying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
-
-    return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
 
 
 def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
@@ -154,7 +133,7 @@ def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
     configs = task.client.configs
     patience_ms = min(configs.default_api_timeout_ms, SOURCE_TIMEOUT_MS)
     client = Client(replace(configs, default_api_timeout_ms=patience_ms), task.source_client.security)
-    return _admin(listing.source_servers, client)
+    return open_admin(listing.source_servers, client)
 
 
 # -- what is there ----------------------------------------------------------------------------
@@ -167,10 +146,10 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _describe(admin: AsyncAdmin, task: Task) -> int:
-    is_wanted = _matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or ".*")
     while True:
         every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
-        mirrors = {name: [row for row in rows if is_wanted(row.tp.topic)] for name, rows in every.items()}
+        mirrors = {name: described.only(is_wanted) for name, described in every.items()}
         if task.watched_every_s is not None and not task.as_json and sys.stdout.isatty():
             print(CLEAR_SCREEN, end="")
         print((describe_json if task.as_json else describe_table)(mirrors), end="", flush=True)
@@ -185,7 +164,7 @@ async def _explain(admin: AsyncAdmin, task: Task) -> int:
     listing = await _listing(admin, task.mirror)
     async with _source(listing, task) as source:
         found = await explain_filters(task.mirror, source=source, destination=admin)
-    is_wanted = _matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or ".*")
     rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
     print((filter_json if task.as_json else filter_table)(rows), end="")
     return 0
@@ -245,12 +224,13 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
     elif task.topic in known:
         ids = {task.topic: known[task.topic].topic_id}
     else:
-        is_wanted = _matcher(task.topic)
+        is_wanted = topic_matcher(task.topic)
         found = [name for name, topic in known.items() if is_wanted(name) and not _is_internal(name, topic)]
         if not found:
             raise _no_match(task.topic)
-        rows = (await describe_mirrors(admin, [task.mirror])).get(task.mirror, [])
-        mirrored = {row.tp.topic for row in rows if row.state is not MirrorState.STOPPED}
+        described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
+        mirrored = {row.tp.topic for row in described.rows if row.state is not MirrorState.STOPPED}
+        mirrored.update(described.topics_without_rows)
         ids = {name: known[name].topic_id for name in found if name not in mirrored}
     if task.replication_factor is not None and not task.is_dry:
         await _create_topics(admin, listing, {name: known[name] for name in ids if name in known}, task)
@@ -259,28 +239,31 @@ async def _add(admin: AsyncAdmin, task: Task) -> int:
 
 async def _change(admin: AsyncAdmin, task: Task) -> int:
     listing = await _listing(admin, task.mirror)
-    rows = (await describe_mirrors(admin, [task.mirror])).get(task.mirror, [])
-    topics = _concerned(task, rows)
-    hidden = listing.topic_count - len({row.tp.topic for row in rows})
+    described = (await describe_mirrors(admin, [task.mirror]))[task.mirror]
+    topics = _concerned(task, described)
+    hidden = listing.topic_count - len(described.topics)
+    if task.action != "remove":
+        hidden += len(described.topics_without_rows)
     if hidden > 0 and topics != [task.topic]:
         what = counted(hidden, "topic")
         complain(f"{what} of mirror {task.mirror} cannot be matched, for no leader describes it: name it in full\n")
     return await _change_topics(admin, task, topics, CHANGED[task.action](task.mirror, topics))
 
 
-def _concerned(task: Task, rows: Sequence[MirrorRow]) -> list[str]:
+def _concerned(task: Task, described: Description) -> list[str]:
     """Return the topic that is named, or those that a pattern stands for; KafkaError if it matches none.
 
-    A name that nobody describes is for the cluster to judge: its topic may have no leader, or not be created yet.
+    A name that nobody describes is for the cluster to judge. Of a topic without a leader no state is known: a pattern
+    stands for it only where it is to be removed.
     """
-    is_wanted = _matcher(task.topic)
-    matched = [row for row in rows if is_wanted(row.tp.topic)]
+    matched = described.only(topic_matcher(task.topic))
     is_name = problem_with_name(task.topic) is None
-    if is_name and (not matched or any(row.tp.topic == task.topic for row in matched)):
+    if is_name and (not matched.topics or task.topic in matched.topics):
         return [task.topic]
-    if not matched:
+    if not matched.topics:
         raise _no_match(task.topic)
-    return sorted({row.tp.topic for row in matched if row.state in CONCERNED[task.action]})
+    found = {row.tp.topic for row in matched.rows if row.state in CONCERNED[task.action]}
+    return sorted(found.union(matched.topics_without_rows) if task.action == "remove" else found)
 
 
 async def _change_topics(admin: AsyncAdmin, task: Task, topics: Sequence[str], request: Message) -> int:
@@ -347,14 +330,6 @@ async def _create_topics(
 
 def _is_internal(name: str, topic: TopicInfo) -> bool:
     return topic.is_internal or name.startswith(INTERNAL)
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--topic {pattern!r} is no regular expression: {error}") from None
-    return lambda name: name == pattern or compiled.fullmatch(name) is not None
 
 
 def _no_match(pattern: str) -> KafkaError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kmirror.assembly.mirrors import MirrorListing, MirrorRow
+from kmirror.assembly.mirrors import Description, MirrorListing
 from kmirror.mirror.syncs.explain import Explanation
 from kmirror.mirror.syncs.rules import Verdict
 
@@ -15,6 +15,8 @@ DESCRIBE_WIDTHS = (30, 40, 10, 15, 18, 10, 12)
 DESCRIBE_HEADINGS = ("MIRROR", "TOPIC", "PARTITION", "SOURCE-OFFSET", "DESTINATION-OFFSET", "LAG", "STATE")
 FILTER_WIDTHS = (6, 60, 8, 1)
 FILTER_HEADINGS = ("KIND", "NAME", "MIRRORED", "WHY")
+OF_PARTITIONS = ("partition", "source_offset", "destination_offset", "lag", "state", "last_mirrored_epoch")
+NOBODY = "the topic is not there yet, or has no leader"
 UNKNOWN = "-"
 ELLIPSIS = "..."
 
@@ -28,8 +30,8 @@ def list_table(listings: Iterable[MirrorListing]) -> str:
     return _table(LIST_HEADINGS, rows, LIST_WIDTHS) if rows else "No mirrors found\n"
 
 
-def describe_table(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
-    """Return the table of the partitions of mirrors."""
+def describe_table(mirrors: Mapping[str, Description]) -> str:
+    """Return the table of the partitions of mirrors that a broker leads."""
     rows = [
         (
             _fitted(mirror, DESCRIBE_WIDTHS[0]),
@@ -42,19 +44,24 @@ def describe_table(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
             row.state.name,
         )
         for mirror, described in mirrors.items()
-        for row in described
+        for row in described.rows
     ]
     return _table(DESCRIBE_HEADINGS, rows, DESCRIBE_WIDTHS) if rows else "No mirror partitions found\n"
 
 
-def reasons(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
-    """Return a line for each partition that waits or failed and says why."""
-    return "".join(
-        f"{mirror} {row.tp}: {row.state.name}: {row.reason}\n"
-        for mirror, rows in mirrors.items()
-        for row in rows
-        if row.reason
-    )
+def reasons(mirrors: Mapping[str, Description]) -> str:
+    """Return a line for each mirror whose source cannot be spoken to, and for what has no leader, waits or failed."""
+    return "".join(f"{mirror} {line}\n" for mirror, described in mirrors.items() for line in _reasons(described))
+
+
+def _reasons(described: Description) -> Iterator[str]:
+    if described.reason:
+        yield f"waits for its source: {described.reason}"
+    for topic in described.topics_without_rows:
+        yield f"{topic}: {NOBODY}"
+    for row in described.rows:
+        if row.reason:
+            yield f"{row.tp}: {row.state.name}: {row.reason}"
 
 
 def list_json(listings: Iterable[MirrorListing]) -> str:
@@ -70,23 +77,35 @@ def list_json(listings: Iterable[MirrorListing]) -> str:
     )
 
 
-def describe_json(mirrors: Mapping[str, Sequence[MirrorRow]]) -> str:
-    """Return an object a line for each partition; what is not known is null."""
+def describe_json(mirrors: Mapping[str, Description]) -> str:
+    """Return an object a line for each partition; what is not known is null.
+
+    A topic without a leader has a line without a partition, and a mirror without topics, whose source cannot be spoken
+    to, one without a topic.
+    """
     return "".join(
-        _line(
-            mirror=mirror,
-            topic=row.tp.topic,
-            partition=row.tp.partition,
-            source_offset=_known(row.source_offset),
-            destination_offset=_known(row.destination_offset),
-            lag=_known(row.lag),
-            state=row.state.name,
-            last_mirrored_epoch=_known(row.last_mirrored_epoch),
-            reason=row.reason or None,
-        )
-        for mirror, rows in mirrors.items()
-        for row in rows
+        _line(mirror=mirror, **values, mirror_reason=described.reason or None)
+        for mirror, described in mirrors.items()
+        for values in _described(described)
     )
+
+
+def _described(mirror: Description) -> Iterator[dict[str, object]]:
+    for row in mirror.rows:
+        yield {
+            "topic": row.tp.topic,
+            "partition": row.tp.partition,
+            "source_offset": _known(row.source_offset),
+            "destination_offset": _known(row.destination_offset),
+            "lag": _known(row.lag),
+            "state": row.state.name,
+            "last_mirrored_epoch": _known(row.last_mirrored_epoch),
+            "reason": row.reason or None,
+        }
+    for topic in mirror.topics_without_rows:
+        yield {"topic": topic, **dict.fromkeys(OF_PARTITIONS), "reason": NOBODY}
+    if mirror.reason and not mirror.topics:
+        yield dict.fromkeys(("topic", *OF_PARTITIONS, "reason"))
 
 
 def filter_rows(found: Explanation) -> list[tuple[str, str, Verdict]]:

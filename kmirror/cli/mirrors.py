@@ -11,24 +11,19 @@ Rule 3: the command line is read as `kafka_options` says. --delete, which stands
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
+from kmirror.cli.cluster_client import client_of, properties_of
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Client, Task, carry_out
+from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
 from kmirror.cli.output import complain
-from kmirror.cli.server_properties import parse
-from kmirror.client.admin import AdminConfigs
-from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.net.admin import checked_servers
 
 WATCHED_EVERY_S = 2.0
 SHORT_MAX = 2**15 - 1
-TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms")
 
 OPTIONS = (
     OptionRow(("add",), "Mirror topics: --mirror, --topic, and --mirror-config of a source with security."),
@@ -74,11 +69,11 @@ def read_task(given: ParsedOptions) -> Task:
     action = actions[0]
     _check_options(given, action)
     mirror, topic = given.text("mirror", ""), given.text("topic", "")
-    configs = _properties(given, "mirror-config")
+    configs = properties_of(given, "mirror-config")
     return Task(
         action=action,
         servers=checked_servers(given.text("bootstrap-server", "")),
-        client=client_of(_properties(given, "command-config")),
+        client=client_of(properties_of(given, "command-config")),
         source_client=client_of(configs),
         mirror=mirror,
         topic=topic,
@@ -106,28 +101,6 @@ def _check_options(given: ParsedOptions, action: str) -> None:
     ):
         if given.has(option) and action not in actions:
             raise UsageError(f"--{option} is for {' and '.join(f'--{each}' for each in actions)}, not for --{action}")
-
-
-def _properties(given: ParsedOptions, option: str) -> Mapping[str, str]:
-    if not given.has(option):
-        return {}
-    path = Path(given.text(option, ""))
-    try:
-        return parse(path.read_text("latin-1"))
-    except OSError as error:
-        raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
-
-
-def client_of(properties: Mapping[str, str]) -> Client:
-    """Return how this tool's client connects and waits; UsageError for a time that is none, or wrong security."""
-    times: dict[str, int] = {}
-    for key in TIMES:
-        if key in properties:
-            text = properties[key].strip()
-            if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
-                raise UsageError(f"{key} is a number of milliseconds, not {text!r}")
-            times[key.replace(".", "_")] = int(text)
-    return Client(AdminConfigs(**times), security_of(properties))
 
 
 def _replication_factor(given: ParsedOptions) -> int | None:

@@ -9,47 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
+from kmirror.cli.listeners import PORT_MAX, NamedListener, controller_names, entries, listeners_of
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.node import NodePlan
-from kmirror.spec.configs import entries_of
 
-PORT_MAX = 65_535
 PLAINTEXT = "PLAINTEXT"
-_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")
 _ADDRESS = re.compile(r"\[?(?P<host>[^\]/@]+?)\]?:(?P<port>[0-9]{1,5})")
 _PROTOCOLS = {name: name for name in (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")}
 _BOOTSTRAP, _VOTERS = "controller.quorum.bootstrap.servers", "controller.quorum.voters"
 
 
-class NamedListener(NamedTuple):
-    """One entry of `listeners` or `advertised.listeners`."""
-
-    name: str
-    endpoint: Endpoint
-
-
-def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedListener]:
-    """Return the entries of a key; UsageError for one that is none."""
-    found = []
-    for entry in _entries(pairs, key):
-        parts = _LISTENER.fullmatch(entry)
-        if parts is None or int(parts["port"]) > PORT_MAX:
-            raise UsageError(f"{path}: {key}: {entry!r} is no listener, such as PLAINTEXT://localhost:9092")
-        found.append(NamedListener(parts["name"], Endpoint(parts["host"], int(parts["port"]))))
-    return found
-
-
-def controller_names(pairs: Mapping[str, str]) -> list[str]:
-    """Return the names of the listeners that are a controller's."""
-    return _entries(pairs, "controller.listener.names")
-
-
 def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     """Return which node `pairs` describe, None if they do not say `process.roles`; UsageError for what cannot be."""
-    roles = _entries(pairs, "process.roles")
+    roles = entries(pairs, "process.roles")
     if not roles:
         return None
     if len(set(roles)) < len(roles) or not {"broker", "controller"}.issuperset(roles):
@@ -81,10 +55,6 @@ def node_plan(path: Path, pairs: Mapping[str, str]) -> NodePlan | None:
     )
 
 
-def _entries(pairs: Mapping[str, str], key: str) -> list[str]:
-    return [entry for entry in entries_of(pairs.get(key, "")) if entry]
-
-
 def _node_id(path: Path, pairs: Mapping[str, str]) -> int:
     text = pairs.get("node.id", pairs.get("broker.id", ""))
     if not re.fullmatch("[0-9]{1,10}", text):
@@ -99,7 +69,7 @@ def _check_protocols(path: Path, pairs: Mapping[str, str], names: list[str], con
     key = "listener.security.protocol.map"
     protocols = dict(_PROTOCOLS)
     if key in pairs:
-        protocols = {name: to for name, _, to in (each.partition(":") for each in _entries(pairs, key))}
+        protocols = {name: to for name, _, to in (each.partition(":") for each in entries(pairs, key))}
     else:
         protocols |= {name: PLAINTEXT for name in controllers if name not in protocols}
     for name in names:
@@ -128,8 +98,8 @@ def _only(path: Path, found: list[NamedListener], role: str, roles: list[str]) -
 
 def _controller(path: Path, pairs: Mapping[str, str], node_id: int, *, is_here: bool) -> Endpoint | None:
     """Return where a broker finds the controller, None if it is this node; UsageError for more than one controller."""
-    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in _entries(pairs, _VOTERS))]
-    named = [at for _, at in voters] or _entries(pairs, _BOOTSTRAP)
+    voters = [(id_, at) for id_, _, at in (each.partition("@") for each in entries(pairs, _VOTERS))]
+    named = [at for _, at in voters] or entries(pairs, _BOOTSTRAP)
     key = _VOTERS if voters else _BOOTSTRAP
     if len(named) > 1:
         text = f"{path}: {key} names {len(named)} controllers, and kmirror has a quorum of one"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kmirror.cli.node_properties import controller_names, listeners_of
+from kmirror.cli.listeners import controller_names, listeners_of
 from kmirror.errors import UsageError
 from kmirror.spec.configs import Scope, known
 

@@ -95,10 +95,10 @@ class Fetcher(Generic[P]):
     """When its timer fires, 0 if it is not set."""
     is_dead: bool = False
     """Its owner does not fetch there any more, for it cannot."""
-    muted_until: Instant = 0
-    """Until then the leader wants no fetch; 0 if it has not said so."""
-    muted_ms: int = 0
-    """How long it wanted none so far, in all."""
+    throttled_until: Instant = 0
+    """Until then the leader is not asked, by the ThrottleTimeMs of an answer; 0 if it gave none."""
+    throttled_ms: int = 0
+    """The sum of its ThrottleTimeMs."""
     requests: Meter = field(default_factory=Meter)
     """Fetches that were answered."""
     record_bytes: Meter = field(default_factory=Meter)
@@ -271,8 +271,8 @@ class FetchLoop(Generic[P]):
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
         if fetcher.in_flight or not self._owner.may_ask(fetcher):
             return
-        if fetcher.muted_until > now:
-            self._wake(fetcher, fetcher.muted_until)
+        if fetcher.throttled_until > now:
+            self._wake(fetcher, fetcher.throttled_until)
             return
         configs, session = self._configs(), fetcher.session
         ranks_before = self._look_at_changed(now, fetcher, configs)
@@ -382,8 +382,8 @@ class FetchLoop(Generic[P]):
             return
         fetcher.requests.mark(now)
         if reply.throttle_time_ms > 0:
-            fetcher.muted_until = now + reply.throttle_time_ms * MILLISECOND
-            fetcher.muted_ms += reply.throttle_time_ms
+            fetcher.throttled_until = now + reply.throttle_time_ms * MILLISECOND
+            fetcher.throttled_ms += reply.throttle_time_ms
         session.accept(reply)
         if reply.session_id and not reply.responses and not reply.throttle_time_ms:
             fetcher.without_news.add_newest()

@@ -24,7 +24,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataReque
 from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
-from kmirror.protocol.registry import key_of
+from kmirror.protocol.registry import key_of, released_versions
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
@@ -96,6 +96,15 @@ def parse_servers(text: str) -> tuple[Endpoint, ...]:
 def code_of(code: int) -> ErrorCode:
     """Return the ErrorCode of a number from another cluster; UNKNOWN_SERVER_ERROR if we do not know it."""
     return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _spoken(request: type[Message]) -> Range:
+    """Return the versions in which a request is sent: those that are served here, or those that Kafka has."""
+    row = BY_KEY.get(key_of(request))
+    if row is not None:
+        return row.first, row.last
+    released = released_versions(request)
+    return released.start, released.stop - 1
 
 
 class RemoteCluster:
@@ -305,10 +314,8 @@ class RemoteCluster:
 
     def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
         """Return the newest version of a request that both sides have; None if there is none or it is not known."""
-        api_key = key_of(request)
-        theirs = self._versions.get(endpoint, {}).get(api_key)
-        row = BY_KEY[api_key]
-        return None if theirs is None else negotiate((row.first, row.last), theirs)
+        theirs = self._versions.get(endpoint, {}).get(key_of(request))
+        return None if theirs is None else negotiate(_spoken(request), theirs)
 
     def supports(self, endpoint: Endpoint, request: type[Message]) -> bool:
         """Return whether a broker's versions are known and have this kind of request."""
@@ -395,6 +402,11 @@ class RemoteCluster:
         trouble = self.trouble(*endpoints)
         return trouble and f": {trouble}"
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether every broker that is known was asked, and none answered the last time."""
+        return bool(self.servers) and self._silent.keys() >= {*self.servers, *self.brokers.values()}
+
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""
         links, self._links = self._links, {}
@@ -447,8 +459,7 @@ class RemoteCluster:
 
     def _least(self, endpoint: Endpoint, body: Message, version_min: int) -> int:
         """Return the lowest version that may be sent: both sides have it, and it is not below `version_min`."""
-        api_key = key_of(type(body))
-        return max(version_min, BY_KEY[api_key].first, self._versions[endpoint][api_key][0])
+        return max(version_min, _spoken(type(body))[0], self._versions[endpoint][key_of(type(body))][0])
 
     def _send(
         self,

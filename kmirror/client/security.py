@@ -14,7 +14,9 @@ from kmirror.client.jaas import parse_jaas
 from kmirror.client.sasl import PLAIN, Mechanism, PlainClient
 from kmirror.client.scram import HASHES, SaltedPasswords, ScramClient
 from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.tls import Store, TlsSettings
+from kmirror.spec.config_rules import PROTOCOLS as SECURITY_PROTOCOLS
 from kmirror.spec.configs import BLANKS, entries_of
 
 MECHANISMS = (PLAIN, *HASHES)
@@ -73,12 +75,12 @@ def security_of(configs: Mapping[str, str]) -> Security | None:
 
     No error shows the value of a key that may be secret.
     """
-    values = {name: value.strip(BLANKS) for name, value in configs.items()}
+    values = {name: value.strip(BLANKS) for name, value in arguments.configs(configs).items()}
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol == "PLAINTEXT":
         return None
-    if protocol not in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
-        raise UsageError("security.protocol must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL")
+    if protocol not in SECURITY_PROTOCOLS:
+        raise UsageError(f"security.protocol must be one of {', '.join(SECURITY_PROTOCOLS)}")
     tls = _tls(values) if protocol.endswith("SSL") else None
     return Security(protocol, tls, _credentials(values, protocol) if protocol.startswith("SASL") else None)
 

@@ -9,12 +9,13 @@ first, so that `retention.ms` does not name `log.retention.hours`, although that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of, known
+from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
 Entry = DescribeConfigsResourceResult
@@ -29,9 +30,19 @@ class BrokerLayers:
     """For this broker alone, while it runs."""
     altered_for_all: Mapping[str, str]
     static: Mapping[str, str]
+    _told: dict[str, list[DescribeConfigsSynonym]] = field(default_factory=dict, compare=False, repr=False)
 
     def told(self, name: str) -> list[DescribeConfigsSynonym]:
-        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first."""
+        """Return all values of a key of brokers, those of the keys behind it too, the one that holds first.
+
+        The list is that of everybody who asks. Every topic asks about the same keys.
+        """
+        found = self._told.get(name)
+        if found is None:
+            found = self._told[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> list[DescribeConfigsSynonym]:
         rows = _with_fallbacks(name)
         layers = (
             (ConfigSource.BROKER, self.altered),
@@ -40,7 +51,9 @@ class BrokerLayers:
             (ConfigSource.DEFAULT, {row.name: row.default for row in rows if row.default is not None}),
         )
         found = [
-            DescribeConfigsSynonym(name=key, value=None if _is_secret(key) else values[key], source=source)
+            DescribeConfigsSynonym(
+                name=key, value=None if is_secret(key, (Scope.BROKER,)) else values[key], source=source
+            )
             for source, values in layers
             for key in (row.name for row in rows)
             if key in values
@@ -80,12 +93,6 @@ def _with_fallbacks(name: str) -> list[ConfigKey]:
         row = rows[row.or_else[0]]
         found.append(row)
     return found
-
-
-def _is_secret(name: str) -> bool:
-    """Return whether a broker's key is a password; what nobody knows may be one."""
-    row = known(Scope.BROKER).get(name)
-    return row is None or row.kind is Kind.PASSWORD
 
 
 def shown(row: ConfigKey, text: str | None) -> str | None:

@@ -10,7 +10,7 @@ many it leads, which have no leader, which resources of a type have configs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -81,6 +81,8 @@ class BrokerImage:
     in_controlled_shutdown: bool = False
     directories: tuple[Uuid, ...] = ()
     """The ids of its log directories that are online; none where the metadata log is of before KIP-858."""
+    features: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
+    """Feature to the first and the last level that it supports."""
 
     def has_online(self, directory_id: Uuid) -> bool:
         """Return whether a replica in this directory may be served, as far as is known (DirectoryId.isOnline)."""
@@ -215,6 +217,7 @@ class MetadataImage:
                     record.rack,
                     record.in_controlled_shutdown,
                     tuple(record.log_dirs),
+                    {row.name: (row.min_supported_version, row.max_supported_version) for row in record.features},
                 )
                 delta.brokers[record.broker_id] = None
             case BrokerRegistrationChangeRecord():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from kmirror.fuzz.findings import Fault, Finding, Kind
+from kmirror.fuzz.findings import Fault, Finding, Kind, raised
 from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
 from kmirror.fuzz.target import Target
@@ -66,7 +67,7 @@ class Campaign:
             for frame in self.source.block(block):
                 if tally.frames == frames:
                     break
-                self._try(frame)
+                self.put(frame)
             else:
                 if self.feedback and self._kept:
                     self._further(block, frames)
@@ -81,14 +82,16 @@ class Campaign:
         for _ in range(BLOCK_FRAMES):
             if self.tally.frames == frames:
                 return
-            self._try(self.source.further(self._kept[int(random() * len(self._kept))], random))
+            self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
 
-    def _try(self, frame: Frame) -> None:
+    def put(self, frame: Frame) -> None:
+        """Put one frame to the target, and count what became of it."""
         tally = self.tally
         tally.frames += 1
         try:
             outcome = self.target.judge(frame)
-        except Fault as fault:
+        except Exception as error:
+            fault = error if isinstance(error, Fault) else raised(error)
             self._found(frame, fault)
             outcome = fault.cause
         if outcome == "taken":
@@ -136,12 +139,10 @@ def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:
     """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing."""
     target.fresh()
     for data in before:
-        try:
+        with suppress(Exception):
             target.judge(frame._replace(data=data, steps=("one before",), is_canonical=False))
-        except Fault:
-            pass
     try:
         target.judge(frame)
-    except Fault as fault:
-        return fault
+    except Exception as error:
+        return error if isinstance(error, Fault) else raised(error)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -42,6 +43,18 @@ class Fault(Exception):
         self.cause = cause
         self.expected = expected
         super().__init__(f"{kind.value}: {told}")
+
+
+def raised(error: BaseException) -> Fault:
+    """Return the fault of something that was raised and is no typed error; the cause is the line that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename.rpartition('/')[2]}:{last.name}"
+    return Fault(
+        Kind.RAISED,
+        f"{type(error).__name__}: {error} in {where}",
+        f"{type(error).__name__} in {where}",
+        "a typed error",
+    )
 
 
 @dataclass(frozen=True)

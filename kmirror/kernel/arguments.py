@@ -70,13 +70,28 @@ def callback(name: str, value: object) -> None:
         raise UsageError(f"{name} is a function to call, not {shown(value)}")
 
 
-def texts(name: str, values: object) -> dict[str, str]:
-    """Return a mapping of texts to texts, such as configs, as a dict of its own."""
+def configs(values: object) -> dict[str, str]:
+    """Return configs, a mapping of texts to texts, as a dict of its own."""
+    found: dict[str, str] = {}
+    for key, value in changes(values).items():
+        if value is None:
+            raise UsageError(f"configs[{key!r}] is a text, not None")
+        found[key] = value
+    return found
+
+
+def changes(values: object) -> dict[str, str | None]:
+    """Return changes of configs, which may be None besides, as a dict of their own.
+
+    A value that is of another type is shown only if it is a number: it may be a password.
+    """
     if not isinstance(values, Mapping):
-        raise UsageError(f"{name} is a mapping of names to texts, not {shown(values)}")
+        raise UsageError(f"configs is a mapping of names to texts, not {type(values).__name__}")
     for key, value in values.items():
-        text(f"a name in {name}", key)
-        text(f"{name}[{key!r}]", value)
+        text("a name in configs", key)
+        if value is not None and not isinstance(value, str):
+            found = shown(value) if isinstance(value, int | float) else type(value).__name__
+            raise UsageError(f"configs[{key!r}] is a text, not {found}")
     return dict(values)
 
 

@@ -150,14 +150,14 @@ class PartitionLog(LogState):
         Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
-        self.now_ms = now_ms
-        end, config = self.segments.end_offset, self.config
-        latest = self.epochs.latest_epoch()
         view = data if type(data) is memoryview else byte_view("a batch", data)
-        info = lead_one(self.segments, self.producers, config, view, leader_epoch, latest, now_ms)
+        info = self.append_plain(view, leader_epoch, now_ms)
         if info is not None:
             return info
-        prepared = prepare(data, self.tp, config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms)
+        end, latest = self.segments.end_offset, self.epochs.latest_epoch()
+        prepared = prepare(
+            data, self.tp, self.config, origin, base_offset=end, leader_epoch=leader_epoch, now_ms=now_ms
+        )
         view = memoryview(prepared.data)
         batch = Batch(view)
         scan = scan_batches(view, self.segments.active, latest_epoch=latest, check_crc=False)
@@ -179,6 +179,13 @@ class PartitionLog(LogState):
         info = self.write(view, scan, staging, control_types)
         info.log_append_time = prepared.log_append_time
         return info
+
+    def append_plain(self, view: memoryview, leader_epoch: int, now_ms: int) -> AppendInfo | None:
+        """Do what `append_as_leader` does if `view` is a batch that takes no closer look; None, and nothing, if not."""
+        self.now_ms = now_ms
+        return lead_one(
+            self.segments, self.producers, self.config, view, leader_epoch, self.epochs.latest_epoch(), now_ms
+        )
 
     def append_as_follower(self, data: Chunk, *, max_epoch: int, now_ms: int | None = None) -> AppendInfo:
         """Append the leader's batches as they are, up to the first one whose epoch is above `max_epoch`.

@@ -18,6 +18,8 @@ from typing import Protocol
 
 from kmirror.log.epochs import LeaderEpochCache
 
+SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
+"""The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 FROM_SCRATCH = -1
 SESSION = -1
 """Key of the row that stands for the session itself, not for a replica."""
@@ -76,7 +78,7 @@ def merged(one: Uncut, other: Uncut) -> Uncut:
 def epoch_after_stop(leader_epoch: int, last_mirrored_epoch: int) -> int:
     """Return the leader epoch to bump to at the end of a stop that cut or mirrored anything (D36).
 
-    Always above the present one, also where that is above the last mirrored epoch already: a number that lies in a cut
-    tail must not be written a second time.
+    `leader_epoch` is the present one, or the source's if that is known to be higher. Always above it, also where it is
+    above the last mirrored epoch already: a number that lies in a cut tail must not be written a second time.
     """
     return max(leader_epoch, last_mirrored_epoch) + 1

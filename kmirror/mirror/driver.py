@@ -22,6 +22,7 @@ from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_loader import StateLoader
@@ -133,8 +134,7 @@ class PartitionDriver:
             return False
         remembered, topic = self._context.source_cluster_id(mirror), source.topics.get(name)
         if source.cluster_id is None:
-            servers = ",".join(str(endpoint) for endpoint in source.servers)
-            mp.reason = f"no answer from the source at {servers}{source.suffix()}"
+            mp.reason = no_answer(source)
             self._context.refresh_soon(now, mirror, name)
         elif remembered and source.cluster_id != remembered:
             mp.reason = (

@@ -24,6 +24,7 @@ from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
+from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import cut, restart
@@ -43,8 +44,6 @@ FETCH_WITH_DIVERGENCE = 12
 """First version in which the answer names a divergence (KIP-595)."""
 FETCH_MIN = 10
 """That of Kafka 2.1, the oldest release that is mirrored from."""
-SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
-"""The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"
 ORDINARY = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,

@@ -46,7 +46,7 @@ def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant)
         tags = (thread_name(fetcher), at.host, str(at.port), str(fetcher.key[0]))
         yield meter(row(_STATS, "BytesPerSec", *_FETCHER), fetcher.record_bytes, now, *tags)
         yield meter(row(_STATS, "RequestsPerSec", *_FETCHER), fetcher.requests, now, *tags)
-        yield gauge(row(_STATS, "ThrottleTimeMs", *_FETCHER), fetcher.muted_ms, *tags)
+        yield gauge(row(_STATS, "ThrottleTimeMs", *_FETCHER), fetcher.throttled_ms, *tags)
     for tp, lag in lags.items():
         found = fetchers.find(tp)
         if found is not None:

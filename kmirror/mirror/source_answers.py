@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.lineage import Stretch, Stretches
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.spec.error_codes import ErrorCode
+
+
+def no_answer(source: RemoteCluster) -> str:
+    """Say that a source does not answer, and why if that is known."""
+    return f"no answer from the source at {','.join(map(str, source.servers))}{source.suffix()}"
 
 
 class Described:

@@ -13,6 +13,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_configs, mirror_names
 from kmirror.mirror.context import RETRY_MS, MirrorContext
+from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
@@ -117,12 +118,21 @@ class SourceRefresh:
         assignment = context.assignments.get(topic)
         mirrored = assignment is not None and assignment.wish is not Wish.REMOVE
         if not mirrored or topic not in context.broker.image.topics:
+            self._remember_epochs(topic)
             for source in context.sources.values():
                 source.forget(topic)
         if assignment is not None and mirrored:
             known = context.sources.get(assignment.mirror)
             if known is None or not known.has(topic):
                 context.refresh_soon(now, assignment.mirror, topic)
+
+    def _remember_epochs(self, topic: str) -> None:
+        """Keep the source's leader epochs, also those that were never fetched in: a stop bumps above them (D36)."""
+        for mp in self._context.led_of_topic(topic):
+            source = self._context.sources.get(mp.assignment.mirror)
+            leader = None if source is None else source.leader(mp.tp)
+            if leader is not None and leader.epoch <= SOURCE_EPOCH_MAX:
+                mp.source_epoch = max(mp.source_epoch, leader.epoch)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
         """Refresh the metadata of the mirror's topics: those that somebody wants, and every so often all of them."""

@@ -140,7 +140,8 @@ class Stopping:
             epoch = NEVER_MIRRORED if latest < 0 else latest
         else:
             offset = log.log_end_offset
-        plan = plan_of(log, mp.cut_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
+        known = max(partition.leader_epoch, mp.source_epoch)
+        plan = plan_of(log, mp.cut_markers, offset, epoch_after_stop(known, epoch))
         writers = written_on(self._context.writers_of(mp.tp), plan.epoch, self._context.broker.cluster_id)
         lineage = Lineage(writers, plan.epoch)
         self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)

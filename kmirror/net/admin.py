@@ -206,13 +206,16 @@ class AsyncAdmin:
         )
 
     async def _outcome(self, begin: Callable[[Instant, Callable[[T], None]], None]) -> T:
-        """Begin something now, and return what it calls back with."""
+        """Begin something now, and return what it calls back with; raises what the client's node raises instead."""
         if self._host is None:
             raise UsageError(f"the admin client of {self.servers} is not open: use it in an `async with` block")
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        begin(self._host.now(), lambda outcome: None if future.done() else future.set_result(outcome))
-        self._host.perform(NAME, self._node.outbox.drain())
-        return await future
+        host, outcomes = self._host, list[T]()
+        begin(host.now(), outcomes.append)
+        host.perform(NAME, self._node.outbox.drain())
+        await host.until(lambda: bool(outcomes or host.crashes))
+        if not outcomes:
+            raise host.crashes[0][1]
+        return outcomes[0]
 
     def _unanswered(self, error: ErrorCode, body: Message) -> KafkaError:
         name = body.NAME.removesuffix("Request")

@@ -284,7 +284,7 @@ class TcpCluster(RunningNodes, ClusterInside):
 
         -1 partitions are as many as `num.partitions` says.
         """
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         creatable = CreatableTopic(
             name=arguments.text("topic", topic),
             num_partitions=partitions,

@@ -20,18 +20,20 @@ KEPT_BYTES_MIN = 128 << 10
 """Below that malloc itself keeps memory."""
 KEPT_BYTES_MAX = 16 << 20
 KEPT_MAX = 4
+KEPT_SWEEPS = 10
+"""So often a host looks whether buffers were used, before they go: records come in waves."""
 
 
 class Scratch:
     """What the links of a host receive into: `view`, for what comes at a time, and buffers for large frames."""
 
-    __slots__ = ("_is_used", "_kept", "view")
+    __slots__ = ("_idle_sweeps", "_kept", "view")
 
     def __init__(self, size: int) -> None:
         self.view = memoryview(bytearray(size))
         self._kept: list[bytearray] = []
         """Ascending by size, at most `KEPT_MAX`; some may be in use."""
-        self._is_used = False
+        self._idle_sweeps = 0
 
     def take(self, size: int, at_least: int) -> memoryview:
         """Return a buffer of up to `size` bytes, for the caller and whoever it hands views to.
@@ -40,7 +42,7 @@ class Scratch:
         """
         if size < KEPT_BYTES_MIN:
             return memoryview(bytearray(at_least))
-        self._is_used = True
+        self._idle_sweeps = 0
         fitting: bytearray | None = None
         for kept in reversed(self._kept):
             if len(kept) < at_least or (fitting is not None and len(kept) < size):
@@ -64,10 +66,10 @@ class Scratch:
         insort(self._kept, buffer, key=len)
 
     def sweep(self) -> None:
-        """Let the buffers go if none was taken since this was called before."""
-        if not self._is_used:
+        """Let the buffers go if none was taken since this was called `KEPT_SWEEPS` times before."""
+        self._idle_sweeps += 1
+        if self._idle_sweeps > KEPT_SWEEPS:
             self._kept.clear()
-        self._is_used = False
 
 
 def _is_free(buffer: bytearray) -> bool:
@@ -109,9 +111,10 @@ class FrameReader:
         """Return the buffers for the next bytes, in order."""
         if self._view is None:
             return (self._scratch.view,)
-        if len(self._view) < self._size:
-            return (self._view[self._at :],)  # What comes after it may still be of this frame.
-        return self._view[self._at :], self._scratch.view
+        rest = self._view[self._at :]
+        if len(self._view) < self._size or len(rest) > len(self._scratch.view):
+            return (rest,)  # What comes after it may still be of this frame, or hardly comes as well.
+        return rest, self._scratch.view
 
     def received(self, count: int) -> list[Chunk]:
         """Take up `count` bytes that were written to `into()`; look at `fault` afterwards."""

@@ -474,7 +474,7 @@ class Host:
             idle = [
                 link
                 for link in process.inbound.values()
-                if isinstance(link, TcpLink) and now - link.active_at > process.options.idle_max
+                if isinstance(link, TcpLink) and link.idle_for(now) > process.options.idle_max
             ]
             for link in idle:
                 link.lose("idle")

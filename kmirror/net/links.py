@@ -16,7 +16,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Protocol
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
 from kmirror.net.frames import PREFIX_BYTES, FrameReader
 
@@ -50,6 +50,8 @@ class TcpLink:
     """A connected socket as frames. `name` is the node's name for it."""
 
     __slots__ = (
+        "_active_at",
+        "_counted",
         "_fd",
         "_held",
         "_is_ours",
@@ -60,7 +62,6 @@ class TcpLink:
         "_owner",
         "_reader",
         "_socket",
-        "active_at",
         "is_open",
         "is_wanted",
         "name",
@@ -101,7 +102,9 @@ class TcpLink:
         self.on_closed: Callable[[], None] | None = None
         self.is_wanted = True
         """Does the node want frames?"""
-        self.active_at = owner.now()
+        self._active_at = owner.now()
+        self._counted = 0
+        """Bytes that had gone over the link when `idle_for` was called last."""
         self._is_reading = False
         self._is_waiting_to_write = False
         self._adjust()
@@ -143,10 +146,11 @@ class TcpLink:
             self._lose_now("the other end closed it")
             return
         self.received += count
-        self.active_at = self._owner.now()
-        self._held.extend(reader.received(count))
-        self._hand_over(None)
-        self._owner.turn_over()
+        frames = reader.received(count)
+        if frames or reader.fault:  # Most often one more piece of a long frame came, and nothing follows from it.
+            self._held.extend(frames)
+            self._hand_over(None)
+            self._owner.turn_over()
 
     def _hand_over(self, _: None) -> None:
         """Give the frames to the node, as long as it wants them."""
@@ -193,14 +197,18 @@ class TcpLink:
                 return
             self.sent += count
             self.waiting_bytes -= count
-            self.active_at = self._owner.now()
             drop(out, count)
-        if bool(out) != self._is_waiting_to_write:
-            self._is_waiting_to_write = bool(out)
-            if out:
-                self._loop.add_writer(self._fd, self._on_writable)
-            else:
-                self._loop.remove_writer(self._fd)
+        self._wait_to_write(bool(out))
+
+    def _wait_to_write(self, is_waiting: bool) -> None:
+        """Hear when the system takes more, or no longer; meanwhile a client is not read."""
+        if is_waiting == self._is_waiting_to_write:
+            return
+        self._is_waiting_to_write = is_waiting
+        if is_waiting:
+            self._loop.add_writer(self._fd, self._on_writable)
+        else:
+            self._loop.remove_writer(self._fd)
         self._adjust()
 
     def _on_writable(self) -> None:
@@ -208,6 +216,16 @@ class TcpLink:
         if not self._out:
             self._hand_over(None)
         self._owner.turn_over()
+
+    def idle_for(self, now: Instant) -> Duration:
+        """Return how long nothing has gone over the link; to be called every so often, and as exact as that is often.
+
+        To note the time of every byte would cost an answer more than this.
+        """
+        moved = self.received + self.sent
+        if moved != self._counted:
+            self._counted, self._active_at = moved, now
+        return now - self._active_at
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ from typing import Any, Protocol, TypeVar
 
 from kmirror.assembly.mirrors import (
     DESCRIBE_EVERY_S,
+    WITHIN_S,
+    Description,
     Difference,
     Goal,
     MirrorListing,
@@ -33,10 +35,10 @@ from kmirror.assembly.mirrors import (
     refused_order,
     removing_topics,
     resuming_topics,
-    rows_in,
 )
 from kmirror.client.admin import AdminConfigs
 from kmirror.client.remote_cluster import code_of
+from kmirror.client.security import Security
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
@@ -45,7 +47,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.compare import compare, parting
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.states import MirrorState
-from kmirror.net.admin import AsyncAdmin, checked_servers
+from kmirror.net.admin import AsyncAdmin, TopicInfo, checked_servers
 from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -56,10 +58,10 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 T = TypeVar("T")
-WITHIN_S = 120.0
 DISABLED = (
     "Cluster Mirroring (KIP-1279) is not on there: Kafka has no release with it yet, and in a cluster of kmirror "
-    "feature mirror.version=1 turns it on (kmirror serve --feature mirror.version=1)"
+    "feature mirror.version=1 turns it on (kmirror features upgrade --feature mirror.version=1, or kmirror serve "
+    "--feature mirror.version=1)"
 )
 
 
@@ -100,8 +102,8 @@ async def list_mirrors(admin: AsyncAdmin) -> list[MirrorListing]:
     return listings_in(reply)
 
 
-async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> dict[str, list[MirrorRow]]:
-    """Ask every broker what it leads of some mirrors, or of all; rows are in order, and so are the mirrors.
+async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> dict[str, Description]:
+    """Ask every broker what it leads of some mirrors, or of all; by name, in order.
 
     KafkaError UNKNOWN_MIRROR for one that is not there, and if it may not be described.
     """
@@ -111,18 +113,16 @@ async def describe_mirrors(admin: AsyncAdmin, mirrors: Iterable[str] = ()) -> di
     if not answers:
         late = ErrorCode.REQUEST_TIMED_OUT
         raise KafkaError(late, f"no broker of {admin.servers} answered DescribeMirrors: {late.name}: {late.text}")
-    rows: dict[str, dict[TopicPartition, MirrorRow]] = {}
-    refused: dict[str, int] = {}
-    for reply in answers.values():
+    found: dict[str, Description] = {}
+    for broker_id, reply in answers.items():
         assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
         for mirror in reply.mirrors:
-            if mirror.error_code:
-                refused[mirror.mirror_name] = mirror.error_code
-            rows.setdefault(mirror.mirror_name, {}).update((row.tp, row) for row in rows_in(mirror))
-    for name, code in sorted(refused.items()):
-        why = code_of(code)
-        raise KafkaError(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
-    return {name: [found[tp] for tp in sorted(found)] for name, found in sorted(rows.items())}
+            found.setdefault(mirror.mirror_name, Description()).add(broker_id, mirror)
+    found = dict(sorted(found.items()))
+    for name, description in found.items():
+        if why := description.refusal:
+            raise KafkaError(why, f"cannot describe mirror {name}: {why.name}: {why.text}")
+    return found
 
 
 class AsyncMirror:
@@ -143,7 +143,7 @@ class AsyncMirror:
 
     async def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         if BOOTSTRAP_SERVERS not in set_here and self.source is None:
             raise UsageError(f"mirror {self.name}: configs need {BOOTSTRAP_SERVERS}, for no source is named")
         servers = "" if self.source is None else self.source.servers
@@ -194,17 +194,26 @@ class AsyncMirror:
 
         KafkaError UNKNOWN_MIRROR if there is no such mirror.
         """
-        return (await describe_mirrors(self.destination, [self.name])).get(self.name, [])
+        return (await self._described()).rows
+
+    async def reason(self) -> str:
+        """Return why brokers of the destination cannot speak to the source, and which; empty if all can.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return (await self._described()).reason
 
     async def topics(self) -> list[str]:
-        """Return the names of the topics in this mirror that are at the destination; removed ones are among them."""
-        return sorted({row.tp.topic for row in await self.describe()})
+        """Return the names of all topics in this mirror, whether they exist at the destination or not.
+
+        Removed ones are among them, unless they never came to be there.
+        """
+        return (await self._described()).topics
 
     async def partitions(self) -> list[TopicPartition]:
         """Return the partitions, at the source, of those topics in this mirror that the source has."""
         source = self._known_source()
-        known = await source.topics(await self.topics())
-        return sorted(TopicPartition(name, index) for name, topic in known.items() for index in topic.leaders)
+        return _partitions_of(await source.topics(await self.topics()))
 
     async def wait_for_state(
         self,
@@ -258,18 +267,21 @@ class AsyncMirror:
     async def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
         """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
 
-        Nothing but the destination need be alive. A topic that never came to be there has no name here: give it to
-        `remove_topics`. UsageError if the mirror has no topics; KafkaError as of `remove_topics` and `wait_for_state`.
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
+        if the mirror has no topics; KafkaError as of `remove_topics` and `wait_for_state`.
         """
         topics = await self._some_topics()
-        there = await self.destination.partitions(topics)
         await self.remove_topics(topics)
+        there = _partitions_of(await self.destination.topics(topics))
+        if not there:
+            return await self.describe()
         return await self.wait_for_state(MirrorState.STOPPED, there, within_s=within_s)
 
     async def difference(self) -> Difference | None:
-        """Compare the leaders' logs byte for byte, up to what is decided at the source; None if they are equal.
+        """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
 
-        UsageError if the mirror has no topics, KafkaError if a topic is not on both sides or a log cannot be read.
+        Those of the leaders are compared. UsageError if the mirror has no topics, KafkaError if a topic is not on both
+        sides or a log cannot be read.
         """
         for tp in await self._to_compare(asyncio.get_running_loop().time()):
             found = await self._differs(tp)
@@ -298,6 +310,9 @@ class AsyncMirror:
             raise UsageError(f"mirror {self.name}: name the source to compare with it")
         return self.source
 
+    async def _described(self) -> Description:
+        return (await describe_mirrors(self.destination, [self.name])).get(self.name, Description())
+
     async def _some_topics(self) -> list[str]:
         topics = await self.topics()
         if not topics:
@@ -312,16 +327,18 @@ class AsyncMirror:
         """
         source, clock = self._known_source(), asyncio.get_running_loop()
         while True:
-            topics = await self.topics()
+            mirror = await self._described()
+            there = sorted({tp.topic for tp in mirror.partitions})
             count = next((row.topic_count for row in await list_mirrors(self.destination) if row.name == self.name), 0)
             if not count:
                 raise UsageError(f"mirror {self.name} of {self.destination.servers} has no topics: add some first")
-            if len(topics) >= count:
-                return await source.partitions(topics)
+            if len(there) >= count:
+                return await source.partitions(there)
             if clock.time() >= until:
                 error = ErrorCode.REQUEST_TIMED_OUT
-                text = f"{count - len(topics)} of the {count} topics of mirror {self.name} are not at the destination"
-                raise KafkaError(error, f"{text} yet: does the source have them? Those that are: {topics}")
+                text = f"{count - len(there)} of the {count} topics of mirror {self.name} are not at the destination"
+                why = mirror.reason or f"does the source have {mirror.topics_without_rows}?"
+                raise KafkaError(error, f"{text} yet: {why} Those that are: {there}")
             await asyncio.sleep(DESCRIBE_EVERY_S)
 
     async def _not_there(self, goal: Goal, rows: list[MirrorRow]) -> list[TopicPartition]:
@@ -358,11 +375,18 @@ class AsyncMirror:
         where = parting(result.parted)
         return Difference(tp, where.offset, where.field, where.expected, where.found)
 
+    @staticmethod  # The last one: above it `list` is still the type.
+    async def list(cluster: AsyncAdmin) -> list[MirrorListing]:
+        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
+        return await list_mirrors(cluster)
+
 
 class TcpMirror:
     """`name` mirrors topics from `source` to `destination`, for scripts that are not asynchronous.
 
-    Each is a `bootstrap.servers` text, or a cluster that has one. Every call opens its connections and closes them.
+    Each is a `bootstrap.servers` text, or a cluster that has one. Every call opens its connections and closes them,
+    secured as `source_security` and `destination_security` say (`kmirror.client.security.security_of`); None is plain.
+    How the destination's brokers connect to the source is said by the mirror's own configs: give them to `create`.
     """
 
     def __init__(
@@ -372,22 +396,29 @@ class TcpMirror:
         source: str | HasServers | None = None,
         destination: str | HasServers,
         configs: AdminConfigs | None = None,
+        source_security: Security | None = None,
+        destination_security: Security | None = None,
     ) -> None:
         self.name = arguments.text("name", name)
         self.source = None if source is None else _servers_of(source)
         self.destination = _servers_of(destination)
         self._configs = configs
+        self._source_security = source_security
+        self._destination_security = destination_security
 
     def __repr__(self) -> str:
         source = "" if self.source is None else f"{self.source} "
         return f"<TcpMirror {self.name}: {source}to {self.destination}>"
 
     def create(self, configs: Mapping[str, str] | None = None) -> None:
-        """Create the mirror; see `AsyncMirror.create`."""
+        """Create the mirror; KafkaError if the cluster refuses."""
         self._run(lambda mirror: mirror.create(configs))
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids if the source has them; see `AsyncMirror.add_topics`."""
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+
+        More in `AsyncMirror.add_topics`.
+        """
         self._run(lambda mirror: mirror.add_topics(topics))
 
     def remove_topics(self, topics: Iterable[str]) -> None:
@@ -395,7 +426,10 @@ class TcpMirror:
         self._run(lambda mirror: mirror.remove_topics(topics))
 
     def pause(self, topics: Iterable[str]) -> None:
-        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused."""
+        """Pause topics: they stay read-only, and nothing is fetched until `resume`; KafkaError if one is refused.
+
+        More in `AsyncMirror.pause`.
+        """
         self._run(lambda mirror: mirror.pause(topics))
 
     def resume(self, topics: Iterable[str]) -> None:
@@ -403,19 +437,38 @@ class TcpMirror:
         self._run(lambda mirror: mirror.resume(topics))
 
     def delete(self) -> None:
-        """Delete the mirror; see `AsyncMirror.delete`."""
+        """Delete the mirror: its configs and states, and with them the way to fail back without copying everything.
+
+        More in `AsyncMirror.delete`.
+        """
         self._run(lambda mirror: mirror.delete())
 
     def alter(self, configs: Mapping[str, str | None]) -> None:
-        """Set configs of the mirror, which take effect at once; None goes back to the default."""
+        """Set configs of the mirror, which take effect at once; None goes back to the default.
+
+        More in `AsyncMirror.alter`.
+        """
         self._run(lambda mirror: mirror.alter(configs))
 
     def describe(self) -> list[MirrorRow]:
-        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        """Ask every living broker of the destination what it leads; rows sorted by partition.
+
+        More in `AsyncMirror.describe`.
+        """
         return self._run(lambda mirror: mirror.describe())
 
+    def reason(self) -> str:
+        """Return why brokers of the destination cannot speak to the source, and which; empty if all can.
+
+        More in `AsyncMirror.reason`.
+        """
+        return self._run(lambda mirror: mirror.reason())
+
     def topics(self) -> list[str]:
-        """Return the names of the topics in this mirror that are at the destination; removed ones are among them."""
+        """Return the names of all topics in this mirror, whether they exist at the destination or not.
+
+        More in `AsyncMirror.topics`.
+        """
         return self._run(lambda mirror: mirror.topics())
 
     def partitions(self) -> list[TopicPartition]:
@@ -431,21 +484,33 @@ class TcpMirror:
         caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
-        """Describe again and again until every partition is in `state`; see `AsyncMirror.wait_for_state`."""
+        """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
+
+        More in `AsyncMirror.wait_for_state`.
+        """
         return self._run(
             lambda mirror: mirror.wait_for_state(state, partitions, within_s=within_s, caught_up=caught_up, watch=watch)
         )
 
     def catch_up(self, *, within_s: float = WITHIN_S) -> None:
-        """Wait until the destination has all that the source has decided; see `AsyncMirror.catch_up`."""
+        """Wait until the destination has, on its whole ISR, all that the source has decided.
+
+        More in `AsyncMirror.catch_up`.
+        """
         self._run(lambda mirror: mirror.catch_up(within_s=within_s))
 
     def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
-        """Remove every topic and wait until the destination takes writes; see `AsyncMirror.fail_over`."""
+        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
+
+        More in `AsyncMirror.fail_over`.
+        """
         return self._run(lambda mirror: mirror.fail_over(within_s=within_s))
 
     def difference(self) -> Difference | None:
-        """Compare the leaders' logs byte for byte, up to what is decided at the source; None if they are equal."""
+        """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
+
+        More in `AsyncMirror.difference`.
+        """
         return self._run(lambda mirror: mirror.difference())
 
     def assert_equal(self) -> None:
@@ -454,20 +519,22 @@ class TcpMirror:
 
     def _run(self, call: Callable[[AsyncMirror], Coroutine[Any, Any, T]]) -> T:
         async def with_admins() -> T:
-            async with AsyncAdmin(self.destination, self._configs) as destination:
+            async with AsyncAdmin(self.destination, self._configs, security=self._destination_security) as destination:
                 if self.source is None:
                     return await call(AsyncMirror(self.name, source=None, destination=destination))
-                async with AsyncAdmin(self.source, self._configs) as source:
+                async with AsyncAdmin(self.source, self._configs, security=self._source_security) as source:
                     return await call(AsyncMirror(self.name, source=source, destination=destination))
 
         return run_to_end(with_admins())
 
     @staticmethod  # The last one: above it `list` is still the type.
-    def list(cluster: str | HasServers, configs: AdminConfigs | None = None) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name."""
+    def list(
+        cluster: str | HasServers, configs: AdminConfigs | None = None, *, security: Security | None = None
+    ) -> list[MirrorListing]:
+        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
 
         async def listed() -> list[MirrorListing]:
-            async with AsyncAdmin(_servers_of(cluster), configs) as admin:
+            async with AsyncAdmin(_servers_of(cluster), configs, security=security) as admin:
                 return await list_mirrors(admin)
 
         return run_to_end(listed())
@@ -481,6 +548,10 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     work.close()
     raise UsageError("this would block the event loop that runs here: use AsyncMirror and AsyncAdmin")
+
+
+def _partitions_of(topics: Mapping[str, TopicInfo]) -> list[TopicPartition]:
+    return sorted(TopicPartition(name, index) for name, topic in topics.items() for index in topic.leaders)
 
 
 def _servers_of(cluster: str | HasServers) -> str:

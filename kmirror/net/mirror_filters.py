@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.assembly.mirrors import MirrorRow
+from kmirror.assembly.mirrors import Description
 from kmirror.client.remote_cluster import RemoteTopic, code_of
 from kmirror.errors import KafkaError
 from kmirror.mirror.states import MirrorState, Wish
-from kmirror.mirror.syncs.config_answers import SourceConfigs, describe
-from kmirror.mirror.syncs.conversation import AskSource
+from kmirror.mirror.syncs.batches import in_batches
+from kmirror.mirror.syncs.config_answers import TOPICS_MAX, SourceConfigs, read, request
 from kmirror.mirror.syncs.explain import Explanation, explain
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
 from kmirror.mirror.syncs.topics import TopicFacts
@@ -38,9 +38,9 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
 
     KafkaError if the mirror is not there, or where a cluster does not answer.
     """
-    rows = (await describe_mirrors(destination, [mirror])).get(mirror, [])
+    described = (await describe_mirrors(destination, [mirror]))[mirror]
     theirs, ours = await source.topics(), await destination.topics()
-    wishes = _wishes(rows)
+    wishes = _wishes(described)
     facts = [
         TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name))) for name, wish in wishes.items()
     ]
@@ -60,9 +60,10 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
     return Explanation(dict(sorted({**found.topics, **left_out}.items())), found.configs, found.groups)
 
 
-def _wishes(rows: Sequence[MirrorRow]) -> dict[str, Wish]:
+def _wishes(described: Description) -> dict[str, Wish]:
     """Return what is wanted of each topic in the mirror, as the states of its partitions show."""
-    return {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in rows}
+    shown = {row.tp.topic: WISHES.get(row.state, Wish.MIRROR) for row in described.rows}
+    return dict.fromkeys(described.topics, Wish.MIRROR) | shown
 
 
 def _remote(topic: TopicInfo | None) -> RemoteTopic | None:
@@ -89,16 +90,10 @@ async def _configs(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id: 
 
 async def _topic_configs(source: AsyncAdmin, topics: Sequence[str]) -> SourceConfigs:
     """Return what the source has set for topics, asked for as the sync asks."""
-    script = describe(topics)
-    questions = next(script)
-    answers = [await source.ask(question.request) for question in questions if isinstance(question, AskSource)]
-    try:
-        script.send(answers)
-    except StopIteration as end:
-        found = end.value
-        assert isinstance(found, SourceConfigs)
-        return found
-    raise AssertionError("the configs of topics are asked for once")
+    found = SourceConfigs()
+    for names in in_batches(topics, TOPICS_MAX):
+        found.add(names, read(await source.ask(request(names))))
+    return found
 
 
 async def _groups(source: AsyncAdmin) -> list[ListedGroup]:

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Callable
 from typing import Protocol
 
-from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.net.clock import Clock
 
@@ -76,7 +76,9 @@ class Timers:
         if self._handle is not None:
             self._handle.cancel()
         self._due_at = at
-        self._handle = self._loop.call_later(max(0, at - self._clock.now()) / SECOND, self._on_due)
+        # In whole milliseconds, for uvloop knows no others: it would round down, and call again and again until `at`.
+        wait_ms = -((self._clock.now() - at) // MILLISECOND)
+        self._handle = self._loop.call_later(max(0, wait_ms) / 1_000, self._on_due)
 
     def _on_due(self) -> None:
         self._handle = None

@@ -102,7 +102,6 @@ class TlsLink(TcpLink):
             self._lose_now("the other end closed it")
             return
         self.received += len(data)
-        self.active_at = self._owner.now()
         self._end.incoming.write(data)
         self._open_sealed()
         self._owner.turn_over()
@@ -147,16 +146,8 @@ class TlsLink(TcpLink):
                 self._owner.soon(self.lose, str(error))
                 return
             self.sent += count
-            self.active_at = self._owner.now()
             self._cipher = self._cipher[count:]
-        is_waiting = bool(self._cipher)
-        if is_waiting != self._is_waiting_to_write:
-            self._is_waiting_to_write = is_waiting
-            if is_waiting:
-                self._loop.add_writer(self._fd, self._on_writable)
-            else:
-                self._loop.remove_writer(self._fd)
-        self._adjust()
+        self._wait_to_write(bool(self._cipher))
 
     def _seal(self) -> None:
         """Encrypt some of what waits."""

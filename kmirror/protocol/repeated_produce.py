@@ -57,13 +57,19 @@ class LastProduce:
         self._name, self._topic_id, self._index = topic.name, topic.topic_id, topic.partition_data[0].index
         self._like = request.transactional_id, request.acks, request.timeout_ms
 
-    def again(self, frame: Buffer) -> tuple[RequestHead, ProduceRequest] | None:
-        """Return what `frame` says if it differs in correlation id and records at most, else None."""
+    def records(self, frame: Buffer) -> memoryview | None:
+        """Return the records of `frame` if it differs in them and the correlation id at most, else None."""
         at, after = self._size_at, self._after
         if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
             return None
         if self._is_flexible:
-            size, at = read_uvarint(frame, at)
+            size = frame[at]
+            at += 1
+            if size > 127:
+                size += (frame[at] << 7) - 128
+                at += 1
+                if size > 16383:
+                    size, at = read_uvarint(frame, at - 2)
             size -= 1
         else:
             (size,) = unpack_int32(frame, at)
@@ -71,7 +77,14 @@ class LastProduce:
         end = at + size
         if size <= 0 or end + len(after) != len(frame) or frame[end:] != after:
             return None
-        data = PartitionProduceData(self._index, memoryview(frame)[at:end])
+        return memoryview(frame)[at:end]
+
+    def again(self, frame: Buffer) -> tuple[RequestHead, ProduceRequest] | None:
+        """Return what `frame` says if it differs in correlation id and records at most, else None."""
+        records = self.records(frame)
+        if records is None:
+            return None
+        data = PartitionProduceData(self._index, records)
         request = ProduceRequest(*self._like, [TopicProduceData(self._name, self._topic_id, [data])])
         (correlation_id,) = unpack_int32(frame, _CORRELATION_ID_AT)
         return _new(RequestHead, (_PRODUCE, self._version, correlation_id, self._client_id, self._body_at)), request
@@ -99,15 +112,15 @@ def acknowledgement(
     version: int, name: str, topic_id: Uuid, index: int, base_offset: int, append_time_ms: int, log_start_offset: int
 ) -> bytes:
     """Return the body of the answer to a request that wrote to one partition, when there is no error."""
-    before, pack, after = _layout(version, name, topic_id, index)
-    if version < _LOG_START_FROM:
-        return before + pack(base_offset, append_time_ms) + after
+    before, pack, after = acknowledgement_layout(version, name, topic_id, index)
     return before + pack(base_offset, append_time_ms, log_start_offset) + after
 
 
 @lru_cache(maxsize=1_000)
-def _layout(version: int, name: str, topic_id: Uuid, index: int) -> tuple[bytes, Callable[..., bytes], bytes]:
-    """Return what comes before the three numbers, how to pack them, and what comes after them."""
+def acknowledgement_layout(
+    version: int, name: str, topic_id: Uuid, index: int
+) -> tuple[bytes, Callable[[int, int, int], bytes], bytes]:
+    """Return of `acknowledgement` what comes before the three numbers, how to pack them, and what comes after them."""
 
     def encoded(number: int) -> bytes:
         row = PartitionProduceResponse(index, 0, number, number, number)
@@ -115,6 +128,11 @@ def _layout(version: int, name: str, topic_id: Uuid, index: int) -> tuple[bytes,
 
     zeros, ones = encoded(0), encoded(-1)
     at = next(at for at, (zero, one) in enumerate(zip(zeros, ones, strict=True)) if zero != one)
-    numbers = _NUMBERS if version >= _LOG_START_FROM else _NUMBERS_WITHOUT_LOG_START
-    assert zeros[at:].startswith(bytes(numbers.size)) and ones[at:].startswith(b"\xff" * numbers.size)
-    return zeros[:at], numbers.pack, zeros[at + numbers.size :]
+    pack = _NUMBERS.pack if version >= _LOG_START_FROM else _without_log_start
+    size = len(pack(0, 0, 0))
+    assert zeros[at:].startswith(bytes(size)) and ones[at:].startswith(b"\xff" * size)
+    return zeros[:at], pack, zeros[at + size :]
+
+
+def _without_log_start(base_offset: int, append_time_ms: int, _: int) -> bytes:
+    return _NUMBERS_WITHOUT_LOG_START.pack(base_offset, append_time_ms)

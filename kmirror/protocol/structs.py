@@ -152,9 +152,11 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return the constructor call, with the fields that are not at their defaults."""
+        """Return the constructor call, with the fields that are not at their defaults; secrets are hidden."""
         shown = [
-            f"{f.attribute}={value!r}" for f in self.FIELDS if not is_default(f, value := getattr(self, f.attribute))
+            f"{f.attribute}={_shown(self, f, value)!r}"
+            for f in self.FIELDS
+            if not is_default(f, value := getattr(self, f.attribute))
         ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags!r}")
@@ -173,6 +175,15 @@ class Struct:
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         self.unknown_tags, pos = read_unknown_tags(buf, pos)
         return pos
+
+
+def _shown(struct: Struct, field: Field, value: Any) -> Any:
+    """Return what is shown of a field: not the value of one that is a secret, or of a config that is a password."""
+    from kmirror.spec.secrets import FIELDS, HIDDEN, is_secret
+
+    name = getattr(struct, "name", None) if field.attribute == "value" else None
+    is_hidden = field.attribute in FIELDS or (isinstance(name, str) and is_secret(name))
+    return HIDDEN if value and is_hidden else value
 
 
 def _proper_class(value: object) -> type:

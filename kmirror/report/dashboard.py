@@ -13,6 +13,8 @@ from typing import Any
 from kmirror.spec.metrics import row
 
 UID = "kmirror-mirrors"
+ALL_MIRRORS = ".+"
+"""To Prometheus a label that a series lacks is empty: `.*` would choose what followers tell under the same names."""
 WIDTH, HEIGHT = 8, 8
 _PER_ROW = 3
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -154,7 +156,7 @@ def _mirrors() -> dict[str, Any]:
         "datasource": _SOURCE,
         "query": {"query": f"label_values({_STATES}, mirror_name)", "refId": "mirrors"},
         "includeAll": True,
-        "allValue": ".*",
+        "allValue": ALL_MIRRORS,
         "multi": True,
         "refresh": 2,
         "current": {"text": "All", "value": "$__all"},

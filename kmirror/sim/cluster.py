@@ -312,7 +312,7 @@ class Cluster(ClusterInside):
         self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
     ) -> Pending[None]:
         """Have a topic created, and go on; it is done when each partition has a leader."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(

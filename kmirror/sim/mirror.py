@@ -7,6 +7,8 @@ from functools import partial
 from typing import TypeVar
 
 from kmirror.assembly.mirrors import (
+    WITHIN_S,
+    Description,
     Difference,
     Goal,
     MirrorListing,
@@ -22,7 +24,6 @@ from kmirror.assembly.mirrors import (
     refused_order,
     removing_topics,
     resuming_topics,
-    rows_in,
 )
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
@@ -70,7 +71,7 @@ class Mirror:
 
     def begin_create(self, configs: Mapping[str, str] | None = None) -> Pending[None]:
         """Have the mirror created, and go on."""
-        set_here = {} if configs is None else arguments.texts("configs", configs)
+        set_here = {} if configs is None else arguments.configs(configs)
         request = creating(self.name, self.source.bootstrap_servers, set_here)
         return self._begin(f"mirror {self.name} to be created", self._changing(request))
 
@@ -164,29 +165,44 @@ class Mirror:
         return Pending(world, what, script, all_of_it)
 
     def describe(self) -> list[MirrorRow]:
-        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        """Ask every living broker of the destination what it leads; rows sorted by partition.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return self._described().rows
+
+    def reason(self) -> str:
+        """Return why brokers of the destination cannot speak to the source, and which; empty if all can.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return self._described().reason
+
+    def _described(self) -> Description:
         return self._begin(f"mirror {self.name} to be described", self._describing()).result()
 
-    def _describing(self) -> Script[list[MirrorRow]]:
+    def _describing(self) -> Script[Description]:
         request, client = DescribeMirrorsRequest(mirror_names=[self.name]), self.destination.client
-        rows: dict[TopicPartition, MirrorRow] = {}
-        for endpoint in self.destination.endpoints():
-            reply = yield partial(client.send, endpoint, request)
-            if not isinstance(reply, DescribeMirrorsResponse):
-                continue
-            rows.update((row.tp, row) for mirror in reply.mirrors for row in rows_in(mirror))
-        return [rows[tp] for tp in sorted(rows)]
+        found = Description()
+        for broker_id in self.destination.living():
+            reply = yield partial(client.send, self.destination.endpoint(broker_id), request)
+            for mirror in reply.mirrors if isinstance(reply, DescribeMirrorsResponse) else ():
+                found.add(broker_id, mirror)
+        if why := found.refusal:
+            text = f"cannot describe mirror {self.name}: {why.name}: {why.text}"
+            raise self.destination.simulation.refusal(why, text)
+        return found
 
-    def catch_up(self, *, within_s: float = 120) -> None:
-        """Run until the destination has, on its whole ISR, all that the source has decided.
+    def catch_up(self, *, within_s: float = WITHIN_S) -> None:
+        """Wait until the destination has, on its whole ISR, all that the source has decided.
 
         DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself. UsageError if
         the mirror has no topics, or one that the source does not have.
         """
         self.wait_for_state(MirrorState.MIRRORING, self._to_compare(), within_s=within_s, caught_up=True)
 
-    def fail_over(self, *, within_s: float = 120) -> list[MirrorRow]:
-        """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
+    def fail_over(self, *, within_s: float = WITHIN_S) -> list[MirrorRow]:
+        """Remove every topic and wait until all partitions are STOPPED: the destination takes writes.
 
         Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
         if the mirror has no topics.
@@ -213,21 +229,28 @@ class Mirror:
         return self._begin(f"the failover of mirror {self.name}", fail_over(), lambda: self._missing(goal(), rows))
 
     def difference(self) -> Difference | None:
-        """Compare every replica of the destination with the source, byte for byte, up to what is decided there.
+        """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
 
-        UsageError if the mirror has no topics, or one that the source does not have: nothing would be compared.
+        Every replica of the destination is compared. UsageError if the mirror has no topics, or one that the source
+        does not have: nothing would be compared.
         """
         return mirror_agrees(self.source, self.destination, self._to_compare())[0]
 
     def assert_equal(self) -> None:
-        """Raise AssertionError with the first difference, if there is one, and the moment of the run."""
+        """Raise AssertionError with the first difference, if there is one.
+
+        Its text names the moment of the run.
+        """
         difference = self.difference()
         if difference is not None:
             what = f"mirror {self.name} from {self.source.name} to {self.destination.name}"
             raise AssertionError(f"{what}: {difference} ({self.destination.simulation.world.moment})")
 
     def topics(self) -> list[str]:
-        """Return the names of all topics in this mirror, whether they exist at the destination or not."""
+        """Return the names of all topics in this mirror, whether they exist at the destination or not.
+
+        Removed ones are among them, unless they never came to be there.
+        """
         configs = self.destination.image.configs
         return sorted(
             name
@@ -267,7 +290,7 @@ class Mirror:
         state: MirrorState,
         partitions: Iterable[TopicPartition],
         *,
-        within_s: float = 120,
+        within_s: float = WITHIN_S,
         caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
@@ -293,7 +316,7 @@ class Mirror:
     ) -> Script[list[MirrorRow]]:
         """Describe until the goal is reached; `rows` is what was described last."""
         while True:
-            rows[:] = yield from self._describing()
+            rows[:] = (yield from self._describing()).rows
             if watch is not None:
                 watch(rows)
             if not self._not_there(goal, rows):
@@ -318,7 +341,7 @@ class Mirror:
 
     @staticmethod  # The last one: above it `list` is still the type.
     def list(cluster: Cluster) -> list[MirrorListing]:
-        """Return the mirrors of which `cluster` is the destination, by name."""
+        """Return the mirrors of which `cluster` is the destination, by name; KafkaError if that is refused."""
         arguments.instance("cluster", cluster, Cluster)
         reply = cluster.client.call(cluster.endpoints()[0], ListMirrorsRequest())
         assert isinstance(reply, ListMirrorsResponse)

@@ -35,6 +35,7 @@ ACL_WORDS = {
     "permissionType": ("ALLOW", "DENY"),
 }
 """ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can ask for them."""
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 _PORT_MAX = 65535
@@ -43,6 +44,13 @@ _PORT_MAX = 65535
 def wrong(name: str, value: object, why: str) -> str:
     """Return the words of Kafka's ConfigException."""
     return f"Invalid value {value} for configuration {name}: {why}"
+
+
+def security_protocol(name: str, entries: Sequence[str]) -> str | None:
+    """Return what is wrong with a protocol; as with Kafka's clients, its case does not count."""
+    if all(entry.upper() in PROTOCOLS for entry in entries):
+        return None
+    return wrong(name, entries[0], f"String must be one of (case insensitive): {', '.join(PROTOCOLS)}")
 
 
 def servers(name: str, entries: Sequence[str]) -> str | None:

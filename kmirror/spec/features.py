@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,53 @@ FORMATTED: dict[str, int] = {
 FEATURES are for the brokers of Kafka that open the folder later."""
 
 
+_METADATA_LEVELS = (
+    (7, "3.3-IV3"),
+    (8, "3.4-IV0"),
+    (9, "3.5-IV0 3.5-IV1 3.5-IV2"),
+    (12, "3.6-IV0 3.6-IV1 3.6-IV2"),
+    (15, "3.7-IV0 3.7-IV1 3.7-IV2 3.7-IV3 3.7-IV4"),
+    (20, "3.8-IV0"),
+    (21, "3.9-IV0"),
+    (22, "4.0-IV0 4.0-IV1 4.0-IV2 4.0-IV3"),
+    (26, "4.1-IV0 4.1-IV1"),
+    (28, "4.2-IV0 4.2-IV1"),
+    (30, "4.3-IV0"),
+    (31, "4.4-IV0"),
+)
+METADATA_LEVELS: Mapping[int, str] = {
+    level: name for first, names in _METADATA_LEVELS for level, name in enumerate(names.split(), first)
+}
+"""Each level of metadata.version that 4.3.1 knows, by its name; the last one is of a release to come."""
+METADATA_LATEST = 30
+"""The last one of them that a release has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFeature:
+    """A feature as Kafka's tool for features knows it."""
+
+    name: str
+    since: tuple[int, ...]
+    """For each level from 0 on the metadata.version from which on a cluster is formatted with it."""
+    needs: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """Level to the other features that it needs, with their levels."""
+
+    def level_at(self, metadata_level: int) -> int:
+        """Return the level with which a cluster of this metadata.version is formatted."""
+        return max(level for level, since in enumerate(self.since) if since <= metadata_level)
+
+
+RELEASED = (
+    ReleasedFeature("kraft.version", (7, 21)),
+    ReleasedFeature(TRANSACTION_VERSION, (7, 24, 24)),
+    ReleasedFeature("group.version", (7, 22)),
+    ReleasedFeature("eligible.leader.replicas.version", (7, 26), {1: {METADATA_VERSION: 23}}),
+    ReleasedFeature("share.version", (7, 28)),
+    ReleasedFeature("streams.version", (7, 29)),
+)
+"""Features of Kafka 4.3.1 besides metadata.version, in the order of its tool."""
+
 METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 """Levels of metadata.version that brought new records or fields (MetadataVersion.didMetadataChange)."""
 
@@ -53,6 +101,16 @@ METADATA_CHANGED_AT = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 def changes_metadata(lower: int, higher: int) -> bool:
     """Return whether metadata that a level allows cannot be written at a lower one."""
     return any(lower < level <= higher for level in METADATA_CHANGED_AT)
+
+
+def metadata_level(text: str) -> int | None:
+    """Return the level of metadata.version that is meant by a name of it, or by a release such as 3.9 or 4.3.1."""
+    parts = text.split(".")
+    name = text if len(parts) <= 2 else ".".join(parts[:2])
+    levels = {known: level for level, known in METADATA_LEVELS.items()}
+    for level in range(min(METADATA_LEVELS), METADATA_LATEST + 1):
+        levels[METADATA_LEVELS[level].partition("-")[0]] = level
+    return levels.get(name)
 
 
 def is_supported(name: str, level: int) -> bool:

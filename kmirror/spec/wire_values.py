@@ -68,6 +68,9 @@ class ConfigSource(IntEnum):
     STATIC = 4
     """A broker's properties file."""
     DEFAULT = 5
+    BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class ConfigType(IntEnum):

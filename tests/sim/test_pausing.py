@@ -213,3 +213,15 @@ def test_a_mirror_says_which_topic_was_refused_and_why() -> None:
         p.there.resume([TOPIC])
     with pytest.raises(KafkaError, match=r"cannot pause topic nowhere of mirror m: UNKNOWN_TOPIC_OR_PARTITION"):
         p.there.pause(["nowhere"])
+
+
+@pytest.mark.decision("D36")
+def test_clients_of_the_source_believe_this_cluster_after_a_failover_from_a_pause() -> None:
+    """A client that is not restarted believes no leader epoch below one that it has seen at the source."""
+    p = begun()
+    paused(p)
+    p.a.bump(7)
+    p.simulation.run_for(span_s=6)  # The regular refresh tells it.
+    p.fail_over()
+    leader = p.b.leader(TP)
+    assert leader is not None and leader.leader_epoch > 7

@@ -10,7 +10,7 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.fetchers import SOURCE_EPOCH_MAX
+from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse

@@ -10,6 +10,8 @@ from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.mirror.syncs import config_answers
+from kmirror.mirror.syncs.config_answers import TOPICS_MAX, KnownAnswers, SourceConfigs, read
 from kmirror.mirror.syncs.report import SyncProblem
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
 from kmirror.protocol.gen.describe_configs_response import (
@@ -108,6 +110,37 @@ def test_a_compacted_topic_arrives_compacted_and_follows_its_configs() -> None:
     assert "segment.ms" not in configs_here(p)
     assert errors(p) == dict.fromkeys(SyncKind, 0)
     assert_equal(p.there)
+
+
+def test_a_source_that_says_the_same_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One request has some of the topics, so one that changed costs the reading of few."""
+    names = [f"t{number}" for number in range(2 * TOPICS_MAX)]
+    p = pair(brokers=1)
+    for name in names:
+        p.a.create_topic(name, configs={"retention.ms": "86400000"})
+    p.there.create()
+    p.there.add_topics(names)
+    p.there.catch_up()
+    cycle(p)
+    answers: list[object] = []
+    monkeypatch.setattr(config_answers, "read", lambda reply: answers.append(reply) or read(reply))
+    cycle(p, 2)
+    assert answers == []
+    assert p.a.alter("t7", {"retention.ms": "3600000"}) is ErrorCode.NONE
+    cycle(p)
+    assert len(answers) == 1 and configs_here(p, "t7") == {"retention.ms": "3600000"}
+    assert p.b.alter("t7", {"retention.ms": "1"}) is ErrorCode.NONE
+    cycle(p)
+    assert len(answers) == 1 and configs_here(p, "t7") == {"retention.ms": "3600000"}, "altered back unread"
+
+
+def test_answers_that_came_long_ago_are_forgotten() -> None:
+    known, answer = KnownAnswers(), SourceConfigs()
+    for digest in (b"1", b"2", b"3"):
+        known.add(digest, answer)
+    assert known.find(b"1") is answer
+    known.shrink(2)
+    assert [known.find(digest) for digest in (b"1", b"2", b"3")] == [answer, None, answer]
 
 
 def test_the_filters_are_read_anew_in_each_cycle() -> None:

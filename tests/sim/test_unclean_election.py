@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from kmirror.mirror.states import MirrorState
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, Pair, assert_equal, pair, settle, values
+from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, assert_equal, pair, settle, values
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 A_CONFIGS = {"min.insync.replicas": "1", "mirror.topic.num.partitions": "1", "mirror.topic.replication.factor": "1"}
@@ -28,15 +30,16 @@ def make(seed: int) -> Pair:
         seed += 1000
 
 
-def only(p: Pair, broker_id: int, kill: tuple[int, ...]) -> None:
-    """Kill brokers of A, then let `broker_id` alone lead, uncleanly if need be."""
+def only(p: Pair, broker_id: int, kill: Iterable[int], *, at: StagedCluster | None = None) -> None:
+    """Kill brokers of A, or of another cluster, then let `broker_id` alone lead, uncleanly if need be."""
+    cluster = at or p.a
     for victim in kill:
-        if p.a.runs(victim):
-            p.a.kill(victim)
-    if not p.a.runs(broker_id):
-        p.a.restart(broker_id)
+        if cluster.runs(victim):
+            cluster.kill(victim)
+    if not cluster.runs(broker_id):
+        cluster.restart(broker_id)
     p.run_until(
-        lambda: (found := p.a.leader(TP)) is not None and found.broker_id == broker_id and found.isr == (broker_id,),
+        lambda: (found := cluster.leader(TP)) is not None and (found.broker_id, found.isr) == (broker_id, (broker_id,)),
         f"broker {broker_id} to lead alone",
     )
 
@@ -129,3 +132,45 @@ def test_with_the_option_preparing_waits_for_every_assigned_replica() -> None:
     p.b.write("from b")
     assert_equal(p.back)
     assert "stale" not in [value for _, value in values(p.a.log())]
+
+
+@pytest.mark.kip("1279", "Unclean Leader Election, while mirroring")
+@pytest.mark.decision("D54")
+@pytest.mark.parametrize("leads", [False, True])
+@pytest.mark.parametrize("option", ["false", "true"])
+def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
+    """The replica that was away has records that the source lost: it cuts them as a follower, and as a leader."""
+    p = pair(3, a_configs={"min.insync.replicas": "1"}, b_configs={"min.insync.replicas": "1"})
+    p.a.place_topic()
+    assert p.a.alter(TOPIC, UNCLEAN) is ErrorCode.NONE
+    p.a.write("r0")
+    p.a.settle()
+    p.begin()
+    assert p.b.alter(TOPIC, {**UNCLEAN, "mirror.support.unclean.leader.election": option}) is ErrorCode.NONE
+    only(p, 1, kill=(2, 3))
+    p.a.write("lost 1")
+    p.a.write("lost 2")
+    p.run_until(lambda: all(found.log.log_end_offset == 3 for found in p.b.replicas(TP).values()), "B to have all")
+    leader = p.b.await_leader().broker_id
+    away = next(broker_id for broker_id in p.b.broker_ids if broker_id != leader)
+    p.b.kill(away)
+    only(p, 2, kill=(1,))  # The unclean election at the source, of a broker that holds offset 0 alone.
+    p.a.write("r1")
+    p.run_until(lambda: values(p.b.log()) == [(0, "r0"), (1, "r1")], "B to follow")
+    assert (p.b.state(), p.cuts_of(p.b)) == ("MIRRORING", [(1, 3)]), "no replica was waited for"
+
+    others = [broker_id for broker_id in p.b.broker_ids if broker_id != away]
+    if leads:
+        only(p, away, kill=others, at=p.b)
+        assert values(p.b.log()) == [(0, "r0"), (1, "lost 1"), (2, "lost 2")]
+        for broker_id in others:
+            p.b.restart(broker_id)
+    else:
+        p.b.restart(away)
+    for broker_id in (1, 3):
+        p.a.restart(broker_id)
+    p.a.write("r2")
+    right = [(0, "r0"), (1, "r1"), (2, "r2")]
+    p.run_until(lambda: values(p.b.log()) == right, "the leader at B to have cut what the source lost")
+    assert_equal(p.there)
+    assert [values(found.log) for found in p.b.replicas(TP).values()] == [right] * 3

@@ -25,7 +25,7 @@ from kmirror.log.disk import Disk, Disks, OfflineLogDir
 from kmirror.log.log_dirs import LogDirs
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import broker_configs
+from kmirror.spec.configs import Configs, broker_configs
 from kmirror.spec.features import MIRROR_VERSION, TRANSACTION_VERSION
 
 _SERVED = versions_served("broker", mirror=True)
@@ -68,6 +68,8 @@ class BrokerContext:
         self.controller = options.controller
         self.configs = broker_configs(options.configs, {})
         """The configs of now; every alteration makes a new object, so do not keep a reference."""
+        self._layers: tuple[Configs, BrokerLayers] | None = None
+        """Where the values of these configs come from."""
         self.image = MetadataImage()
         opened, self.ended_cleanly = _taken_over(disks)
         self.log_dirs = LogDirs(opened, options.configs.get("metadata.log.dir"))
@@ -137,6 +139,11 @@ class BrokerContext:
 
     def config_layers(self) -> BrokerLayers:
         """Return what is set for this broker, and by whom; who it is and where it listens counts as set."""
+        if self._layers is None or self._layers[0] is not self.configs:
+            self._layers = self.configs, self._new_layers()
+        return self._layers[1]
+
+    def _new_layers(self) -> BrokerLayers:
         listener = f"PLAINTEXT://{self.endpoint}"
         known_by_itself = {
             "log.dirs": ",".join(self.log_dirs.names),

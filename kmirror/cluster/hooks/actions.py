@@ -20,14 +20,31 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Let it go on later."""
+    """Let it go on later, or its answer."""
 
     span: Duration
+    is_applied: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Let it go on when the hook is released."""
+    """Let it go on when the hook is released, or its answer."""
+
+    is_applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """Let the answer tell the client that it is throttled."""
+
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Let it and its answer take as long as a slow link would."""
+
+    bytes_per_s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +77,7 @@ class Close:
     is_applied: bool
 
 
-Action = Watch | Delay | Hold | Answer | Respond | Silence | Close
+Action = Watch | Delay | Hold | Throttle | Slow | Answer | Respond | Silence | Close
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +93,10 @@ class Criteria:
     probability: float
     where: Callable[[ReceivedRequest], bool] | None
     from_nodes: bool
+    client_id: str | None = None
+    versions: tuple[int, int] | None = None
+    """First and last, both inclusive."""
+    nth: int = 1
+    """The first that is taken of those that match, from 1 on."""
+    every: int = 1
+    """After it, every so manieth of those that match."""

@@ -15,6 +15,7 @@ from kmirror.protocol.registry import by_key
 from kmirror.protocol.structs import Field, Struct
 from kmirror.spec.error_codes import ErrorCode
 
+THROTTLE = "throttle_time_ms"
 ErrorAt = Callable[[str | None, int | None], tuple[ErrorCode, str] | None]
 """Returns the error that a hook has for a row, with its text; None where the broker speaks."""
 
@@ -44,6 +45,13 @@ def with_errors(asked: Asked, answer: Message | None, error_at: ErrorAt) -> Mess
         refused = refusal(asked.only(rows), version, error, message, in_rows=True)
         _add_missing(done, refused, version, asked.names)
     return done
+
+
+def tell_throttled(answer: Message, version: int, ms: int) -> None:
+    """Let an answer say that the client is throttled for `ms` at least, if this version has a field for it."""
+    for field in type(answer).FIELDS:
+        if field.attribute == THROTTLE and within(version, field.versions):
+            setattr(answer, THROTTLE, max(getattr(answer, THROTTLE), ms))
 
 
 def _leave_out_others(asked: Asked, answer: MetadataResponse) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from kmirror.cluster.hooks.actions import Action, Criteria
 from kmirror.cluster.hooks.received import ReceivedRequest, Row
 from kmirror.kernel.rng import Rng
+from kmirror.protocol.careful import within
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -27,6 +28,8 @@ class Hook:
     """Its own stream, for its probability."""
     count: int = 0
     """How many requests it has taken."""
+    seen: int = 0
+    """How many matched; `nth` and `every` choose among them."""
     is_removed: bool = False
 
     def __enter__(self) -> Self:
@@ -61,8 +64,13 @@ class Hook:
             or (wanted.node is not None and wanted.node != request.node_id)
             or (is_node and not wanted.from_nodes)
             or (wanted.topic is not None and not any(self.takes_row(row) for row in rows))
+            or (wanted.client_id is not None and wanted.client_id != request.client_id)
+            or (wanted.versions is not None and not within(request.version, wanted.versions))
             or (wanted.where is not None and not wanted.where(request))
         ):
+            return False
+        self.seen += 1
+        if self.seen < wanted.nth or (self.seen - wanted.nth) % wanted.every:
             return False
         if wanted.probability < 1 and self.rng.next64() >= wanted.probability * CERTAIN:
             return False

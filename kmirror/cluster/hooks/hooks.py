@@ -7,9 +7,10 @@
         ...
         held.release()
 
-Hooks are asked in the order in which they were added, and each request is taken by all that match. `watch`, `delay` and
-`hold` let it go on to the next hook and in the end to the broker; the others decide what becomes of it. Requests of one
-link are served one after the other, as by any broker: what comes behind one that is held or delayed waits.
+Hooks are asked in the order in which they were added, and each request is taken by all that match. `watch`, `delay`,
+`hold`, `throttle` and `slow` let it go on to the next hook and in the end to the broker; the others decide what
+becomes of it. Requests of one link are served one after the other, as by any broker: what comes behind one that is
+held or delayed waits.
 
 Requests of clients are taken. Those of the cluster's own brokers, which have client ids such as `broker-1`, go through
 unless `from_nodes` says otherwise, so that replication goes on.
@@ -19,7 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster.hooks.actions import Action, Answer, Close, Criteria, Delay, Hold, Respond, Silence, Watch
+from kmirror.cluster.hooks.actions import (
+    Action,
+    Answer,
+    Close,
+    Criteria,
+    Delay,
+    Hold,
+    Respond,
+    Silence,
+    Slow,
+    Throttle,
+    Watch,
+)
 from kmirror.cluster.hooks.hook import Held, Hook
 from kmirror.cluster.hooks.node import HookedNode
 from kmirror.cluster.hooks.received import ReceivedRequest
@@ -34,6 +47,8 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.releases import RELEASES, last_version
+
+INT32_MAX = (1 << 31) - 1
 
 
 class Hooks:
@@ -65,13 +80,19 @@ class Hooks:
         probability: float = 1.0,
         where: Callable[[ReceivedRequest], bool] | None = None,
         from_nodes: bool | None = None,
+        client_id: str | None = None,
+        versions: tuple[int, int] | None = None,
+        nth: int = 1,
+        every: int = 1,
     ) -> On:
         """Choose requests: of an API (None for every one), to a node, about a topic or one partition of it.
 
-        The first `times` of them, None for all until the hook is removed; each with a probability, drawn from the seed;
-        those for which `where` returns true. `from_nodes` is for the requests of the cluster's own brokers, and None
-        means only those that no client makes, such as AlterPartition. UsageError for what no request can be. What
-        becomes of them is said by a method of what is returned; without one nothing does.
+        The first `times` of them, None for all until the hook is removed; each with a probability, drawn from the
+        seed; those for which `where` returns true. `client_id` is the whole of it, `versions` are the first and the
+        last. Of those that match all this the `nth` is the first that is taken, and after it each `every`-th.
+        `from_nodes` is for the requests of the cluster's own brokers, and None means only those that no client
+        makes, such as AlterPartition. UsageError for what no request can be. What becomes of them is said by a
+        method of what is returned; without one nothing does.
         """
         if request is not None:
             _check_request(request)
@@ -92,9 +113,28 @@ class Hooks:
         _check_probability(probability)
         if where is not None:
             arguments.callback("where", where)
+        if client_id is not None:
+            arguments.text("client_id", client_id)
+        if versions is not None:
+            _check_versions(versions)
+        arguments.whole_number("nth", nth, 1)
+        arguments.whole_number("every", every, 1)
         if from_nodes is None:
             from_nodes = request is not None and not is_for_clients(request)
-        criteria = Criteria(request, node, topic, partition, times, probability, where, from_nodes)
+        criteria = Criteria(
+            request,
+            node,
+            topic,
+            partition,
+            times,
+            probability,
+            where,
+            from_nodes,
+            client_id,
+            versions,
+            nth,
+            every,
+        )
         return On(self, criteria)
 
     def cap(self, request: type[Message], version: int | None) -> None:
@@ -171,13 +211,30 @@ class On:
         arguments.callback("answer", answer)
         return self._add(Respond(answer))
 
-    def delay(self, ms: float) -> Hook:
-        """Let the request, and what comes behind it on its link, go on after so many milliseconds."""
-        return self._add(Delay(round(arguments.milliseconds("ms", ms) * MILLISECOND)))
+    def delay(self, ms: float, *, applied: bool = False) -> Hook:
+        """Let the request, and what comes behind it on its link, go on after so many milliseconds.
 
-    def hold(self) -> Held:
-        """Let requests wait, and what comes behind them on their links, until `release` of what is returned."""
-        hook = self._add(Hold())
+        With `applied` the broker does at once what the request asks for, and its answer goes on later.
+        """
+        return self._add(Delay(round(arguments.milliseconds("ms", ms) * MILLISECOND), applied))
+
+    def throttle(self, ms: int) -> Hook:
+        """Let the answer say that the client is throttled for so many milliseconds, where it has a field for that.
+
+        The broker does what the request asks for. A client keeps to it by itself (KIP-219): its link goes on.
+        """
+        return self._add(Throttle(arguments.whole_number("ms", ms, 1, INT32_MAX)))
+
+    def slow(self, bytes_per_s: int) -> Hook:
+        """Let the request and its answer take as long as over a link of so many bytes in a second, each by itself."""
+        return self._add(Slow(arguments.whole_number("bytes_per_s", bytes_per_s, 1)))
+
+    def hold(self, *, applied: bool = False) -> Held:
+        """Let requests wait, and what comes behind them on their links, until `release` of what is returned.
+
+        With `applied` the broker does what they ask for, and their answers wait.
+        """
+        hook = self._add(Hold(applied))
         assert isinstance(hook, Held)
         return hook
 
@@ -210,3 +267,9 @@ def _check_request(request: object) -> None:
 def _check_probability(value: object) -> None:
     if type(value) is bool or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise UsageError(f"probability is a number from 0 to 1, not {arguments.shown(value)}")
+
+
+def _check_versions(value: object) -> None:
+    is_pair = isinstance(value, tuple) and len(value) == 2 and all(type(one) is int and one >= 0 for one in value)
+    if not is_pair:
+        raise UsageError(f"versions are the first and the last, such as (0, 8), not {arguments.shown(value)}")

@@ -2,6 +2,8 @@
 
     waiting -> hooks, in order -> the node inside -> its answer, with what hooks have to say -> the next request
 
+Requests of APIs that no hook asks for are handed over as they come.
+
 It keeps no state of the cluster: whoever restarts a node puts a new one of these around it. A hook that is released
 wakes nobody, so that it may be released from any thread; while something is held a timer looks every few milliseconds.
 """
@@ -9,19 +11,19 @@ wakes nobody, so that it may be released from any thread; while something is hel
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from kmirror.cluster.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Watch
-from kmirror.cluster.hooks.answers import can_split, with_errors
+from kmirror.cluster.hooks.actions import Answer, Close, Delay, Hold, Respond, Silence, Slow, Throttle, Watch
+from kmirror.cluster.hooks.answers import can_split, tell_throttled, with_errors
 from kmirror.cluster.hooks.hook import Held, Hook
-from kmirror.cluster.hooks.received import ReceivedRequest, Row
-from kmirror.cluster.hooks.requests import Asked, Within, is_of_node
+from kmirror.cluster.hooks.inside import inside_of
+from kmirror.cluster.hooks.received import ReceivedRequest
+from kmirror.cluster.hooks.requests import Asked
 from kmirror.cluster.hooks.table import HookTable
+from kmirror.cluster.hooks.work import HookedLink, Rule, Work
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import API_VERSIONS, WAITING_BYTES_MAX, WAITING_MAX, Versions
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
 from kmirror.kernel.events import (
     CancelTimer,
     Chunk,
@@ -40,7 +42,7 @@ from kmirror.kernel.events import (
     StopReading,
     TimerFired,
 )
-from kmirror.kernel.wrapping import Wrapper, innermost
+from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
@@ -55,6 +57,7 @@ from kmirror.protocol.headers import (
     peek_request,
 )
 from kmirror.protocol.message import Message
+from kmirror.protocol.produce_acks import produce_acks
 from kmirror.protocol.registry import by_key, key_of
 from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
@@ -70,79 +73,7 @@ SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
 """What the field at the top of a Fetch answer is for; any other error belongs to partitions."""
-Rewrite = Callable[[Message], Message]
-"""Returns what is answered instead of the node's answer."""
 PRODUCE = key_of(ProduceRequest)
-
-
-@dataclass(slots=True)
-class _Rule:
-    """What a hook has decided about some rows."""
-
-    hook: Hook
-    action: Answer
-
-
-@dataclass(slots=True)
-class _Work:
-    """The request of a link that is in work."""
-
-    asked: Asked
-    frame: Chunk
-    request: ReceivedRequest
-    is_node: bool
-    passed: list[Hook] = field(default_factory=list)
-    """The hooks that have taken it."""
-    rules: list[_Rule] = field(default_factory=list)
-    held_by: Held | None = None
-    held_as: int = 0
-    timer: int = 0
-    closes: bool = False
-    """Close the link instead of answering."""
-    is_silent: bool = False
-    """Nothing is answered, neither to it nor to what comes behind it."""
-    rewrite: Rewrite | None = None
-
-    @property
-    def is_unanswered(self) -> bool:
-        """Return whether the node inside says nothing to it."""
-        return isinstance(self.request.body, ProduceRequest) and self.request.body.acks == Acks.NONE
-
-    def rule_of(self, topic: str | None, index: int | None) -> _Rule | None:
-        """Return what was decided about a row."""
-        if index is None and self.asked.asks_partitions:
-            return None
-        return next((rule for rule in self.rules if rule.hook.takes_row((topic, index))), None)
-
-    def error_at(self, topic: str | None, index: int | None) -> tuple[ErrorCode, str] | None:
-        """Return the error that was decided for a row."""
-        rule = self.rule_of(topic, index)
-        return None if rule is None else (rule.action.error, rule.action.message)
-
-    def goes_on(self, topic: str | None, index: int | None) -> bool:
-        """Return whether the node inside is asked about a row."""
-        rule = self.rule_of(topic, index)
-        return rule is None or rule.action.is_applied
-
-    def open_rows(self) -> list[Row]:
-        """Return the rows about which nothing is decided."""
-        return [row for row in self.asked.rows if self.rule_of(*row) is None]
-
-
-@dataclass(slots=True)
-class _Link:
-    client: LinkOpened
-    waiting: deque[Chunk] = field(default_factory=deque)
-    waiting_bytes: int = 0
-    is_busy: bool = False
-    """A request is in work; `work` is None for one that is none of the hooks' business."""
-    work: _Work | None = None
-    inner_reads: bool = True
-    is_full: bool = False
-
-    @property
-    def is_read(self) -> bool:
-        return self.inner_reads and not self.is_full
 
 
 _BEFORE_TRANSACTIONS_V2 = {
@@ -156,14 +87,14 @@ class HookedNode(Wrapper):
     def __init__(self, table: HookTable, inner: Node) -> None:
         super().__init__(inner)
         self._table = table
-        self._node = Within(innermost(inner))
-        self._links: dict[InboundLink, _Link] = {}
+        self._node = inside_of(inner)
+        self._links: dict[InboundLink, HookedLink] = {}
         self._timers: dict[int, InboundLink] = {}
         self._next_timer = 0
         self._looks = False
         """The timer for what is held is set."""
         self._effects: list[Effect] = []
-        self._ready: deque[_Link] = deque()
+        self._ready: deque[HookedLink] = deque()
         self._closed: deque[InboundLink] = deque()
         """Links that a hook closed, of which the node inside does not know yet."""
 
@@ -174,7 +105,7 @@ class HookedNode(Wrapper):
             case TimerFired((name, what)) if name == TIMER:
                 self._wake(now, what)
             case LinkOpened():
-                self._links[event.link] = _Link(event)
+                self._links[event.link] = HookedLink(event)
                 self._pass(now, event)
             case LinkClosed(InboundLink() as gone):
                 self._forget(gone)
@@ -207,7 +138,7 @@ class HookedNode(Wrapper):
         for effect in self.inner.handle(now, event):
             match effect:
                 case Reply(name):
-                    self._on_reply(self._links.get(name), effect)
+                    self._on_reply(now, self._links.get(name), effect)
                 case CloseLink(InboundLink() as gone):
                     self._forget(gone)
                     self._effects.append(effect)
@@ -216,34 +147,45 @@ class HookedNode(Wrapper):
                 case _:
                     self._effects.append(effect)
 
-    def _on_reply(self, link: _Link | None, reply: Reply) -> None:
+    def _on_reply(self, now: Instant, link: HookedLink | None, reply: Reply) -> None:
         if link is None:
             return  # The link was closed by a hook.
         work = link.work
-        if work is not None and work.closes:
-            self._close(link)
-            return
-        if work is not None and work.is_silent:
-            return
-        if work is None or work.rewrite is None:
+        if work is None:
             self._effects.append(reply)
-        else:
-            head = work.asked.head
+            link.passing -= 1
+            if link.waiting and not link.passing:
+                self._ready.append(link)
+        elif work.closes:
+            self._close(link)
+        elif not work.is_silent:
+            self._send_answer(now, link, work, self._rewritten(link, work, reply))
+
+    def _rewritten(self, link: HookedLink, work: Work, reply: Reply) -> Reply:
+        """Return an answer of the node inside with what hooks have to say in it."""
+        if work.rewrite is None and not work.throttle_ms:
+            return reply
+        head = work.asked.head
+        try:
             body = decode_response(b"".join(reply.chunks), head.api_key, head.api_version).body
-            self._reply(link, head, work.rewrite(body))
-        self._finish(link)
+        except ProtocolError as error:
+            self._effects.append(Note(f"{link.client.link.name}: an answer goes on as it is: {error}"))
+            return reply
+        return self._answered(link, work, body if work.rewrite is None else work.rewrite(body))
 
     # -- links --------------------------------------------------------------------------------
 
-    def _receive(self, link: _Link, frame: Chunk) -> None:
+    def _receive(self, link: HookedLink, frame: Chunk) -> None:
         link.waiting.append(frame)
         link.waiting_bytes += len(frame)
-        if not link.is_busy:
+        if link.work is None:
             self._ready.append(link)
-        elif len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX:
+        if (link.work is not None or link.passing) and (
+            len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX
+        ):
             self._read(link, full=True)
 
-    def _read(self, link: _Link | None, *, inner: bool | None = None, full: bool | None = None) -> None:
+    def _read(self, link: HookedLink | None, *, inner: bool | None = None, full: bool | None = None) -> None:
         """Have the link read or not: neither this nor the node inside may want it to stop."""
         if link is None:
             return
@@ -254,57 +196,105 @@ class HookedNode(Wrapper):
             name = link.client.link
             self._effects.append(ResumeReading(name) if link.is_read else StopReading(name))
 
-    def _next(self, now: Instant, link: _Link) -> None:
-        """Take up the next request of a link that is not busy."""
-        if link.is_busy or not link.waiting or link.client.link not in self._links:
+    def _next(self, now: Instant, link: HookedLink) -> None:
+        """Take up the next request of a link on which hooks have none in work.
+
+        Those in which hooks have no say go on at once, so that they may be under way together, as from client to
+        broker. One in which they have waits until all before it are answered.
+        """
+        if link.work is not None or not link.waiting or link.client.link not in self._links:
             return
-        frame = link.waiting.popleft()
+        frame = link.waiting[0]
+        try:
+            head = peek_request(frame)
+        except ProtocolError:
+            head = None  # The node inside says what is wrong with it.
+        if link.passing and self._concerns(head):
+            return
+        link.waiting.popleft()
         link.waiting_bytes -= len(frame)
         if not link.waiting:
             self._read(link, full=False)
-        link.is_busy = True
-        try:
-            head = peek_request(frame)
-            if head.api_key != PRODUCE and not self._table.caps and not self._table.live():
-                self._hand_over(now, link, frame)  # It need not be decoded.
-            elif not self._is_capped(link, head):
-                asked = Asked(head, frame, self._node)
-                request = ReceivedRequest(
-                    self._node.node_id,
-                    to_ms(now),
-                    link.client,
-                    head.client_id,
-                    head.correlation_id,
-                    head.api_version,
-                    asked.body,
-                )
-                link.work = _Work(asked, frame, request, is_of_node(head))
-                self._go_on(now, link, link.work)
-        except ProtocolError:
-            self._hand_over(now, link, frame)  # The node inside says what is wrong with it.
-
-    def _hand_over(self, now: Instant, link: _Link, frame: Chunk) -> None:
-        """Give a request to the node inside."""
-        work = link.work
+        if head is not None and self._is_above_cap(head):
+            self._refuse_version(link, head)
+            return
+        link.work = self._begun(now, link, frame, head) if head is not None and self._concerns(head) else None
+        if link.work is not None:
+            self._go_on(now, link, link.work)
+            return
+        link.passing += not _is_unanswered(frame, head)
         self._pass(now, RequestReceived(link.client.link, frame))
-        if work is not None and work is link.work and work.is_unanswered and not work.is_silent:
+        if link.waiting:
+            self._ready.append(link)
+
+    def _concerns(self, head: RequestHead | None) -> bool:
+        """Return whether hooks or caps may have a say in a request."""
+        return head is not None and (
+            (bool(self._table.caps) and head.api_key == API_VERSIONS)
+            or self._is_above_cap(head)
+            or self._table.concerns(head.api_key)
+        )
+
+    def _begun(self, now: Instant, link: HookedLink, frame: Chunk, head: RequestHead) -> Work | None:
+        """Return the work on a request; None if it cannot be decoded, of which the node inside has to tell."""
+        try:
+            asked = Asked(head, frame, self._node)
+        except ProtocolError:
+            return None
+        request = ReceivedRequest(
+            self._node.node_id,
+            to_ms(now),
+            link.client,
+            head.client_id,
+            head.correlation_id,
+            head.api_version,
+            asked.body,
+        )
+        return Work(asked, frame, request, self._node.is_of_node(head))
+
+    def _hand_over(self, now: Instant, link: HookedLink, work: Work, frame: Chunk) -> None:
+        """Give a request that hooks had a say in to the node inside."""
+        self._pass(now, RequestReceived(link.client.link, frame))
+        if work is link.work and work.is_unanswered and not work.is_silent:
             if work.closes and link.client.link in self._links:
                 self._close(link)
             self._finish(link)
 
-    def _finish(self, link: _Link) -> None:
-        link.is_busy = False
+    def _finish(self, link: HookedLink) -> None:
         link.work = None
         if link.waiting:
             self._ready.append(link)
 
-    def _reply(self, link: _Link, head: RequestHead, answer: Message, version: int | None = None) -> None:
-        chunks = encode_response_chunks(
-            answer, head.api_version if version is None else version, correlation_id=head.correlation_id
-        )
-        self._effects.append(Reply(link.client.link, tuple(chunks)))
+    def _answer(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:
+        """Answer a request without the node inside."""
+        self._send_answer(now, link, work, self._answered(link, work, answer))
 
-    def _close(self, link: _Link) -> None:
+    def _answered(self, link: HookedLink, work: Work, answer: Message) -> Reply:
+        head = work.asked.head
+        if work.throttle_ms:
+            tell_throttled(answer, head.api_version, work.throttle_ms)
+        chunks = encode_response_chunks(answer, head.api_version, correlation_id=head.correlation_id)
+        return Reply(link.client.link, tuple(chunks))
+
+    def _send_answer(self, now: Instant, link: HookedLink, work: Work, reply: Reply) -> None:
+        """Send what is answered, as soon as no hook delays or holds it."""
+        work.answer = reply
+        delay, work.answer_delay = work.answer_delay, 0
+        if work.bytes_per_s is not None:
+            delay += sum(map(len, reply.chunks)) * SECOND // work.bytes_per_s
+            work.bytes_per_s = None
+        if delay:
+            self._delay(now, link, work, delay)
+            return
+        while work.answer_held_by:
+            hook = work.answer_held_by.pop()
+            if not hook.is_removed:
+                self._hold(now, work, hook)
+                return
+        self._effects.append(reply)
+        self._finish(link)
+
+    def _close(self, link: HookedLink) -> None:
         """Close a link, for the node inside as if the client had."""
         name = link.client.link
         self._forget(name)
@@ -323,23 +313,25 @@ class HookedNode(Wrapper):
 
     # -- hooks --------------------------------------------------------------------------------
 
-    def _is_capped(self, link: _Link, head: RequestHead) -> bool:
-        """Return whether a request has a version that clients are not offered; it is dealt with then."""
+    def _is_above_cap(self, head: RequestHead) -> bool:
+        """Return whether a request has a version that clients are not offered."""
         cap = self._table.caps.get(head.api_key)
-        if cap is None or head.api_version <= cap or is_of_node(head):
-            return False
+        return cap is not None and head.api_version > cap and not self._node.is_of_node(head)
+
+    def _refuse_version(self, link: HookedLink, head: RequestHead) -> None:
+        cap = self._table.caps[head.api_key]
         if head.api_key == API_VERSIONS:  # As any broker answers a newer one (KIP-511).
             rows = [ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=cap)]
             answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
-            self._reply(link, head, answer, 0)
+            chunks = encode_response_chunks(answer, 0, correlation_id=head.correlation_id)
+            self._effects.append(Reply(link.client.link, tuple(chunks)))
             self._finish(link)
         else:
             text = f"api key {head.api_key} version {head.api_version} is above the cap {cap}"
             self._effects.append(Note(f"closing {link.client.link.name}: {text}"))
             self._close(link)
-        return True
 
-    def _go_on(self, now: Instant, link: _Link, work: _Work) -> None:
+    def _go_on(self, now: Instant, link: HookedLink, work: Work) -> None:
         """Ask the hooks that were not asked yet, until one lets the request wait or decides about all of it."""
         for hook in self._table.live():
             rows = work.open_rows()
@@ -355,19 +347,31 @@ class HookedNode(Wrapper):
             match hook.action:
                 case Watch(call):
                     call(work.request)
+                case Delay(span, is_applied=True):
+                    work.answer_delay += span
                 case Delay(span):
                     self._delay(now, link, work, span)
                     return
-                case Hold():
+                case Slow(bytes_per_s):
+                    work.bytes_per_s = bytes_per_s
+                    self._delay(now, link, work, len(work.frame) * SECOND // bytes_per_s)
+                    return
+                case Hold(is_applied):
+                    assert isinstance(hook, Held)
+                    if is_applied:
+                        work.answer_held_by.append(hook)
+                        continue
                     self._hold(now, work, hook)
                     return
+                case Throttle(ms):
+                    work.throttle_ms = max(work.throttle_ms, ms)
                 case Respond(make):
-                    self._respond(link, work, make(work.request))
+                    self._respond(now, link, work, make(work.request))
                     return
                 case Silence(is_applied):
                     work.is_silent = True
                     if is_applied:
-                        self._hand_over(now, link, work.frame)
+                        self._hand_over(now, link, work, work.frame)
                     return
                 case Close(is_applied):
                     self._end_link(now, link, work, is_applied=is_applied)
@@ -376,23 +380,22 @@ class HookedNode(Wrapper):
                     if not self._is_for_rows(work, hook, hook.action):
                         self._refuse(now, link, work, hook.action)
                         return
-                    work.rules.append(_Rule(hook, hook.action))
+                    work.rules.append(Rule(hook, hook.action))
         self._hand_over_rest(now, link, work)
 
-    def _is_moot(self, work: _Work, hook: Hook) -> bool:
+    def _is_moot(self, work: Work, hook: Hook) -> bool:
         """Return whether a request that names nothing has nothing that an error of this hook could be about."""
         action = hook.action
         is_for_rows = isinstance(action, Answer) and action.error not in SESSION_ERRORS
         return is_for_rows and isinstance(work.request.body, FetchRequest)
 
-    def _delay(self, now: Instant, link: _Link, work: _Work, span: Duration) -> None:
+    def _delay(self, now: Instant, link: HookedLink, work: Work, span: Duration) -> None:
         self._next_timer += 1
         work.timer = self._next_timer
         self._timers[work.timer] = link.client.link
         self._effects.append(SetTimer((TIMER, work.timer), now + span))
 
-    def _hold(self, now: Instant, work: _Work, hook: Hook) -> None:
-        assert isinstance(hook, Held)
+    def _hold(self, now: Instant, work: Work, hook: Held) -> None:
         self._table.last_held += 1
         work.held_by, work.held_as = hook, self._table.last_held
         hook.held[work.held_as] = work.request
@@ -410,7 +413,7 @@ class HookedNode(Wrapper):
             link = self._links[self._timers.pop(what)]
             assert link.work is not None, "a link that closes takes its timer along"
             link.work.timer = 0
-            self._go_on(now, link, link.work)
+            self._resume(now, link, link.work)
             return
         self._looks = False
         holding = [link for link in self._links.values() if link.work is not None and link.work.held_by is not None]
@@ -420,26 +423,34 @@ class HookedNode(Wrapper):
                 continue
             work.held_by.held.pop(work.held_as, None)
             work.held_by = None
-            self._go_on(now, link, work)
+            self._resume(now, link, work)
         if any(link.work is not None and link.work.held_by is not None for link in self._links.values()):
             self._look_again(now)
 
-    def _respond(self, link: _Link, work: _Work, answer: Message) -> None:
+    def _resume(self, now: Instant, link: HookedLink, work: Work) -> None:
+        """Go on with a request that waited, or with its answer."""
+        if work.answer is None:
+            self._go_on(now, link, work)
+        else:
+            self._send_answer(now, link, work, work.answer)
+
+    def _respond(self, now: Instant, link: HookedLink, work: Work, answer: Message) -> None:
         wanted = by_key(work.asked.head.api_key).response
         if not isinstance(answer, wanted):
             raise UsageError(f"a hook answers {work.request.body.NAME} with a {wanted.__name__}, not with {answer!r}")
-        if not work.is_unanswered:
-            self._reply(link, work.asked.head, answer)
-        self._finish(link)
+        if work.is_unanswered:
+            self._finish(link)
+        else:
+            self._answer(now, link, work, answer)
 
-    def _end_link(self, now: Instant, link: _Link, work: _Work, *, is_applied: bool) -> None:
+    def _end_link(self, now: Instant, link: HookedLink, work: Work, *, is_applied: bool) -> None:
         if is_applied:
             work.closes = True
-            self._hand_over(now, link, work.frame)
+            self._hand_over(now, link, work, work.frame)
         else:
             self._close(link)
 
-    def _is_for_rows(self, work: _Work, hook: Hook, action: Answer) -> bool:
+    def _is_for_rows(self, work: Work, hook: Hook, action: Answer) -> bool:
         """Return whether an error belongs to rows of the answer, and not to the whole of it."""
         head, body = work.asked.head, work.request.body
         return can_split(by_key(head.api_key).response, head.api_version) and (
@@ -449,39 +460,37 @@ class HookedNode(Wrapper):
             or (isinstance(body, FetchRequest) and action.error not in SESSION_ERRORS)
         )
 
-    def _refuse(self, now: Instant, link: _Link, work: _Work, action: Answer) -> None:
+    def _refuse(self, now: Instant, link: HookedLink, work: Work, action: Answer) -> None:
         """Answer the whole request with an error."""
         refused = refusal(work.request.body, work.request.version, action.error, action.message)
         if action.is_applied:
             work.closes = work.is_unanswered
             work.rewrite = lambda _: refused
-            self._hand_over(now, link, work.frame)
+            self._hand_over(now, link, work, work.frame)
         elif work.is_unanswered:
             self._close(link)  # As Kafka does: a client that wants no answer hears of an error by this.
         else:
-            self._reply(link, work.asked.head, refused)
-            self._finish(link)
+            self._answer(now, link, work, refused)
 
-    def _hand_over_rest(self, now: Instant, link: _Link, work: _Work) -> None:
+    def _hand_over_rest(self, now: Instant, link: HookedLink, work: Work) -> None:
         """Ask the node inside about all that no hook has answered, and put both answers together."""
         asked, body = work.asked, work.request.body
         if isinstance(body, ApiVersionsRequest) and self._table.caps and not work.is_node:
             work.rewrite = self._show_caps
         if not work.rules:
-            self._hand_over(now, link, work.frame)
+            self._hand_over(now, link, work, work.frame)
             return
         work.closes = work.is_unanswered
         left = isinstance(body, FetchRequest | MetadataRequest) or any(work.goes_on(*row) for row in asked.rows)
         if not left and work.closes:
             self._close(link)
         elif not left:
-            self._reply(link, asked.head, with_errors(asked, None, work.error_at))
-            self._finish(link)
+            self._answer(now, link, work, with_errors(asked, None, work.error_at))
         else:
             work.rewrite = lambda answer: with_errors(asked, answer, work.error_at)
-            self._hand_over(now, link, self._rest_of(work))
+            self._hand_over(now, link, work, self._rest_of(work))
 
-    def _rest_of(self, work: _Work) -> Chunk:
+    def _rest_of(self, work: Work) -> Chunk:
         """Return the frame of the request without the rows that hooks have answered."""
         asked, head = work.asked, work.asked.head
         if isinstance(work.request.body, FetchRequest):
@@ -508,3 +517,13 @@ class HookedNode(Wrapper):
             answer.finalized_features = [row for row in answer.finalized_features if row.name != TRANSACTION_VERSION]
             answer.supported_features = [row for row in answer.supported_features if row.name != TRANSACTION_VERSION]
         return answer
+
+
+def _is_unanswered(frame: Chunk, head: RequestHead | None) -> bool:
+    """Return whether a node that takes a request says nothing to it."""
+    if head is None or head.api_key != PRODUCE:
+        return False
+    try:
+        return produce_acks(frame, head) == Acks.NONE
+    except ProtocolError:
+        return False  # It is refused.

@@ -1,73 +1,33 @@
 """What is asked, and of which partitions? A request as hooks see it, for every API, from its schema alone.
 
 A row is a topic or, in an API that asks of partitions, a partition. Topics have names or, in newer versions, ids, which
-the metadata image translates. What a null array or a fetch session stands for is looked up, so that a request that
+the node translates. What a null array or a fetch session stands for is looked up, so that a request that
 names no partition still has its rows.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.hooks.inside import Inside
 from kmirror.cluster.hooks.received import Row
-from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.refusal import INDEXES, NOT_ANSWERED, TOPIC_NAME
-from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
-from kmirror.kernel.events import Chunk, Node
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import within
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.headers import RequestHead, decode_body
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_key, find_key, key_of
+from kmirror.protocol.registry import by_key, key_of
 from kmirror.protocol.structs import Field, Struct
 
-BROKER = re.compile(r"broker-\d+")
-"""The client ids under which brokers ask."""
 Keep = Callable[[str | None, int | None], bool]
 PARTITIONS = ("partitions", "partition_data", "partition_indexes")
-
-
-class Within:
-    """The node inside, as far as hooks have to know it."""
-
-    def __init__(self, node: Node) -> None:
-        assert isinstance(node, Broker | Controller), f"hooks go around a broker or a controller, not {node!r}"
-        self._node = node
-        self.node_id = node.context.node_id
-
-    @property
-    def image(self) -> MetadataImage:
-        """Return the metadata that the node knows."""
-        return self._node.context.image
-
-    def whole(self, body: Message) -> Message:
-        """Return a fetch within a session as one that names all partitions of the session; any other as it is."""
-        if not isinstance(body, FetchRequest) or body.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            return body
-        if not isinstance(self._node, Broker):
-            return body
-        asked = {key: FetchPartition(partition=key[2]) for key in self._node.parts.sessions.partitions(body.session_id)}
-        for gone in body.forgotten_topics_data:
-            for index in gone.partitions:
-                asked.pop((gone.topic, gone.topic_id, index), None)
-        for topic in body.topics:
-            for partition in topic.partitions:
-                asked[topic.topic, topic.topic_id, partition.partition] = partition
-        topics: dict[tuple[str, Uuid], FetchTopic] = {}
-        for (name, topic_id, _), partition in asked.items():
-            one = topics.setdefault((name, topic_id), FetchTopic(topic=name, topic_id=topic_id, partitions=[]))
-            one.partitions.append(partition)
-        return FetchRequest(topics=list(topics.values()))
 
 
 class Asked:
     """The rows of one request."""
 
-    def __init__(self, head: RequestHead, frame: Chunk, node: Within) -> None:
+    def __init__(self, head: RequestHead, frame: Chunk, node: Inside) -> None:
         self.head = head
         self.body = decode_body(frame, head)
         self._frame = frame
@@ -82,12 +42,12 @@ class Asked:
     @property
     def names(self) -> Mapping[Uuid, str]:
         """Return topic id to name."""
-        return self._node.image.topic_names
+        return self._node.topic_names
 
     def _everything(self) -> list[Row]:
-        topics = self._node.image.topics
+        topics = self._node.partitions
         if self.asks_partitions:
-            return [(name, index) for name, topic in topics.items() for index in topic.partitions]
+            return [(name, index) for name, indexes in topics.items() for index in indexes]
         return [(name, None) for name in topics]
 
     def only(self, rows: Container[Row]) -> Message:
@@ -104,13 +64,6 @@ class Asked:
 
     def _copy(self) -> Message:
         return decode_body(self._frame, self.head)
-
-
-def is_of_node(head: RequestHead) -> bool:
-    """Return whether a request is one of another node: by its client id, or as no client asks such things."""
-    api = find_key(head.api_key)
-    by_nodes = api is not None and not is_for_clients(api.request)
-    return by_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
 
 
 def is_for_clients(request: type[Message]) -> bool:

@@ -19,3 +19,10 @@ class HookTable:
     def live(self) -> tuple[Hook, ...]:
         """Return the hooks that may still take something."""
         return tuple(hook for hook in self.hooks if not hook.is_over)
+
+    def concerns(self, api_key: int) -> bool:
+        """Return whether a hook may take a request of this API."""
+        return any(
+            (hook.criteria.request is None or api_key == hook.criteria.request.API_KEY) and not hook.is_over
+            for hook in self.hooks
+        )

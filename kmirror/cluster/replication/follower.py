@@ -9,7 +9,7 @@ appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEp
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
@@ -22,6 +22,7 @@ from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.failures import DiskFailed
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -225,10 +226,8 @@ class ReplicaFetchers:
     @contextmanager
     def _writing_to(self, tp: TopicPartition) -> Iterator[None]:
         """Take the log directory of `tp` offline for an OSError inside; with it, `tp` is followed no more."""
-        try:
+        with suppress(DiskFailed), self._replicas.writing_to(tp):
             yield
-        except OSError as error:
-            self._context.fail_disk_of(tp, "cannot write to", error)
 
     # -- answers ------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.sharing import NOTHING, own
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.config import LONG_MAX
 from kmirror.log.partition_log import PartitionLog
 
 UNKNOWN_OFFSET = -1
@@ -168,6 +169,18 @@ class Partition:
     def min_isr(self) -> int:
         """Return how many members the ISR must have: min.insync.replicas, or all replicas if there are fewer."""
         return min(self.min_insync_replicas, len(self.image.replicas))
+
+    @property
+    def acknowledges_alone(self) -> bool:
+        """Return whether what this leader appends is committed at once: others or a flush need not be waited for."""
+        image = self.image
+        return (
+            len(image.isr) == 1
+            and image.isr[0] == self.broker_id
+            and self.pending_isr is None
+            and (self.min_insync_replicas <= 1 or len(image.replicas) == 1)
+            and self.log.config.flush_messages == LONG_MAX
+        )
 
     @property
     def is_below_epoch_start(self) -> bool:

@@ -346,10 +346,29 @@ class ReplicaManager:
                 transaction_version=transaction_version,
             )
         except OSError as error:
-            self._context.fail_disk_of(partition.tp, "cannot write to", error)
-            raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}") from None
+            raise self._not_written(partition, error) from None
         self.appended(now, partition)
         return info
+
+    def append_plain(self, now: Instant, partition: Partition, batch: memoryview) -> AppendInfo | None:
+        """Do what `append` does if that takes no closer look at the batch; None, and nothing was done, if it does.
+
+        KAFKA_STORAGE_ERROR as there.
+        """
+        if partition.log_dir in self._context.just_failed:
+            return None
+        try:
+            info = partition.log.append_plain(batch, partition.image.leader_epoch, to_ms(now))
+        except OSError as error:
+            raise self._not_written(partition, error) from None
+        if info is not None:
+            self.appended(now, partition)
+        return info
+
+    def _not_written(self, partition: Partition, error: OSError) -> LogAppendError:
+        """Take the log directory offline, and return what is to be raised."""
+        self._context.fail_disk_of(partition.tp, "cannot write to", error)
+        return LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"cannot write to {partition.tp}: {error}")
 
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.batches import BatchStream
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.decoder import TAKEN, raised
+from kmirror.fuzz.targets.decoder import TAKEN
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.java import wrap_int64
 from kmirror.records.batch import Batch

@@ -6,11 +6,10 @@ came. A broken one that is taken all the same is written in bytes that mean the 
 
 from __future__ import annotations
 
-import traceback
 import tracemalloc
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
@@ -140,18 +139,6 @@ def _refusal(error: ProtocolError, size: int) -> str:
         raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None
     # "topics[3].name" and "topics[4].name" are refused for the same reason.
     return error.field.replace("[0]", "[]").replace("[1]", "[]").replace("[2]", "[]")
-
-
-def raised(error: BaseException) -> Fault:
-    """Return the fault of something that was raised and is no typed error; the cause is the line that raised it."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{last.filename.rpartition('/')[2]}:{last.name}"
-    return Fault(
-        Kind.RAISED,
-        f"{type(error).__name__}: {error} in {where}",
-        f"{type(error).__name__} in {where}",
-        "a typed error",
-    )
 
 
 def open_target(wanted: Wanted) -> tuple[DecoderTarget, Stream]:

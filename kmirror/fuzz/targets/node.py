@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.fuzz.answers import api_of, is_refusal, judged
-from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.targets.decoder import raised
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
@@ -38,6 +37,7 @@ _CONFIGS = {
 _COORDINATORS = (0, 1, 3)  # Of groups, transactions and mirrors.
 _VERSION = 7  # Of FindCoordinator: the first that knows mirrors.
 _SETTLE_S = 5.0
+_REST_S = 120.0
 # These may wait for as long as they say, or for other members; and a Produce with acks=0 is not answered.
 _MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce"))
 
@@ -92,6 +92,7 @@ class NodeTarget:
     def fresh(self) -> None:
         """Make the cluster anew."""
         self._frames = []
+        self._is_broken = False
         simulation = Simulation(seed=self._seed)
         self.cluster = Cluster(simulation, "fuzzed", brokers=1, configs=_CONFIGS)
         self.cluster.start()
@@ -115,7 +116,7 @@ class NodeTarget:
 
     def judge(self, frame: Frame) -> str:
         """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
-        if len(self._frames) >= SESSION_FRAMES:
+        if self._is_broken or len(self._frames) >= SESSION_FRAMES:
             self.fresh()
         self._frames.append(frame.data)
         began = time.perf_counter()
@@ -126,13 +127,31 @@ class NodeTarget:
             self._hang_up()
             raise
         except Exception as error:
+            self._is_broken = True
             raise raised(error) from error
         took = time.perf_counter() - began
         if took > STEP_S_MAX:
             raise Fault(Kind.SLOW, f"{took:.1f} s", "slow", f"at most {STEP_S_MAX} s")
         if is_refusal(outcome) and api_of(frame.data)[0] not in _LEAVES_SOMETHING and self._state() != state:
-            raise Fault(Kind.STATE, f"{outcome}, and {self._changed(state)}", "state", "as it was")
+            self._check_at_rest()
         return outcome
+
+    def _check_at_rest(self) -> None:
+        """Put the last frame to a cluster in which nothing else goes on, after those before it; raises `Fault`.
+
+        A group may have lost a member, or a transaction run out, in the same moment as the frame was refused.
+        """
+        *before, data = self._frames
+        self.fresh()
+        for each in before:
+            self._outcome(each)
+        self._hang_up()
+        self.cluster.simulation.run_for(span_s=_REST_S)
+        state = self._state()
+        outcome = self._outcome(data)
+        if is_refusal(outcome) and self._state() != state:
+            self._frames = [*before, data]
+            raise Fault(Kind.STATE, f"{outcome}, and {self._changed(state)}", "state", "as it was")
 
     def _outcome(self, data: bytes) -> str:
         peer, world = self._peer, self._world

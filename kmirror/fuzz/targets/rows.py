@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
@@ -36,22 +36,32 @@ class TargetRow(NamedTuple):
     name: str
     module: str
     about: str
+    opens: str = "open_target"
 
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
+    TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
+    TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
+    TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
+    TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )
+
+
+_PYTHON = "python:"
 
 
 def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
     """Return the target of this name, and its frames; raises `UsageError` if there is none."""
     rows = {row.name: row for row in TARGETS}
+    if name.startswith(_PYTHON):
+        name, wanted = _PYTHON, replace(wanted, function=name.removeprefix(_PYTHON))
     row = rows.get(name)
     if row is None:
         hint = did_you_mean(name, rows)
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
-    opens: Callable[[Wanted], Any] = importlib.import_module(row.module).open_target
+    opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
     return target, source

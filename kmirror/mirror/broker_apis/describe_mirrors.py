@@ -1,12 +1,14 @@
 """DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
 A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
-partition is reported twice. The source's offset is its high watermark: a failover loses what lies above the last
-stable offset, which no mirror can read (D22). Reason says why a partition waits or failed (D38). On request the answer
-has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose lineages are asked for,
-so that it costs what is asked and not what there is (D45). A mirror that the client may not describe is refused
-by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing (D18,
-D32). Nor must a broker that was deposed without knowing it: one that may have been fenced tells no lineage.
+partition is reported twice. A topic that is not there, or that nobody leads, stands in every answer, without
+partitions: a client could not name it otherwise (D38). The source's offset is its high watermark: a failover loses what
+lies above the last stable offset, which no mirror can read (D22). Reason says why a partition waits or failed, and why
+the source cannot be spoken to (D38). On request the answer has the lineage of a log, whether it is mirrored or not, and
+describes only the partitions whose lineages are asked for, so that it costs what is asked and not what there is (D45).
+A mirror that the client may not describe is refused by its name, and left out where all are wanted: a source that
+refuses must not look like one that knows nothing (D18, D32). Nor must a broker that was deposed without knowing it: one
+that may have been fenced tells no lineage.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from kmirror.cluster.authorizer import Resource
+from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -23,6 +26,7 @@ from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import Stretches
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import (
@@ -54,12 +58,15 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             continue
         if request.include_authorized_operations:
             described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
-        described.reason = context.troubles.get(mirror, "")
+        described.reason = _reason_of_mirror(context, mirror)
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
             topic.partitions.append(_detail(context, mp))
-        described.topics = list(topics.values())
+        if not request.named_only:
+            for name in _without_leader(context, mirror):
+                topics.setdefault(name, TopicPartitions(topic_name=name))
+        described.topics = [topics[name] for name in sorted(topics)]
     denied_topics = inbound.rights.denied_topics(
         AclOperation.DESCRIBE, [topic.topic_name for topic in request.lineages]
     )
@@ -83,6 +90,15 @@ def _wanted(
         mp = context.partitions.get(tp)
         if mp is not None and mp.assignment.mirror == mirror:
             yield tp, mp
+
+
+def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
+    """Yield the topics of a mirror that are not there, or of which no partition has a leader."""
+    known = context.broker.image.topics
+    for name in context.topics_of(mirror):
+        topic = known.get(name)
+        if topic is None or not any(partition.leader != NO_LEADER for partition in topic.partitions.values()):
+            yield name
 
 
 def _lineages(
@@ -133,6 +149,12 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
     if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
         return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
     return ErrorCode.NONE, partition.leader_epoch, context.writers_of(tp)
+
+
+def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
+    """Return why this broker cannot speak to the source; empty if it can or has not tried."""
+    source = context.sources.get(mirror)
+    return context.troubles.get(mirror) or (no_answer(source) if source is not None and source.is_silent else "")
 
 
 def _reason(context: MirrorContext, mp: MirrorPartition) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
-from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.state_records import StateKey
 from kmirror.protocol.message import Message
+
+if TYPE_CHECKING:  # They are the broker's, and a client reads answers without one.
+    from kmirror.mirror.context import MirrorContext
+    from kmirror.mirror.state_records import StateKey
 
 PURPOSE = "sync"
 CHANNEL = "mirror-sync"

@@ -15,6 +15,7 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.group_coordinators import GroupCoordinators
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import gone, topics
+from kmirror.mirror.syncs.config_answers import KnownAnswers
 from kmirror.mirror.syncs.conversation import Conversation, Script
 from kmirror.mirror.syncs.group_script import GroupSync
 from kmirror.mirror.syncs.mirror_view import MirrorView
@@ -47,6 +48,7 @@ class SyncCycle:
         """The syncs that have not ended."""
         self._missing: dict[str, int] = {}
         """For how many cycles the source has not had a topic."""
+        self._known_configs = KnownAnswers()
         self._has_news = False
         """Is a topic to be created or to get partitions, of which what is under way does not know?"""
 
@@ -68,7 +70,7 @@ class SyncCycle:
         shrunk = topics.plan(facts, view.source_id, NO_CONFIGS).problems
         self._reports.tell(SyncKind.METADATA, "partitions", {f"topic {name}": text for name, text in shrunk.items()})
         self._missing = gone.missing(self._missing, facts)
-        self._begin(now, "configs", sync_configs(view, self._reports))
+        self._begin(now, "configs", sync_configs(view, self._reports, self._known_configs))
         self._begin(now, "deleted topics", stop_the_gone(view, self._reports, self._missing))
         for broker_id, endpoint in self.source.brokers.items():
             sync = GroupSync(view, self._reports, broker_id, endpoint, self._groups.leader_of)

@@ -56,9 +56,9 @@ class MirrorView:
             found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), self.source.refused.get(name)))
         return found
 
-    def synced(self) -> list[TopicFacts]:
-        """Return the topics that are on both sides, are the same, and are to be mirrored."""
-        facts = self.facts(self.context.topics_of(self.mirror))
+    def synced(self, names: Iterable[str] | None = None) -> list[TopicFacts]:
+        """Return the topics, or those of `names`, that are on both sides, are the same, and are to be mirrored."""
+        facts = self.facts(self.context.topics_of(self.mirror) if names is None else names)
         return [topic for topic in facts if topic.ours is not None and not topic.why_not_synced(self.source_id)]
 
     def to_be_mirrored(self) -> list[str]:

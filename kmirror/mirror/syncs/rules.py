@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kmirror.spec.configs import Configs
 
@@ -52,12 +53,7 @@ class Rules:
 
     def config(self, name: str) -> Verdict:
         """Return whether the topic config `name` is copied."""
-        if name.startswith(OWN_PREFIX):
-            return Verdict(False, f"{OWN_PREFIX}* is this cluster's own")
-        found = _first_match(self.excluded_configs, name)
-        if found is not None:
-            return Verdict(False, f"{EXCLUDED_CONFIGS}={found}")
-        return Verdict(True, f"no entry of {EXCLUDED_CONFIGS} matches")
+        return _verdict_on_config(self.excluded_configs, name)
 
     def group(self, group: ListedGroup) -> Verdict:
         """Return whether the offsets of a group of the source are copied."""
@@ -70,6 +66,17 @@ class Rules:
         if found is None:
             return Verdict(False, f"no entry of {INCLUDED_GROUPS} matches")
         return Verdict(True, f"{INCLUDED_GROUPS}={found}")
+
+
+@lru_cache(maxsize=1024)
+def _verdict_on_config(excluded: tuple[str, ...], name: str) -> Verdict:
+    """All topics of a source have configs of the same few names."""
+    if name.startswith(OWN_PREFIX):
+        return Verdict(False, f"{OWN_PREFIX}* is this cluster's own")
+    found = _first_match(excluded, name)
+    if found is not None:
+        return Verdict(False, f"{EXCLUDED_CONFIGS}={found}")
+    return Verdict(True, f"no entry of {EXCLUDED_CONFIGS} matches")
 
 
 def _first_match(patterns: Iterable[str], name: str) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from kmirror.client.remote_cluster import code_of
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import configs, gone, topics
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.config_answers import describe
+from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, TOPICS_MAX, KnownAnswers, describe
 from kmirror.mirror.syncs.conversation import AskController, AskSource, Question, Script
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
@@ -28,6 +29,8 @@ from kmirror.spec.error_codes import ErrorCode
 PARTITIONS_MAX = 1000
 """Bounds what the controller decides at a time."""
 RESOURCES_MAX = 100
+PLANNED_MAX = 1000
+"""Topics whose configs are compared within one event."""
 TIMEOUT_MS = 30_000
 NO_ANSWER = "the controller did not answer"
 ALREADY_DONE = {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.INVALID_PARTITIONS}
@@ -65,10 +68,22 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
     reports.tell(SyncKind.METADATA, "topics", problems)
 
 
-def sync_configs(view: MirrorView, reports: Reports) -> Script:
+def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Script:
     """Bring the configs of the topics that are here in line with the source's."""
-    found = yield from describe([topic.name for topic in view.synced()])
-    here = [topic.name for topic in view.synced()]  # Whatever was paused or removed meanwhile is left alone.
+    problems: dict[str, str] = {}
+    topics_here = [topic.name for topic in view.synced()]
+    for some in in_batches(topics_here, PLANNED_MAX):
+        problems |= yield from _sync_configs_of(some, view, known)
+    known.shrink(ANSWERS_KEPT * ceil(len(topics_here) / TOPICS_MAX))
+    reports.tell(SyncKind.CONFIGS, "configs", problems)
+
+
+def _sync_configs_of(
+    names: Sequence[str], view: MirrorView, known: KnownAnswers
+) -> Generator[Sequence[Question], Sequence[Any], dict[str, str]]:
+    """Do so for some of the topics, and return what went wrong."""
+    found = yield from describe(names, known)
+    here = [topic.name for topic in view.synced(names)]  # Whatever was paused or removed meanwhile is left alone.
     image = view.context.broker.image
     ours = {topic: image.topic_config(topic) for topic in here}
     made = configs.plan(here, found.values, ours, view.rules(), view.context.broker.configs)
@@ -84,7 +99,7 @@ def sync_configs(view: MirrorView, reports: Reports) -> Script:
         for row in answer.responses:
             if row.error_code:
                 problems[f"topic {row.resource_name}"] = _refusal(row.error_code, row.error_message)
-    reports.tell(SyncKind.CONFIGS, "configs", problems)
+    return problems
 
 
 def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:

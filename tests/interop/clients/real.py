@@ -109,7 +109,7 @@ def real_clusters(
             stderr=log,
         )
         try:
-            _wait_for_up(process, folder / "kafka.log")
+            wait_for_up(process, folder / "kafka.log")
             yield addresses
         finally:
             process.kill()
@@ -119,9 +119,10 @@ def real_clusters(
                 pipe.close()
 
 
-def _wait_for_up(process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_up(process: subprocess.Popen[bytes], log: Path, *, within_s: float = START_SECONDS) -> None:
+    """Wait until a program of ours has said that its brokers are up; AssertionError with the end of its log."""
     assert process.stdout is not None
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + within_s
     line = b""
     while not line.endswith(b"\n"):
         ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))

@@ -1,25 +1,25 @@
 """Clusters of a release of Apache Kafka, as the sources of mirrors: a broker can be killed and started again.
 
-Of three brokers the second has a JVM of its own, so that it can be killed; the others share one with the controller, or
-with the ZooKeeper that brokers of 2.1 need. A broker alone is killed with its controller.
+Of three brokers those that are to be killed have a JVM of their own, the second if nothing else is said; the others
+share one with the controller, or with the ZooKeeper that brokers of 2.1 need. A single one dies with its controller.
 """
 
 from __future__ import annotations
 
-import os
-import select
 import subprocess
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.interop.clients.real import free_ports
+from tests.interop.clients import real
+from tests.interop.clients.real import free_ports, wait_for_up
 
-HERE = Path(__file__).parent
+RAFT_BROKERS = Path(real.__file__).parent / "java" / "Brokers.java"
+ZOOKEEPER_BROKERS = Path(__file__).parent / "java" / "ZooKeeperBrokers.java"
 START_SECONDS = 240
+NOTHING_ELSE: Mapping[str, str] = {}
 SHARED = {
-    "offsets.topic.num.partitions": "1",
+    "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.ms": "-1",
@@ -34,18 +34,38 @@ SHARED = {
 
 
 class RealCluster:
-    """One or three brokers of a release; they end with the block, or when this process dies."""
+    """One or three brokers of a release; they end with the block, or when this process dies.
 
-    def __init__(self, release: str, class_path: str, folder: Path, *, brokers: int) -> None:
+    `alone` are those of three brokers that have a JVM of their own; the first is not among them. `listeners` are the
+    security protocols of a single broker's listeners besides PLAINTEXT, which bear their names; `configs` go before the
+    others.
+    """
+
+    def __init__(
+        self,
+        release: str,
+        class_path: str,
+        folder: Path,
+        *,
+        brokers: int,
+        alone: Sequence[int] = (2,),
+        listeners: Sequence[str] = (),
+        configs: Mapping[str, str] = NOTHING_ELSE,
+    ) -> None:
         self.release = release
         self.brokers = brokers
         self._class_path = class_path
         self._folder = folder
         self._is_raft = not release.startswith("2.")
-        self._inner, *ports = free_ports(brokers + 1)
-        self._ports = dict(enumerate(ports, start=1))
-        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
-        self.killable = 1 if brokers == 1 else 2
+        self._inner, *ports = free_ports(brokers + 1 + len(listeners))
+        self._ports = dict(enumerate(ports[:brokers], start=1))
+        self.servers_of = {name: f"127.0.0.1:{port}" for name, port in zip(listeners, ports[brokers:], strict=True)}
+        """Where each of `listeners` is."""
+        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+        self.zookeeper = f"127.0.0.1:{self._inner}"
+        self._configs = configs
+        self._alone = (1,) if brokers == 1 else tuple(alone)
+        self.killable = self._alone[0]
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         """The JVMs, by the first broker in them."""
 
@@ -56,7 +76,7 @@ class RealCluster:
             text = "".join(f"{key}={value}\n" for key, value in self._properties(broker_id).items())
             self._file(broker_id).write_text(text)
         try:
-            for first in dict.fromkeys((1, self.killable)):
+            for first in dict.fromkeys((1, *self._alone)):
                 self._start(first)
         except BaseException:
             self.__exit__()
@@ -71,26 +91,27 @@ class RealCluster:
         """Return the folder that a broker's log.dirs names."""
         return self._folder / f"data-{broker_id}"
 
-    def kill(self) -> None:
-        """End broker `killable` at once."""
-        self._end(self.killable)
+    def kill(self, broker_id: int | None = None) -> None:
+        """End a broker at once, `killable` if none is named."""
+        self._end(broker_id or self.killable)
 
-    def restart(self) -> None:
+    def restart(self, broker_id: int | None = None) -> None:
         """Start it again, and wait until it serves."""
-        self._start(self.killable)
+        self._start(broker_id or self.killable)
 
     def _file(self, broker_id: int) -> Path:
         return self._folder / f"server-{broker_id}.properties"
 
     def _properties(self, broker_id: int) -> Mapping[str, str]:
         factor = str(len(self._ports))
-        listener = f"PLAINTEXT://127.0.0.1:{self._ports[broker_id]}"
+        servers = {"PLAINTEXT": f"127.0.0.1:{self._ports[broker_id]}", **self.servers_of}
+        listener = ",".join(f"{name}://{server}" for name, server in servers.items())
         keys = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
         common = {**SHARED, **dict.fromkeys((*keys, "default.replication.factor"), factor)}
         common |= {"transaction.state.log.min.isr": "1", "log.dirs": str(self.logs(broker_id))}
         if not self._is_raft:
-            zookeeper = {"zookeeper.connect": f"127.0.0.1:{self._inner}", "zookeeper.session.timeout.ms": "3000"}
-            return {"broker.id": str(broker_id), "listeners": listener, **zookeeper, **common}
+            zookeeper = {"zookeeper.connect": self.zookeeper, "zookeeper.session.timeout.ms": "3000"}
+            return {"broker.id": str(broker_id), "listeners": listener, **zookeeper, **common, **self._configs}
         leads = broker_id == 1
         controller = f"127.0.0.1:{self._inner}"
         return {
@@ -98,33 +119,27 @@ class RealCluster:
             "process.roles": "broker,controller" if leads else "broker",
             "controller.quorum.bootstrap.servers": controller,
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(f"{name}:{name}" for name in servers) + ",CONTROLLER:PLAINTEXT",
             "listeners": f"{listener},CONTROLLER://{controller}" if leads else listener,
             "broker.session.timeout.ms": "3000",
             "broker.heartbeat.interval.ms": "500",
             **common,
+            **self._configs,
         }
 
     def _start(self, first: int) -> None:
         """Start the JVM whose first broker this is."""
-        others = [broker_id for broker_id in self._ports if broker_id not in (1, self.killable)] if first == 1 else []
+        others = [broker_id for broker_id in self._ports if broker_id not in (1, *self._alone)] if first == 1 else []
         files = [str(self._file(broker_id)) for broker_id in (first, *others)]
         if not self._is_raft and first == 1:
             files = [str(self._folder / "zookeeper"), *files]
-        program = HERE / "java" / ("RaftBrokers.java" if self._is_raft else "ZooKeeperBrokers.java")
+        program = RAFT_BROKERS if self._is_raft else ZOOKEEPER_BROKERS
         command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, str(program), *files]
-        with (self._folder / f"{first}.log").open("ab") as log:
+        log_path = self._folder / f"{first}.log"
+        with log_path.open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._running[first] = process
-        assert process.stdout is not None
-        deadline = time.monotonic() + START_SECONDS
-        line = b""
-        while not line.endswith(b"\n"):
-            ready, _, _ = select.select([process.stdout], [], [], max(0, deadline - time.monotonic()))
-            data = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
-            log_text = (self._folder / f"{first}.log").read_text(errors="replace")
-            assert data, f"Kafka {self.release} did not start: {log_text[-3000:]}"
-            line += data
+        wait_for_up(process, log_path, within_s=START_SECONDS)
 
     def _end(self, first: int) -> None:
         process = self._running.pop(first)

@@ -113,7 +113,7 @@ def test_a_newcomer_gets_what_the_page_says(tmp_path: Path, class_path_of: Calla
         stack.enter_context(serving("--port", str(ours), "--data", data, "--feature", "mirror.version=1"))
         with RealCluster("4.3.1", class_path, tmp_path / "kafka", brokers=1) as kafka:
             shell.ports["9092"] = kafka.bootstrap_servers.rpartition(":")[2]
-            for heading in ("Something to mirror", "The mirror", "Failover"):
+            for heading in ("Something to mirror", "The mirror", "While it runs", "Failover"):
                 play(shell, heading)
         old = tmp_path / "old-source"
         shutil.copytree(kafka.logs(1), old)

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import (
-    AdminClient,
-    NewTopic,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from kmirror.client.security import Security, security_of
 from kmirror.errors import KafkaError
@@ -28,37 +21,27 @@ from kmirror.spec.wire_values import OffsetSpec
 from tests.certificates import LONG_AGO, Authority, Identity
 from tests.interop.clients.real import free_ports, real_clusters
 from tests.interop.mirror.destination import Mirrored
+from tests.interop.mirror.secured import (
+    HOST,
+    MECHANISMS,
+    OURS,
+    PASSWORD,
+    add_scram_users,
+    login,
+    produce,
+    sasl_of_listener,
+)
 
-HOST = "127.0.0.1"
-PASSWORD = 'pa, "ss=\\'
 SESSION_MS = 2000
-PACKAGE = "org.apache.kafka.common.security"
 TOPIC = "secured"
-COUNT = 200
-OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 LISTENERS = {
     "PLAINTEXT": "PLAINTEXT",
     "PLAIN": "SASL_PLAINTEXT",
-    "SCRAM": "SASL_SSL",
+    "SECURED": "SASL_SSL",
     "MUTUAL": "SSL",
     "ELSEWHERE": "SSL",
     "EXPIRED": "SSL",
 }
-
-
-def quoted(text: str) -> str:
-    """Return a value for a JAAS config."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def jaas(module: str, password: str = PASSWORD) -> str:
-    name = f"{PACKAGE}.{module.lower()}.{module}LoginModule"
-    return f'{name} required username="mirror=,1" password={quoted(password)};'
-
-
-def in_file(text: str) -> str:
-    """Return a value as it stands in a properties file."""
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 @dataclass(frozen=True)
@@ -73,15 +56,13 @@ class Source:
     def plain(self) -> str:
         return f"{HOST}:{self.ports['PLAINTEXT']}"
 
-    def configs(self, listener: str, **others: str) -> dict[str, str]:
+    def configs(self, listener: str, mechanism: str = "SCRAM-SHA-512", **others: str) -> dict[str, str]:
         """Return a mirror's configs for a listener; underscores stand for dots."""
         found = {"bootstrap.servers": f"{HOST}:{self.ports[listener]}", "security.protocol": LISTENERS[listener]}
         if LISTENERS[listener].endswith("SSL"):
             found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.authority.pem}
-        if listener == "PLAIN":
-            found |= {"sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas("Plain")}
-        if listener == "SCRAM":
-            found |= {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": jaas("Scram")}
+        if LISTENERS[listener].startswith("SASL"):
+            found |= login("PLAIN" if listener == "PLAIN" else mechanism)
         if listener == "MUTUAL":
             found |= {
                 "ssl.keystore.type": "PEM",
@@ -97,7 +78,7 @@ def broker_configs(ports: Mapping[str, int], controller: int, folder: Path, auth
     trusted = folder / "trusted.pem"
     trusted.write_text(authority.pem)
     keys = {
-        "SCRAM": authority.issue("broker", HOST),
+        "SECURED": authority.issue("broker", HOST),
         "MUTUAL": authority.issue("broker", HOST),
         "ELSEWHERE": authority.issue("broker", "elsewhere.example"),
         "EXPIRED": authority.issue("broker", HOST, validity=LONG_AGO),
@@ -110,13 +91,9 @@ def broker_configs(ports: Mapping[str, int], controller: int, folder: Path, auth
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(trusted),
         "listener.name.mutual.ssl.client.auth": "required",
-        "listener.name.plain.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.plain.connections.max.reauth.ms": str(SESSION_MS),
-        "listener.name.plain.plain.sasl.jaas.config": in_file(
-            f'{PACKAGE}.plain.PlainLoginModule required "user_mirror=,1"={quoted(PASSWORD)};'
-        ),
-        "listener.name.scram.sasl.enabled.mechanisms": "SCRAM-SHA-512",
-        "listener.name.scram.scram-sha-512.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
+        **sasl_of_listener("PLAIN", "PLAIN"),
+        **sasl_of_listener("SECURED", *MECHANISMS),
     }
     for listener, identity in keys.items():
         found[f"listener.name.{listener.lower()}.ssl.keystore.type"] = "PEM"
@@ -135,19 +112,9 @@ def source(kafka_class_path: str, tmp_path_factory: pytest.TempPathFactory) -> I
         admin = AdminClient({"bootstrap.servers": source.plain, "log_level": 0})
         (created,) = admin.create_topics([NewTopic(TOPIC, 2, 1)]).values()
         created.result(60)
-        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
-        user = UserScramCredentialUpsertion("mirror=,1", info, PASSWORD.encode())
-        (altered,) = admin.alter_user_scram_credentials([user]).values()
-        altered.result(60)
-        produce(source, "first")
+        add_scram_users(source.plain)
+        produce(source.plain, TOPIC, "first")
         yield source
-
-
-def produce(source: Source, what: str) -> None:
-    producer = Producer({"bootstrap.servers": source.plain, "log_level": 0, "linger.ms": 5})
-    for n in range(COUNT):
-        producer.produce(TOPIC, f"{what} {n} {'x' * 500}", partition=n % 2)
-    assert producer.flush(60) == 0
 
 
 @pytest.fixture
@@ -164,16 +131,19 @@ def begun(source: Source, destination: TcpCluster, configs: Mapping[str, str]) -
 
 
 @pytest.mark.kip("1279", "Mirror Configuration")
-@pytest.mark.parametrize("listener", ["PLAIN", "SCRAM", "MUTUAL"])
-def test_everything_is_mirrored_through(listener: str, source: Source, destination: TcpCluster) -> None:
-    mirrored = begun(source, destination, source.configs(listener))
+@pytest.mark.parametrize(
+    ("listener", "mechanism"),
+    [("PLAIN", "PLAIN"), *(("SECURED", mechanism) for mechanism in MECHANISMS), ("MUTUAL", "")],
+)
+def test_everything_is_mirrored_through(listener: str, mechanism: str, source: Source, destination: TcpCluster) -> None:
+    mirrored = begun(source, destination, source.configs(listener, mechanism))
     mirrored.catch_up()
-    produce(source, listener)
+    produce(source.plain, TOPIC, listener)
     mirrored.catch_up()
     assert "hush" not in str(mirrored.reasons)
 
 
-@pytest.mark.parametrize("listener", ["PLAIN", "SCRAM", "MUTUAL"])
+@pytest.mark.parametrize("listener", ["PLAIN", "SECURED", "MUTUAL"])
 def test_an_admin_client_reads_through(listener: str, source: Source) -> None:
     configs = source.configs(listener)
 
@@ -183,7 +153,7 @@ def test_an_admin_client_reads_through(listener: str, source: Source) -> None:
 
     assert asyncio.run(end_of_topic(security_of(configs))) > 0
     if listener != "MUTUAL":
-        wrong = {**configs, "sasl.jaas.config": jaas(listener.title(), "guessed")}
+        wrong = {**configs, **login(configs["sasl.mechanism"], "guessed")}
         with pytest.raises(KafkaError, match="no secured connection to") as refused:
             asyncio.run(end_of_topic(security_of(wrong)))
         assert refused.value.code is ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -203,18 +173,18 @@ def test_a_session_is_renewed_and_no_link_is_lost(source: Source, destination: T
         return len(began) > 3
 
     destination.until(is_renewed, within_s=60, what=f"three sessions of {SESSION_MS} ms to end")
-    produce(source, "renewed")
+    produce(source.plain, TOPIC, "renewed")
     mirrored.catch_up()
     assert fetching._turn == 1 and not lost, lost
 
 
 REFUSED = {
-    "a wrong password, PLAIN": ("PLAIN", {"sasl_jaas_config": jaas("Plain", "hush")}, ("SASL_AUTHENTICATION_FAILED",)),
-    "a wrong password, SCRAM": ("SCRAM", {"sasl_jaas_config": jaas("Scram", "hush")}, ("SASL_AUTHENTICATION_FAILED",)),
+    "a wrong password, PLAIN": ("PLAIN", login("PLAIN", "hush"), ("SASL_AUTHENTICATION_FAILED",)),
+    "a wrong password, SCRAM": ("SECURED", login("SCRAM-SHA-512", "hush"), ("SASL_AUTHENTICATION_FAILED",)),
     "another mechanism": (
-        "SCRAM",
-        {"sasl_mechanism": "SCRAM-SHA-256"},
-        ("UNSUPPORTED_SASL_MECHANISM", "SCRAM-SHA-512"),
+        "PLAIN",
+        login("SCRAM-SHA-256"),
+        ("UNSUPPORTED_SASL_MECHANISM", "it takes PLAIN, and sasl.mechanism is SCRAM-SHA-256"),
     ),
     "no SASL": ("PLAIN", {"security_protocol": "SASL_SSL"}, ("TLS", "")),
     "an unknown authority": (
@@ -223,7 +193,7 @@ REFUSED = {
         ("certificate is not taken",),
     ),
     "no certificate of ours": (
-        "SCRAM",
+        "SECURED",
         {"bootstrap_servers": "MUTUAL", "security_protocol": "SSL"},
         ("TLS", "certificate"),
     ),
@@ -278,12 +248,12 @@ def test_stores_are_files_of_pkcs12(source: Source, destination: TcpCluster, tmp
 def test_credentials_that_become_wrong_are_the_reason_of_each_partition(
     source: Source, destination: TcpCluster
 ) -> None:
-    mirrored = begun(source, destination, source.configs("SCRAM"))
+    mirrored = begun(source, destination, source.configs("SECURED"))
     mirrored.catch_up()
-    mirrored.alter({"sasl.jaas.config": jaas("Scram", "hush")})
+    mirrored.alter(login("SCRAM-SHA-512", "hush"))
     reason = mirrored.wait_for_reason("no answer from the source at", "SASL_AUTHENTICATION_FAILED")
     assert set(mirrored.reasons.values()) == {reason}
-    mirrored.alter({"sasl.jaas.config": jaas("Scram")})
-    produce(source, "altered")
+    mirrored.alter(login("SCRAM-SHA-512"))
+    produce(source.plain, TOPIC, "altered")
     mirrored.catch_up()
     assert set(mirrored.reasons.values()) == {""}

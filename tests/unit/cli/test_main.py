@@ -229,3 +229,11 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
     }
     assert "rich" not in loaded
     assert "asyncio" not in loaded
+
+
+@pytest.mark.parametrize("command", ["mirrors", "configs", "features", "dump_log"])
+def test_a_command_that_serves_nothing_starts_without_the_broker(command: str) -> None:
+    """To load all that a broker needs takes as long as the command itself."""
+    program = f"import sys, kmirror.cli.{command}; print('kmirror.cluster.broker.broker' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "False\n"

@@ -11,13 +11,15 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from kmirror.assembly.mirrors import MirrorListing, MirrorRow
+from kmirror.assembly.mirrors import Description, MirrorListing, MirrorRow
 from kmirror.cli import mirror_actions
+from kmirror.cli.cluster_client import client_of
 from kmirror.cli.mirror_tables import describe_json, describe_table, list_json, list_table, reasons
-from kmirror.cli.mirrors import client_of, command
+from kmirror.cli.mirrors import command
 from kmirror.client.admin import AdminConfigs
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.listener import Port
@@ -27,14 +29,27 @@ LISTINGS = [
     MirrorListing("my-mirror", "localhost:9091,localhost:9092", "lBq12jYZRp-9wF3M9MPopg", 2),
     MirrorListing("new-mirror", "localhost:9091,localhost:9092", "", 1),
 ]
+
+
+def described(*rows: MirrorRow, others: tuple[str, ...] = (), **reasons: str) -> Description:
+    """Return what brokers say, with topics that nobody leads; reasons of brokers by `b` and their id."""
+    names = dict.fromkeys([*(row.tp.topic for row in rows), *others])
+    return Description({row.tp: row for row in rows}, names, reasons={int(b[1:]): why for b, why in reasons.items()})
+
+
 ROWS = {
-    "my-mirror": [
+    "my-mirror": described(
         MirrorRow(TopicPartition("bar", 0), 2324, 2324, 0, MirrorState.MIRRORING, 3),
         MirrorRow(TopicPartition("foo", 0), 69, 66, 3, MirrorState.MIRRORING, -1, "slow"),
         MirrorRow(TopicPartition("t" * 50, 12), -1, -1, -1, MirrorState.FAILED, -1, "the source is another cluster"),
-    ],
-    "n" * 31: [MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)],
+        others=("absent",),
+        b3="refused",
+        b1="refused",
+        b2="no answer",
+    ),
+    "n" * 31: described(MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)),
 }
+NOT_THERE = "the topic is not there yet, or has no leader"
 
 
 def test_the_table_of_mirrors() -> None:
@@ -65,8 +80,10 @@ def test_the_table_of_partitions() -> None:
         f"...{'n' * 27} baz                                      0          189             "
         "189                0          STOPPED\n"
     )
-    assert describe_table({"m": []}) == "No mirror partitions found\n"
+    assert describe_table({"m": described()}) == "No mirror partitions found\n"
     assert reasons(ROWS).splitlines() == [
+        "my-mirror waits for its source: refused (brokers 1, 3); no answer (broker 2)",
+        f"my-mirror absent: {NOT_THERE}",
         "my-mirror foo-0: MIRRORING: slow",
         f"my-mirror {'t' * 50}-12: FAILED: the source is another cluster",
     ]
@@ -80,7 +97,22 @@ def test_the_table_of_partitions() -> None:
         "state": "FAILED",
         "last_mirrored_epoch": None,
         "reason": "the source is another cluster",
+        "mirror_reason": "refused (brokers 1, 3); no answer (broker 2)",
     }
+    nothing = dict.fromkeys(json.loads(describe_json(ROWS).splitlines()[2]))
+    assert json.loads(describe_json(ROWS).splitlines()[3]) == {
+        **nothing,
+        "mirror": "my-mirror",
+        "topic": "absent",
+        "reason": NOT_THERE,
+        "mirror_reason": "refused (brokers 1, 3); no answer (broker 2)",
+    }
+    assert json.loads(describe_json({"m": described(b1="refused")})) == {
+        **nothing,
+        "mirror": "m",
+        "mirror_reason": "refused (broker 1)",
+    }
+    assert describe_json({"m": described()}) == ""
 
 
 class Stage(NamedTuple):
@@ -132,6 +164,7 @@ def test_the_life_of_a_mirror(stage: Stage) -> None:
         "",
     )
     stage.mirror().catch_up()
+    assert run(f"--add --topic foo.* {name}") == (0, "Added 0 topic(s) to mirror my-mirror: []\n", "")
     code, out, err = run("--describe --topic fo+")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines()[1:]] == [
@@ -235,8 +268,26 @@ def test_a_source_that_does_not_answer_from_here(stage: Stage, tmp_path: Path) -
     code, out, err = stage.run(f"--add --topic fresh --mirror away {client}")
     assert (code, out) == (0, "Added 1 topic(s) to mirror away: [fresh]\n")
     assert "the topic is added without its id" in err
-    code, out, err = stage.run("--remove --topic fresh --mirror away")
-    assert (code, out) == (0, "Removed 1 topic(s) from mirror away: [fresh]\n")
+    parts = stage.destination.broker(1).parts.components
+    (sources,) = (part.context.sources for part in parts if isinstance(part, MirrorComponent))
+    stage.destination.until(lambda: "away" in sources and sources["away"].is_silent)
+    code, out, err = stage.run("--describe --mirror away")
+    assert (code, out) == (0, "No mirror partitions found\n")
+    waits, absent = err.splitlines()
+    assert waits.startswith(f"away waits for its source: no answer from the source at 127.0.0.1:{port.endpoint.port}")
+    assert absent == f"away fresh: {NOT_THERE}"
+    (line,) = stage.run("--describe --mirror away -o json")[1].splitlines()
+    row = json.loads(line)
+    assert (row["topic"], row["partition"], row["reason"]) == ("fresh", None, NOT_THERE)
+    assert row["mirror_reason"].startswith("no answer from the source at ")
+    code, out, err = stage.run("--pause --topic fres. --mirror away")
+    assert (code, out) == (0, "Paused mirroring for 0 topic(s) in mirror away: []\n")
+    assert err == "1 topic of mirror away cannot be matched, for no leader describes it: name it in full\n"
+    assert stage.run("--remove --topic fres. --mirror away") == (
+        0,
+        "Removed 1 topic(s) from mirror away: [fresh]\n",
+        "",
+    )
     stage.run("--delete --mirror away")
 
 

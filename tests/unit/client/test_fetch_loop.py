@@ -350,22 +350,22 @@ def test_an_answer_that_throttles_is_none_without_news() -> None:
         now += 700 * MILLISECOND
         assert log.named() == []
         log.loop.on_timer(now, (1,))
-    assert [fetcher.muted_ms for fetcher in log.loop.fetchers()] == [2_800]
+    assert [fetcher.throttled_ms for fetcher in log.loop.fetchers()] == [2_800]
 
 
 @pytest.mark.kip("219", "throttled clients")
-@pytest.mark.parametrize("muted_ms", [300, 2_000])
-def test_a_pause_that_begins_while_the_leader_throttles_ends_all_the_same(muted_ms: int) -> None:
+@pytest.mark.parametrize("throttled_ms", [300, 2_000])
+def test_a_pause_that_begins_while_the_leader_throttles_ends_all_the_same(throttled_ms: int) -> None:
     log = Log()
     log.assign(State(TP))
     log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), session=9))
-    log.script.answer(throttled(muted_ms))
+    log.script.answer(throttled(throttled_ms))
     fired: list[Instant] = []
     while not log.named():
         fired.append(log.script.timers.pop(("loop", 1)))
         log.loop.on_timer(fired[-1], (1,))
         log.script.look()
-    assert fired[-1] == max(BACKOFF, muted_ms * MILLISECOND)
+    assert fired[-1] == max(BACKOFF, throttled_ms * MILLISECOND)
 
 
 def test_a_partition_that_a_quota_holds_leaves_the_fetch_until_then_and_others_go_on() -> None:

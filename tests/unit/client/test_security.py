@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kmirror.client.security import Credentials, security_of
@@ -101,6 +103,8 @@ def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: st
     ("configs", "words"),
     [
         ({"security.protocol": "TLS"}, "security.protocol must be one of"),
+        ({"ssl.key.password": b"hush"}, r"configs\['ssl.key.password'\] is a text, not bytes"),
+        (SSL | {"ssl.key.password": None}, r"configs\['ssl.key.password'\] is a text, not None"),
         (SASL | {"sasl.mechanism": "GSSAPI"}, "sasl.mechanism GSSAPI is not there: set it to one of PLAIN, SCRAM"),
         ({k: v for k, v in SASL.items() if k != "sasl.mechanism"}, "sasl.mechanism is not set"),
         ({k: v for k, v in SASL.items() if k != "sasl.jaas.config"}, "sasl.jaas.config is not set"),
@@ -146,7 +150,7 @@ def test_protocols_are_those_that_a_jvm_offers(protocol: str | None, enabled: st
         (SSL | {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": "hush"}, "key is not set"),
     ],
 )
-def test_what_cannot_be_is_named_with_key_and_fix(configs: dict[str, str], words: str) -> None:
+def test_what_cannot_be_is_named_with_key_and_fix(configs: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
         security_of(configs)
     assert "hush" not in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kmirror.fuzz.findings import Fault, Finding, Kind, keep, load
 from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.shrink import shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Stream
+from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.decoder import DecoderTarget
 from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
@@ -27,7 +29,7 @@ def stream(seed: int = 1, *messages: str) -> Stream:
     return Stream(seed, tuple(by_name(name) for name in messages or ("FetchRequest", "HeartbeatRequest")))
 
 
-class Stumbling:
+class Stumbling(Stateless):
     """A target that does not bear a byte."""
 
     name = "stumbling"
@@ -36,9 +38,6 @@ class Stumbling:
         if b"\xff" in frame.data:
             raise Fault(Kind.RAISED, "IndexError: 255", "IndexError", "a typed error")
         return "taken"
-
-    def close(self) -> None:
-        pass
 
 
 def run(campaign: Campaign, frames: int) -> Campaign:
@@ -154,3 +153,53 @@ def test_batches_of_a_seed_are_the_same_in_any_order() -> None:
     one, other = BatchStream(5), BatchStream(5)
     blocks = [one.block(number) for number in range(6)]
     assert [other.block(number) for number in reversed(range(6))] == blocks[::-1]
+
+
+def strict(data: bytes, name: str, version: int) -> object:
+    """A decoder as somebody else may have it, told what comes."""
+    try:
+        return by_name(name).decode(data, version)
+    except ProtocolError as error:
+        raise ValueError(str(error)) from None
+
+
+def careless(data: bytes) -> object:
+    """A decoder that forgets that bytes end."""
+    return data[7]
+
+
+def test_a_function_is_a_target() -> None:
+    wanted = Wanted(messages=("HeartbeatRequest",))
+    target, source = open_target(f"python:{__name__}:strict", wanted)
+    assert not run(Campaign(target, source), 500).tally.findings
+    target, source = open_target(f"python:{__name__}:careless", wanted)
+    found = run(Campaign(target, source), 500).tally.findings.values()
+    assert "IndexError: index out of range in test_campaign.py:careless" in {finding.told for finding in found}
+
+
+@pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json"])
+def test_no_such_function(place: str) -> None:
+    with pytest.raises(UsageError, match=place.partition(":")[0]):
+        open_target(f"python:{place}", Wanted())
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("print('taken')", set()),
+        ("import sys; sys.exit(3)", {"exit code 3: "}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", {"signal 11: "}),
+        ("print('hello')", {"no verdict: 'hello'"}),
+        ("raise KeyError('topics')", {"exit code 1: KeyError: 'topics'"}),
+    ],
+)
+def test_a_program_is_a_target(script: str, found: set[str]) -> None:
+    target, source = open_target("command", Wanted(command=(sys.executable, "-c", script)))
+    tally = run(Campaign(target, source, shrinks=False), 2).tally
+    assert {finding.told for finding in tally.findings.values()} == found
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8:9092", "nowhere", "127.0.0.1:x"])
+def test_no_broker_but_on_this_host(address: str) -> None:
+    with pytest.raises(UsageError):
+        open_target("bootstrap-server", Wanted(bootstrap_server=address))

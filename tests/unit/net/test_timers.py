@@ -7,7 +7,9 @@ import heapq
 from collections.abc import Callable
 from typing import cast
 
-from kmirror.kernel.clock import SECOND
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import TimerKey
 from kmirror.net.clock import Clock
 from kmirror.net.timers import SWEPT_FROM, HasTimers, Timers
@@ -26,6 +28,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.at = 0
+        self.calls = 0
         self._calls: list[tuple[int, int, Handle, Callable[[], None]]] = []
 
     def now(self) -> int:
@@ -33,8 +36,13 @@ class Loop:
 
     def call_later(self, delay_s: float, call: Callable[[], None]) -> Handle:
         handle = Handle()
-        heapq.heappush(self._calls, (self.at + round(delay_s * SECOND), len(self._calls), handle, call))
+        self.calls += 1
+        assert self.calls < 10 * SWEPT_FROM, "it turns in circles"
+        heapq.heappush(self._calls, (self.at + self._delay(delay_s), self.calls, handle, call))
         return handle
+
+    def _delay(self, delay_s: float) -> int:
+        return round(delay_s * SECOND)
 
     def run(self, until: int) -> None:
         while self._calls and self._calls[0][0] <= until:
@@ -42,6 +50,13 @@ class Loop:
             if not handle.is_cancelled:
                 call()
         self.at = until
+
+
+class CoarseLoop(Loop):
+    """As uvloop: it knows milliseconds only, of the time as of the delay."""
+
+    def _delay(self, delay_s: float) -> int:
+        return round(delay_s * 1_000) * MILLISECOND - self.at % MILLISECOND
 
 
 class Process:
@@ -52,8 +67,8 @@ class Process:
 class Scene:
     """Timers over a loop of numbers; `fired` has the times in seconds, and `then` what a timer does when it fires."""
 
-    def __init__(self) -> None:
-        self.loop = Loop()
+    def __init__(self, loop: Loop | None = None) -> None:
+        self.loop = loop or Loop()
         self.process = Process()
         self.fired: list[tuple[TimerKey, float]] = []
         self.then: dict[TimerKey, Callable[[], None]] = {}
@@ -109,3 +124,17 @@ def test_a_closed_heap_fires_nothing() -> None:
     scene.timers.close()
     scene.loop.run(60 * SECOND)
     assert scene.fired == []
+
+
+@pytest.mark.parametrize("micros", [1, 499, 500, 501, 999])
+def test_a_loop_that_knows_only_milliseconds_is_not_asked_again_and_again(micros: int) -> None:
+    """With uvloop a broker once called itself for up to a millisecond before each timer."""
+    scene = Scene(CoarseLoop())
+    scene.loop.at = 1_700
+    due = 10 + micros / SECOND
+    scene.set("a", due)
+    scene.loop.run(60 * SECOND)
+    ((key, fired),) = scene.fired
+    assert key == ("a",)
+    assert 0 <= fired - (due + 0.0017) < 0.002
+    assert scene.loop.calls <= 3

@@ -18,7 +18,9 @@ from kmirror.protocol.gen.fetch_response import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterableConfig
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.sasl_authenticate_request import SaslAuthenticateRequest
 
 
 def request() -> FetchRequest:
@@ -50,6 +52,24 @@ def test_repr_is_the_constructor_call() -> None:
         "Uuid": Uuid,
     }
     assert eval(shown, names) == request()
+
+
+def test_repr_hides_secrets() -> None:
+    configs = [
+        AlterableConfig("retention.ms", 0, "5"),
+        AlterableConfig("sasl.jaas.config", 0, "hush"),
+        AlterableConfig("nobody.knows", 0, "hush"),
+        AlterableConfig("ssl.key.password", 1, None),
+    ]
+    assert repr(configs) == (
+        "[AlterableConfig(name='retention.ms', value='5'), "
+        "AlterableConfig(name='sasl.jaas.config', value='[hidden]'), "
+        "AlterableConfig(name='nobody.knows', value='[hidden]'), "
+        "AlterableConfig(name='ssl.key.password', config_operation=1, value=None)]"
+    )
+    assert repr(SaslAuthenticateRequest(auth_bytes=b"hush")) == "SaslAuthenticateRequest(auth_bytes='[hidden]')"
+    assert repr(SaslAuthenticateRequest()) == "SaslAuthenticateRequest()"
+    assert SaslAuthenticateRequest(auth_bytes=b"hush").to_json(0) == {"authBytes": "aHVzaA=="}
 
 
 def test_construction_is_by_keyword() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from kmirror.report.dashboard import PANELS, dashboard
+from kmirror.report.dashboard import ALL_MIRRORS, PANELS, dashboard
 from tests.sim.stage import TOPIC, assert_equal, pair
 
 FILE = Path(__file__).parents[3] / "docs" / "grafana-dashboard.json"
@@ -34,7 +34,7 @@ def answers(series: Series, name: str, matchers: str) -> bool:
         return False
     for key, how, wanted in MATCHER.findall(matchers or ""):
         value = series[1].get(key, "")
-        pattern = wanted.replace("$mirror", ".*")
+        pattern = wanted.replace("$mirror", ALL_MIRRORS)
         fits = re.fullmatch(pattern, value) is not None if how == "=~" else value == wanted
         if fits is (how == "!="):
             return False
@@ -54,6 +54,11 @@ def test_every_query_is_answered_by_a_mirror_that_runs(told: list[Series], panel
             assert all(label in found[0] for label in shown), (legend, found[0])
             grouped = re.search(r"by \(([^)]*)\)", expression)
             assert grouped is None or set(shown) <= {label.strip() for label in grouped[1].split(",")}
+
+
+def test_followers_are_no_mirror() -> None:
+    """Their fetches have the names of a mirror's and no label `mirror_name`."""
+    assert re.fullmatch(ALL_MIRRORS, "my-mirror") and not re.fullmatch(ALL_MIRRORS, "")
 
 
 def test_the_file_is_what_the_rows_make() -> None:

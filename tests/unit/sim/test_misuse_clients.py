@@ -134,6 +134,14 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: s.mirror(create=False).create({"request.timeout.ms": ANY or 5}),
         "is a text, not 5",
     ),
+    "bytes for a password": (
+        lambda s: s.mirror(create=False).create({"ssl.key.password": ANY or b"hush"}),
+        r"configs\['ssl\.key\.password'\] is a text, not bytes$",
+    ),
+    "a list for a mirror's new config": (
+        lambda s: s.mirror().alter({"sasl.jaas.config": ANY or ["hush"]}),
+        r"configs\['sasl\.jaas\.config'\] is a text, not list$",
+    ),
     "catch up with nothing": (
         lambda s: s.mirror(topics=()).catch_up(),
         "mirror m of cluster b has no topics: add some first",

@@ -48,7 +48,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if not refused:
         forward(parts.context, now, inbound)
         return
-    rest = [resource for at, resource in enumerate(resources) if at not in refused]
+    rest = [_without_unknown_tags(resource) for at, resource in enumerate(resources) if at not in refused]
     row: Any = IncrementalResourceResponse if is_incremental else AlterConfigsResourceResponse
     answer: Any = IncrementalAlterConfigsResponse if is_incremental else AlterConfigsResponse
 
@@ -64,6 +64,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         forward_in_place(parts.context, now, inbound, type(request)(rest, request.validate_only), on_decided)
     else:
         on_decided(answer(responses=[]))
+
+
+def _without_unknown_tags(resource: Any) -> Any:
+    """Return the resource with only what this version of ours knows.
+
+    A reader takes unknown tags in any order, and twice; a writer may not write them so.
+    """
+    for part in (resource, *resource.configs):
+        if part.unknown_tags:
+            part.unknown_tags = ()
+    return resource
 
 
 def _refusal(node_id: int, resource: Any, *, is_incremental: bool) -> Refusal | None:

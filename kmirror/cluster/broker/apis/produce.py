@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kmirror.cluster.authorizer import NONE_DENIED, Resource
+from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import Verdicts, Verification, is_transactional
 from kmirror.cluster.replication.partition import Partition
@@ -34,8 +35,6 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
 
-IDS_FROM = 13
-"""First version that names topics by their ids (KIP-516)."""
 ACKS = frozenset(Acks)
 ADDS_FROM = 12
 """First version in which the leader adds the partition to the transaction (KIP-890 part 2)."""
@@ -76,6 +75,8 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
     else:
         _append_all(parts, now, inbound, denied, NONE_REFUSED, None)
+        if inbound.link.shortcut is None:
+            shorten(parts, inbound)
 
 
 def _verify(

@@ -1,7 +1,7 @@
 """BrokerRegistration, versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
 
 The broker epoch is the offset of the registration record. A broker id that is alive under another
-incarnation is refused until its session ends. Left out: feature checks.
+incarnation is refused until its session ends, and one that does not support the levels of features that are in force.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kmirror.protocol.gen.broker_registration_response import BrokerRegistration
 from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import FEATURES, METADATA_VERSION
 
 
 def handle(
@@ -26,7 +27,8 @@ def handle(
 ) -> None:
     """Register the broker and answer with its epoch.
 
-    INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, or DUPLICATE_BROKER_REGISTRATION if another incarnation is alive.
+    INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, UNSUPPORTED_VERSION for a feature's level, or
+    DUPLICATE_BROKER_REGISTRATION if another incarnation is alive.
     """
     request = inbound.body
     assert isinstance(request, BrokerRegistrationRequest)
@@ -44,6 +46,10 @@ def handle(
     known = context.image.brokers.get(request.broker_id)
     if known is not None and not known.fenced and known.incarnation != request.incarnation_id:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+        return
+    problem = _problem_with_features(context.image, request)
+    if problem:
+        inbound.reply(BrokerRegistrationResponse(error_code=problem))
         return
     records: list[Message] = []
     if known is not None and not known.fenced:
@@ -83,3 +89,15 @@ def _has_wrong_directories(image: MetadataImage, request: BrokerRegistrationRequ
         return True
     others = (broker for number, broker in image.brokers.items() if number != request.broker_id)
     return any(not named.isdisjoint(other.directories) for other in others)
+
+
+def _problem_with_features(image: MetadataImage, request: BrokerRegistrationRequest) -> ErrorCode:
+    """Return what is wrong with the levels that a broker supports; what this controller has not is not looked at."""
+    supported = {row.name: range(row.min_supported_version, row.max_supported_version + 1) for row in request.features}
+    if METADATA_VERSION not in supported:
+        return ErrorCode.INVALID_REGISTRATION
+    for row in FEATURES:
+        level = image.features.get(row.name, 0)
+        if level and level not in supported.get(row.name, ()):
+            return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.NONE

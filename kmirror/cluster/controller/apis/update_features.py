@@ -1,12 +1,12 @@
 """UpdateFeatures, versions 0-2, decided by the controller: feature levels rise and fall while the cluster runs.
 
 All updates of a request are made or none. Rules and words are those of Kafka's FeatureControlManager. Version 0 has a
-flag for downgrades, which Kafka does not read. Every node here supports the same levels, so none is asked.
+flag for downgrades, which Kafka does not read. Brokers that are registered, be they alive or not, must support a level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kmirror.cluster.authorizer import CLUSTER, Rights, refused
 from kmirror.cluster.controller.context import ControllerContext
@@ -70,15 +70,13 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
         raise _invalid(name, level, "The controller does not support the given upgrade type.")
     if level < 0:
         raise _invalid(name, level, "A feature version cannot be less than 0.")
-    row = next((row for row in FEATURES if row.name == name), None)
-    if row is None:
-        if level:
-            raise _invalid(name, level, f"Local controller {context.node_id} does not support this feature.")
-        if name not in FORMATTED:
-            raise _invalid(name, level, f"Feature {name} not found.")
-    if row is not None and not row.minimum <= level <= row.maximum:
-        text = f"Local controller {context.node_id} only supports versions {row.minimum}-{row.maximum}"
-        raise _invalid(name, level, text)
+    for node, (first, last) in _supported(context, name):
+        if not first <= level <= last:
+            versions = first if first == last else f"{first}-{last}"
+            text = f"only supports versions {versions}" if last else "does not support this feature."
+            raise _invalid(name, level, f"{node} {text}")
+    if name not in FORMATTED and all(row.name != name for row in FEATURES):
+        raise _invalid(name, level, f"Feature {name} not found.")
     if level < current and upgrade_type == UpgradeType.UPGRADE:
         text = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
         raise _invalid(name, level, text + "downgrade.")
@@ -91,6 +89,14 @@ def _check(context: ControllerContext, name: str, level: int, upgrade_type: int)
             text = "Refusing to perform the requested downgrade because it might delete metadata information."
         message = f"Unsupported metadata.version downgrade from {current} to {level}. {text}"
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _supported(context: ControllerContext, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield each node that must support a level of a feature, with its first and last one; 0 and 0 if it has none."""
+    ours = next(((row.minimum, row.maximum) for row in FEATURES if row.name == name), (0, 0))
+    yield f"Local controller {context.node_id}", ours
+    for number, broker in sorted(context.image.brokers.items()):
+        yield f"Broker {number}", broker.features.get(name, (0, 0))
 
 
 def _invalid(name: str, level: int, message: str) -> ApiError:

@@ -20,7 +20,7 @@ from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.java import length_of_text
+from kmirror.kernel.java import length_of_text, wrap_int64
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kmirror.protocol.gen.offset_delete_request import OffsetDeleteRequestPartition
@@ -126,8 +126,9 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         return ErrorCode.GROUP_ID_NOT_FOUND if known else ErrorCode.ILLEGAL_GENERATION
 
     def expires_ms(self) -> int:
+        """Return when the offset may go, in ms since 1970; it wraps as Kafka's long does, `NOT_SET` for the default."""
         retention_ms = self._request.retention_time_ms
-        return NOT_SET if retention_ms == NOT_SET else to_ms(self._now) + retention_ms
+        return NOT_SET if retention_ms == NOT_SET else wrap_int64(to_ms(self._now) + retention_ms)
 
 
 class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):

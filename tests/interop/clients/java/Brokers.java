@@ -9,8 +9,8 @@ import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Runs the real brokers of several clusters in one JVM: an argument is a `server.properties`, formatted by Kafka's own
- * storage tool and then started. Prints `up` when all have started, and ends when its input ends.
+ * Runs real brokers in one JVM, from Kafka 3.9 on: an argument is a `server.properties`, whose folder is formatted by
+ * Kafka's own storage tool unless it is already. Prints `up` when all have started, and ends when its input ends.
  */
 class Brokers {
     static final String CLUSTER_ID = "AAAAAAAAAAEAAAAAAAAAAQ";
@@ -26,7 +26,7 @@ class Brokers {
             boolean leads = properties.getProperty("process.roles").contains("controller");
             String voters = leads ? "--standalone" : "--no-initial-controllers";
             int status = StorageTool.execute(
-                new String[] {"format", "-t", CLUSTER_ID, "-c", file, voters}, System.err);
+                new String[] {"format", "--ignore-formatted", "-t", CLUSTER_ID, "-c", file, voters}, System.err);
             if (status != 0) {
                 throw new IllegalStateException("kafka-storage format ended with " + status);
             }

@@ -1,0 +1,127 @@
+"""The fuzzer: how many frames a second, and how far does it get (Z1 to Z4)?
+
+Z1: bodies of all messages in all versions, as bytes, beside Hypothesis' own stream: `st.from_type` of a message's
+class, encoded. Z2: frames made and tried, by themselves, for each target in one process. Z3: messages and versions of
+which a valid frame was reached within a minute, beside atheris without the grammar. Z4: frames put to a broker of ours
+behind a port, charged to the fuzzer's process.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from benchmarks.harness import Case, Run, no_runs
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.stream import BLOCK_FRAMES, Stream
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.protocol.registry import by_name, names
+
+EXAMPLES = 64
+"""Of each call: Hypothesis draws so many for one property."""
+REACHED_S = 60.0
+TOLD_S = 4.0
+
+
+def all_messages() -> Stream:
+    return Stream(1, tuple(by_name(name) for name in names()))
+
+
+def made() -> tuple[Run, Run]:
+    """Return what makes `EXAMPLES` frames here, and what has Hypothesis make as many."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    import kmirror.testing.strategies  # noqa: F401 tells Hypothesis of the messages.
+
+    stream, draw = all_messages(), random.Random(1)
+    for block in range(2_000):
+        stream.block(block)  # Grammars are made once for each message and version.
+
+    def ours() -> None:
+        first = draw.randrange(1 << 30)
+        for block in range(first, first + EXAMPLES // BLOCK_FRAMES):
+            stream.block(block)
+
+    classes = stream.messages
+    warnings.simplefilter("ignore")
+
+    def theirs() -> None:
+        cls = draw.choice(classes)
+
+        @settings(
+            max_examples=EXAMPLES, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        )
+        @given(st.from_type(cls))
+        def encode(message: object) -> None:
+            message.encode(cls.MAX_VERSION)  # type: ignore[attr-defined]
+
+        encode()
+
+    return ours, theirs
+
+
+@cache
+def tried(target: str) -> list[float]:
+    """Return the frames tried in a second of this process, a few times."""
+    opened, source = open_target(target, Wanted(seed=1))
+    campaign = Campaign(opened, source)
+    run_for(campaign, TOLD_S)
+    found = []
+    try:
+        for _ in range(4):
+            before, began = campaign.tally.frames, time.process_time()
+            run_for(campaign, TOLD_S / 2)
+            spent = time.process_time() - began
+            found.append((campaign.tally.frames - before) / spent)
+    finally:
+        opened.close()
+    return found
+
+
+def run_for(campaign: Campaign, seconds: float) -> None:
+    ends = time.monotonic() + seconds
+    block = campaign.tally.frames // BLOCK_FRAMES
+    for _ in campaign.run(first_block=block):
+        if time.monotonic() > ends:
+            return
+
+
+def reached(tally: Tally) -> int:
+    """Return of how many messages and versions a frame was taken."""
+    return len({outcome[:2] for outcome in tally.outcomes if outcome[2] == "taken"})
+
+
+def against_atheris(pairs: int) -> list[float]:
+    """Return the messages and versions reached by ours over those that atheris reaches without the grammar."""
+    from kmirror.fuzz.coverage import run
+
+    found = []
+    for seed in (1, 2):
+        opened, source = open_target("decoder", Wanted(seed=seed))
+        campaign = Campaign(opened, source)
+        run_for(campaign, REACHED_S)
+        tallies = run("decoder", Wanted(seed=seed), frames=None, seconds=REACHED_S, with_grammar=False)
+        *_, last = tallies
+        found.append(reached(campaign.tally) / max(1, reached(last)))
+    return found
+
+
+def cases() -> list[Case]:
+    """Return Z1 to Z4."""
+    return list(_cases())
+
+
+def _cases() -> Iterator[Case]:
+    yield Case("Z1", "frames of all messages made", "hypothesis", made, 20)
+
+    def alone(target: str) -> Callable[[int], list[float]]:
+        return lambda pairs: tried(target)
+
+    for target, id_ in (("decoder", "Z2"), ("batch", "Z2"), ("node", "Z2"), ("tcp", "Z4")):
+        text = f"frames tried per CPU-second, by itself, {target}"
+        yield Case(id_, text, "kmirror", no_runs, measure=alone(target), version="")
+    yield Case("Z3", "messages and versions reached in a minute", "atheris", no_runs, 3, measure=against_atheris)

@@ -1,0 +1,71 @@
+"""How does a command reach a cluster? As its words and the file of --command-config say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmirror.cli.kafka_options import ParsedOptions
+from kmirror.cli.output import complain
+from kmirror.cli.server_properties import parse
+from kmirror.client.admin import AdminConfigs
+from kmirror.client.remote_cluster import code_of
+from kmirror.client.security import Security, security_of
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.admin import AsyncAdmin
+
+TIMES = ("request.timeout.ms", "default.api.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How a tool speaks to a cluster."""
+
+    configs: AdminConfigs
+    security: Security | None = None
+
+
+def client_of(properties: Mapping[str, str]) -> Client:
+    """Return how a tool's client connects and waits; UsageError for a time that is none, or wrong security."""
+    times: dict[str, int] = {}
+    for key in TIMES:
+        if key in properties:
+            text = properties[key].strip()
+            if not (text.isascii() and text.isdigit()) or int(text) >= 2**31:
+                raise UsageError(f"{key} is a number of milliseconds, not {text!r}")
+            times[key.replace(".", "_")] = int(text)
+    return Client(AdminConfigs(**times), security_of(properties))
+
+
+def properties_in(path: str, option: str) -> dict[str, str]:
+    """Return the pairs of a properties file that an option names; UsageError if it cannot be read."""
+    try:
+        return parse(Path(path).read_text("latin-1"))
+    except OSError as error:
+        raise UsageError(f"--{option}: cannot read {path}: {error.strerror}") from None
+
+
+def properties_of(given: ParsedOptions, option: str) -> dict[str, str]:
+    """Return the pairs of the properties file that an option names, none without the option; UsageError as above."""
+    return properties_in(given.text(option, ""), option) if given.has(option) else {}
+
+
+def open_admin(servers: str, client: Client) -> AsyncAdmin:
+    """Return an admin client that tells once of each broker that does not answer."""
+    told: dict[Endpoint, None] = {}
+
+    def on_silent(endpoint: Endpoint) -> None:
+        if endpoint not in told:
+            told[endpoint] = None
+            complain(f"{endpoint} does not answer; trying for {client.configs.default_api_timeout_ms / 1000:g} s\n")
+
+    return AsyncAdmin(servers, client.configs, security=client.security, on_silent=on_silent)
+
+
+def raise_for(code: int, message: str | None) -> None:
+    """Raise KafkaError for an error code in an answer, with the answer's message or our words for the code."""
+    if code:
+        error = code_of(code)
+        raise KafkaError(error, f"{error.name}: {message or error.text}")

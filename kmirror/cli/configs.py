@@ -1,0 +1,248 @@
+"""`kmirror configs`: Kafka's kafka-configs.sh, its flags and its texts, with the entity type `mirrors` of KIP-1279.
+
+Rule 1: stdout has what Kafka's tool prints, entities by name, or with `-o json` an object a line.
+Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused and
+where no broker answers. Secrets have no value, neither on stdout nor in an error.
+Rule 3: the command line is read as `kafka_options` says. -o is not in Kafka's list of options; --bootstrap-controller,
+which is, is not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from kmirror.cli.cluster_client import client_of, properties_of
+from kmirror.cli.config_actions import carry_out
+from kmirror.cli.config_task import (
+    BROKER_LOGGERS,
+    BROKERS,
+    CLIENT_METRICS,
+    CLIENTS,
+    ENTITY_TYPES,
+    GROUPS,
+    IPS,
+    TOPICS,
+    USERS,
+    WITH_DEFAULTS,
+    ConfigTask,
+)
+from kmirror.cli.dump_log import KAFKA_VERSION
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
+from kmirror.cli.output import complain
+from kmirror.errors import KafkaError, UsageError
+from kmirror.kernel.java import parse_int
+from kmirror.net.admin import checked_servers
+from kmirror.spec.configs import BLANKS
+from kmirror.spec.topics import problem_with_name
+
+ACTIONS: Final = ("describe", "alter")
+NAMED: Final[Mapping[str, str]] = {
+    "topic": TOPICS,
+    "client": CLIENTS,
+    "user": USERS,
+    "broker": BROKERS,
+    "broker-logger": BROKER_LOGGERS,
+    "ip": IPS,
+    "client-metrics": CLIENT_METRICS,
+    "group": GROUPS,
+}
+"""Options that name an entity, and the type of each, in the order in which Kafka looks at them."""
+DEFAULTS: Final[Mapping[str, str]] = {
+    "client-defaults": CLIENTS,
+    "user-defaults": USERS,
+    "broker-defaults": BROKERS,
+    "ip-defaults": IPS,
+}
+OPTIONS = (
+    OptionRow(
+        ("add-config",),
+        "Configs to set: k1=v1,k2=[v1,v2]; brackets, which are taken away, hold what has commas.",
+        "KEY=VALUE,...",
+    ),
+    OptionRow(("add-config-file",), "A properties file with the configs to set, brackets in values included.", "FILE"),
+    OptionRow(("all",), "With --describe: those too that have not been altered."),
+    OptionRow(("alter",), "Change configs of one entity."),
+    OptionRow(("bootstrap-server",), "Brokers of the cluster; always needed.", "SERVER,SERVER..."),
+    OptionRow(("broker",), "The same as --entity-type brokers --entity-name.", "ID"),
+    OptionRow(("broker-defaults",), "What holds for all brokers."),
+    OptionRow(("broker-logger",), "The log levels of a broker.", "ID"),
+    OptionRow(("client",), "A client id, for its quotas.", "NAME"),
+    OptionRow(("client-defaults",), "The quotas of clients that have none of their own."),
+    OptionRow(("client-metrics",), "A subscription to metrics of clients.", "NAME"),
+    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
+    OptionRow(("delete-config",), "Configs that go back to their defaults.", "KEY,KEY..."),
+    OptionRow(("describe",), "Show what was altered of one entity, or of all of a type."),
+    OptionRow(("entity-default",), "In place of --entity-name: the default of clients, users, brokers or ips."),
+    OptionRow(("entity-name",), "Which entity of the type.", "NAME"),
+    OptionRow(("entity-type",), f"{', '.join(ENTITY_TYPES)}.", "TYPE"),
+    OptionRow(("group",), "A consumer group.", "NAME"),
+    OptionRow(("ip",), "An address that connects.", "ADDRESS"),
+    OptionRow(("ip-defaults",), "What holds for addresses that have no quota of their own."),
+    OptionRow(("topic",), "The same as --entity-type topics --entity-name.", "NAME"),
+    OptionRow(("user",), "A principal, for its quotas and SCRAM credentials.", "NAME"),
+    OptionRow(("user-defaults",), "The quotas of users that have none of their own."),
+    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+)
+# A comma or an equals sign counts unless a closing bracket follows before an opening one does.
+_OUTSIDE: Final = r"(?=[^\]]*(?:\[|$))"
+_COMMA: Final = re.compile("," + _OUTSIDE)
+_EQUALS: Final = re.compile(r"\s*=\s*" + _OUTSIDE, re.ASCII)
+_KEY: Final = re.compile(r"[$a-zA-Z0-9._-]*")
+
+
+@click.command("configs", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION)
+def command(given: ParsedOptions) -> int:
+    """Show and change configs of mirrors, topics, brokers, and quotas, as kafka-configs.sh does.
+
+    Types whose configs a cluster does not have are refused by it; a cluster of kmirror has those of mirrors, topics
+    and brokers.
+    """
+    task = read_task(given)
+    try:
+        return asyncio.run(carry_out(task))
+    except KafkaError as error:
+        complain(f"Error while executing config command : {error}\n")
+        return 1
+
+
+def read_task(given: ParsedOptions) -> ConfigTask:
+    """Return what is to be done; UsageError, in Kafka's words, for options that do not go together."""
+    actions = [action for action in ACTIONS if given.has(action)]
+    if len(actions) != 1:
+        raise UsageError("Command must include exactly one action: --describe, --alter")
+    if actions == ["describe"]:
+        for option in ("add-config", "add-config-file", "delete-config"):
+            if given.has(option):
+                raise UsageError(f'Option "[describe]" can\'t be used with option "[{option}]"')
+    kinds = [*given.values("entity-type"), *(kind for name, kind in {**NAMED, **DEFAULTS}.items() if given.has(name))]
+    names = [
+        *given.values("entity-name", "entity-default"),
+        *(given.text(name, "") for name in NAMED if given.has(name)),
+        *("" for name in DEFAULTS if given.has(name)),
+    ]
+    if not given.has("bootstrap-server"):
+        raise UsageError("--bootstrap-server must be specified")
+    _check_kinds(given, kinds)
+    _check_names(kinds, names)
+    if actions == ["describe"]:
+        _check_describe(given, kinds, names)
+    else:
+        _check_alter(given, kinds, names)
+    return ConfigTask(
+        action=actions[0],
+        servers=checked_servers(given.text("bootstrap-server", "")),
+        client=client_of(properties_of(given, "command-config")),
+        kinds=tuple(kinds),
+        names=tuple(names),
+        added=added_configs(given),
+        deleted=deleted_configs(given),
+        shows_all=given.has("all"),
+        as_json=given.one_of("output", "text", "json") == "json",
+    )
+
+
+def _check_kinds(given: ParsedOptions, kinds: list[str]) -> None:
+    twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+    if twice:
+        raise UsageError(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    for kind in kinds:
+        if kind not in ENTITY_TYPES:
+            allowed = ", ".join(ENTITY_TYPES)
+            raise UsageError(f"Invalid entity type {kind}, the entity type must be one of {allowed}")
+    if not kinds:
+        raise UsageError("At least one entity type must be specified")
+    if len(kinds) > 1 and set(kinds) != {USERS, CLIENTS}:
+        raise UsageError(f"Only '{USERS}' and '{CLIENTS}' entity types may be specified together")
+    if given.has("entity-type", "entity-name", "entity-default") and given.has(*NAMED, *DEFAULTS):
+        raise UsageError("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
+
+
+def _check_names(kinds: list[str], names: list[str]) -> None:
+    if len(names) > len(kinds):
+        raise UsageError("More entity names specified than entity types")
+    for name in filter(None, names):
+        if kinds[0] in (BROKERS, BROKER_LOGGERS) and parse_int(name) is None:
+            raise UsageError(f"The entity name for {kinds[0]} must be a valid integer broker id, but it is: {name}")
+        if kinds[0] == IPS and not _is_host(name):
+            raise UsageError(f"The entity name for {IPS} must be a valid IP or resolvable host, but it is: {name}")
+
+
+def _is_host(name: str) -> bool:
+    try:
+        socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def _check_describe(given: ParsedOptions, kinds: list[str], names: list[str]) -> None:
+    if given.has("entity-default") and not set(kinds) & set(WITH_DEFAULTS):
+        raise UsageError(f"--entity-default must not be specified with --describe of {','.join(kinds)}")
+    problem = problem_with_name(names[0]) if kinds == [TOPICS] and names else None
+    if problem is not None:
+        raise UsageError(f"Topic name is invalid: {problem}")
+    if BROKER_LOGGERS in kinds and not any(names):
+        raise UsageError(f"An entity name must be specified with --describe of {','.join(kinds)}")
+
+
+def _check_alter(given: ParsedOptions, kinds: list[str], names: list[str]) -> None:
+    if set(kinds) & set(WITH_DEFAULTS):
+        if not names:
+            raise UsageError(
+                "An entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
+            )
+    elif not any(names):
+        raise UsageError(f"An entity name must be specified with --alter of {','.join(kinds)}")
+    if given.has("add-config") and given.has("add-config-file"):
+        raise UsageError("Only one of --add-config or --add-config-file must be specified")
+    if not given.has("add-config", "add-config-file", "delete-config"):
+        raise UsageError(
+            "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
+        )
+    if len(kinds) != len(names):
+        raise UsageError("An entity name must be specified for every entity type")
+
+
+def added_configs(given: ParsedOptions) -> dict[str, str]:
+    """Return the configs to set, by key; UsageError for an entry that is none, without its value."""
+    found = properties_of(given, "add-config-file")
+    if given.has("add-config"):
+        for entry in _entries(given.text("add-config", "")):
+            parts = _EQUALS.split(entry)
+            if len(parts) != 2:
+                raise UsageError(
+                    'Invalid entity config: all configs to be added must be in the format "key=val" or '
+                    f'"key=[val1,val2]" to group values which contain commas; {_key_of(entry)!r} is not.'
+                )
+            found[parts[0].strip(BLANKS)] = re.sub(r"[\[\]]", "", parts[1]).strip(BLANKS)
+    for key in found:
+        if not _KEY.fullmatch(key):
+            raise UsageError(f"Invalid character found for config key: {key}")
+    return found
+
+
+def _entries(text: str) -> list[str]:
+    """Split at commas outside of brackets, as Java's `String.split`, which drops empty entries at the end."""
+    found = _COMMA.split(text)
+    while len(found) > 1 and not found[-1]:
+        found.pop()
+    return found
+
+
+def _key_of(entry: str) -> str:
+    return entry.partition("=")[0].strip(BLANKS)
+
+
+def deleted_configs(given: ParsedOptions) -> tuple[str, ...]:
+    """Return the keys that go back to their defaults; the option may be given again."""
+    return tuple(
+        key.strip(BLANKS)
+        for value in given.values("delete-config")
+        for key in ([part for part in value.split(",") if part] or [value])
+    )

@@ -1,0 +1,176 @@
+"""What does each command of `kmirror features` ask of the cluster, and what does it print?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from kmirror import __version__
+from kmirror.cli.output import complain
+from kmirror.client.remote_cluster import code_of
+from kmirror.errors import KafkaError, UsageError
+from kmirror.net.admin import AsyncAdmin
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kmirror.protocol.gen.update_features_response import UpdateFeaturesResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import (
+    METADATA_LATEST,
+    METADATA_LEVELS,
+    METADATA_VERSION,
+    MIRROR_VERSION,
+    RELEASED,
+    ReleasedFeature,
+    metadata_level,
+)
+from kmirror.spec.wire_values import UpgradeType
+
+Levels = dict[str, int]
+"""Feature to its level."""
+_INT16: Final = re.compile(r"[+-]?[0-9]{1,9}")
+_KNOWN: Final[Mapping[str, ReleasedFeature]] = {
+    row.name: row
+    # No release is formatted with mirror.version, which belongs to KIP-1279.
+    for row in (*RELEASED, ReleasedFeature(MIRROR_VERSION, (min(METADATA_LEVELS), max(METADATA_LEVELS) + 1)))
+}
+
+
+# -- what is there ----------------------------------------------------------------------------
+
+
+async def describe(admin: AsyncAdmin, node_id: int | None, *, as_json: bool) -> int:
+    """Print each feature that a broker supports, with its level in the cluster; return 0."""
+    if node_id is not None and node_id not in (brokers := await admin.brokers()):
+        up = ", ".join(map(str, sorted(brokers)))
+        raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node_id} is not up; brokers that are: {up}")
+    reply = await admin.ask(ApiVersionsRequest("kmirror", __version__), broker_id=node_id)
+    assert isinstance(reply, ApiVersionsResponse), "the answer to its request"
+    levels = {row.name: row.max_version_level for row in reply.finalized_features}
+    epoch = reply.finalized_features_epoch
+    for row in sorted(reply.supported_features, key=lambda row: row.name):
+        name, level = row.name, levels.get(row.name, 0)
+        if as_json:
+            told = {"feature": name, "supported_min": row.min_version, "supported_max": row.max_version}
+            print(json.dumps({**told, "level": level, "epoch": epoch if epoch >= 0 else None}))
+            continue
+        print(
+            f"Feature: {name:<40}  SupportedMinVersion: {_shown(name, row.min_version):<15}  "
+            f"SupportedMaxVersion: {_shown(name, row.max_version):<15}  "
+            f"FinalizedVersionLevel: {_shown(name, level):<15}  Epoch: {epoch if epoch >= 0 else '-'}"
+        )
+    return 0
+
+
+def _shown(name: str, level: int) -> str:
+    return METADATA_LEVELS.get(level, f"UNKNOWN {level}") if name == METADATA_VERSION else str(level)
+
+
+def version_mapping(release: str | None) -> Iterator[str]:
+    """Yield the lines that say which levels a release is formatted with; UsageError for one that nobody knows."""
+    named = METADATA_LEVELS[METADATA_LATEST] if release is None else release
+    level = metadata_of(named)
+    yield f"metadata.version={level} ({named})"
+    for row in RELEASED:
+        yield f"{row.name}={row.level_at(level)}"
+
+
+def dependencies(asked: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """Yield the lines that say what levels of features need; UsageError for one that nobody knows."""
+    for name, level in asked:
+        if name == METADATA_VERSION:
+            if level not in METADATA_LEVELS:
+                raise UsageError(f"Unknown metadata.version {level}")
+            yield f"{name}={level} ({METADATA_LEVELS[level]}) has no dependencies."
+            continue
+        if name not in _KNOWN:
+            raise UsageError(f"Unknown feature: {name}")
+        if not 0 <= level < len(_KNOWN[name].since):
+            raise UsageError(f"No feature:{name} with feature level {level}")
+        needs = _KNOWN[name].needs.get(level)
+        if not needs:
+            yield f"{name}={level} has no dependencies."
+            continue
+        yield f"{name}={level} requires:"
+        for other, wanted in needs.items():
+            yield f"    {other}={wanted}" + (f" ({METADATA_LEVELS[wanted]})" if other == METADATA_VERSION else "")
+
+
+def metadata_of(text: str) -> int:
+    """Return the level of metadata.version that a name or a release stands for; UsageError if nobody knows it."""
+    level = metadata_level(text)
+    if level is None:
+        every = ", ".join(METADATA_LEVELS.values())
+        raise UsageError(f"Unknown metadata.version '{text}'. Supported metadata.version are: {every}")
+    return level
+
+
+# -- levels that are wanted -------------------------------------------------------------------
+
+
+def levels_of_release(release: str, how: UpgradeType) -> Levels:
+    """Return the levels that a release is formatted with; an upgrade leaves out those that are 0."""
+    level = metadata_of(release)
+    levels = {METADATA_VERSION: level, **{row.name: row.level_at(level) for row in RELEASED}}
+    return {name: value for name, value in levels.items() if value or how is not UpgradeType.UPGRADE}
+
+
+def parse_level(text: str) -> tuple[str, int]:
+    """Return feature and level of a text such as mirror.version=1; UsageError, in Kafka's words, for another text."""
+    name, equals, level = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise UsageError(f"Can't parse feature=level string {text}: equals sign not found.")
+    if not _INT16.fullmatch(level) or not -(2**15) <= int(level) < 2**15:
+        raise UsageError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
+    return name, int(level)
+
+
+def merged(pairs: Iterable[tuple[str, int]], how: UpgradeType) -> Levels:
+    """Return the levels by feature; UsageError for a feature that is named twice, and for a level that is none."""
+    levels: Levels = {}
+    for name, level in pairs:
+        if name in levels:
+            raise UsageError(f"Feature {name} was specified more than once.")
+        if not name:
+            raise UsageError("Provided feature can not be empty.")
+        if level == 0 and how is UpgradeType.UPGRADE:
+            raise UsageError(
+                "The upgradeType flag should be set to SAFE_DOWNGRADE or UNSAFE_DOWNGRADE when the provided "
+                f"maxVersionLevel:{level} is < 1: use downgrade or disable"
+            )
+        if level < 0:
+            raise UsageError("Cannot specify a negative version level.")
+        levels[name] = level
+    return levels
+
+
+async def update(
+    admin: AsyncAdmin, action: str, levels: Levels, how: UpgradeType, *, is_dry: bool, as_json: bool
+) -> int:
+    """Have the cluster change levels, all or none, and print what became of each; return 1 if one was refused."""
+    rows = [FeatureUpdateKey(name, level, upgrade_type=how) for name, level in levels.items()]
+    reply = await admin.order(UpdateFeaturesRequest(feature_updates=rows, validate_only=is_dry))
+    assert isinstance(reply, UpdateFeaturesResponse), "the answer to its request"
+    errors: dict[str, tuple[int, str | None]] = {
+        row.feature: (row.error_code, row.error_message) for row in reply.results
+    }
+    failed = 0
+    for name in sorted(levels):
+        code, message = errors.get(name, (0, None)) if not reply.error_code else (reply.error_code, reply.error_message)
+        why = (message or code_of(code).text) if code else None
+        failed += bool(code)
+        print(_outcome(action, name, levels[name], why, is_dry=is_dry, as_json=as_json))
+    if failed:
+        complain(f"{failed} out of {len(levels)} operation(s) failed.\n")
+    return int(bool(failed))
+
+
+def _outcome(action: str, name: str, level: int, why: str | None, *, is_dry: bool, as_json: bool) -> str:
+    if as_json:
+        return json.dumps({"action": action, "feature": name, "level": level, "error": why, "dry_run": is_dry})
+    to = "" if action == "disable" else f" to {level}"
+    if why is not None:
+        return f"{'Can' if is_dry else 'Could'} not {action} {name}{to}. {why}"
+    return f"{name} {'can be' if is_dry else 'was'} {action}d{to}."

@@ -1,0 +1,146 @@
+"""`kmirror features`: Kafka's kafka-features.sh, its commands, flags and texts, with `mirror.version` of KIP-1279.
+
+Rule 1: stdout has what Kafka's tool prints, or with `-o json` an object a line.
+Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for a level that is refused and
+where no broker answers.
+Rule 3: the command is the first word that is no option, and options may stand before it and behind it. -o is not in
+Kafka's list of options; --bootstrap-controller, which is, is not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from kmirror.cli.cluster_client import client_of, open_admin, properties_of
+from kmirror.cli.dump_log import KAFKA_VERSION
+from kmirror.cli.feature_actions import (
+    Levels,
+    dependencies,
+    describe,
+    levels_of_release,
+    merged,
+    metadata_of,
+    parse_level,
+    update,
+    version_mapping,
+)
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
+from kmirror.cli.output import complain
+from kmirror.errors import KafkaError, UsageError
+from kmirror.net.admin import checked_servers
+from kmirror.spec.features import METADATA_VERSION
+from kmirror.spec.wire_values import UpgradeType
+
+OF_ALL: Final = ("bootstrap-server", "command-config")
+COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "describe": ("node-id", "output"),
+    "upgrade": ("metadata", "release-version", "feature", "dry-run", "output"),
+    "downgrade": ("metadata", "release-version", "feature", "unsafe", "dry-run", "output"),
+    "disable": ("feature", "unsafe", "dry-run", "output"),
+    "version-mapping": ("release-version",),
+    "feature-dependencies": ("feature",),
+}
+"""Command to its options, besides those of all."""
+OPTIONS = (
+    OptionRow(("bootstrap-server",), "Brokers of the cluster.", "SERVER,SERVER..."),
+    OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
+    OptionRow(("dry-run",), "Have the cluster judge the change, and not make it."),
+    OptionRow(("feature",), "A feature and its level; to disable, the feature alone. Repeatable.", "NAME=LEVEL"),
+    OptionRow(("metadata",), "Deprecated: a level of metadata.version by name, such as 3.9-IV0.", "VERSION"),
+    OptionRow(("node-id",), "With describe: which broker to ask; if not given, any.", "ID"),
+    OptionRow(("release-version",), "The levels with which this release is formatted: 4.3, 3.9-IV0.", "VERSION"),
+    OptionRow(("unsafe",), "Lower a level even if metadata is lost by it."),
+    OptionRow(("output", "o"), "json: an object a line.", "text|json"),
+)
+
+
+@click.command("features", cls=KafkaCommand, rows=OPTIONS, version=KAFKA_VERSION, options_metavar="COMMAND [OPTIONS]")
+def command(given: ParsedOptions) -> int:
+    """Show and change the feature levels of a cluster, as kafka-features.sh does.
+
+    \b
+    describe              Which levels brokers support, and which holds.
+    upgrade               Raise levels: upgrade --feature mirror.version=1
+    downgrade             Lower levels.
+    disable               Lower them to 0.
+    version-mapping       Which levels a release is formatted with.
+    feature-dependencies  Which other levels a level needs.
+    """
+    action = _action(given)
+    as_json = given.one_of("output", "text", "json") == "json"
+    if action == "version-mapping":
+        lines = version_mapping(given.text("release-version", "") if given.has("release-version") else None)
+    elif action == "feature-dependencies":
+        if not given.has("feature"):
+            raise UsageError("argument --feature is required")
+        lines = dependencies(parse_level(text) for text in given.values("feature"))
+    else:
+        try:
+            return asyncio.run(_at_cluster(given, action, as_json=as_json))
+        except KafkaError as error:
+            complain(f"{error}\n")
+            return 1
+    print("".join(f"{line}\n" for line in lines), end="")
+    return 0
+
+
+def _action(given: ParsedOptions) -> str:
+    known = ", ".join(COMMANDS)
+    if not given.words:
+        raise UsageError(f"too few arguments: give a command, one of {known}")
+    action, *more = given.words
+    if action not in COMMANDS:
+        raise UsageError(f"invalid choice: '{action}' (choose from {known})")
+    if more:
+        raise UsageError(f"unrecognized arguments: '{' '.join(more)}'")
+    for row in OPTIONS:
+        if given.has(row.names[0]) and row.names[0] not in (*OF_ALL, *COMMANDS[action]):
+            raise UsageError(f"--{row.names[0]} is not for {action}")
+    return action
+
+
+async def _at_cluster(given: ParsedOptions, action: str, *, as_json: bool) -> int:
+    if not given.has("bootstrap-server"):
+        raise UsageError("--bootstrap-server must be specified")
+    servers = checked_servers(given.text("bootstrap-server", ""))
+    client = client_of(properties_of(given, "command-config"))
+    if action == "describe":
+        node_id = given.number("node-id", 0) if given.has("node-id") else None
+        if node_id is not None and node_id < 0:
+            raise UsageError(f"Invalid node id {node_id}: must be non-negative.")
+        async with open_admin(servers, client) as admin:
+            return await describe(admin, node_id, as_json=as_json)
+    how = _how(given, action)
+    levels = _levels(given, action, how, as_json=as_json)
+    async with open_admin(servers, client) as admin:
+        return await update(admin, action, levels, how, is_dry=given.has("dry-run"), as_json=as_json)
+
+
+def _how(given: ParsedOptions, action: str) -> UpgradeType:
+    if action == "upgrade":
+        return UpgradeType.UPGRADE
+    return UpgradeType.UNSAFE_DOWNGRADE if given.has("unsafe") else UpgradeType.SAFE_DOWNGRADE
+
+
+def _levels(given: ParsedOptions, action: str, how: UpgradeType, *, as_json: bool) -> Levels:
+    features = given.values("feature")
+    if action == "disable":
+        levels = merged(((name, 0) for name in features), how)
+    elif given.has("release-version"):
+        if given.has("metadata", "feature"):
+            raise UsageError("Can not specify `release-version` with other feature flags.")
+        levels = levels_of_release(given.text("release-version", ""), how)
+    else:
+        named = list(map(parse_level, features))
+        if given.has("metadata"):
+            warned = " `metadata` flag is deprecated and may be removed in a future release."
+            complain(f"{warned}\n") if as_json else print(warned)
+            named = [(METADATA_VERSION, metadata_of(given.text("metadata", ""))), *named]
+        levels = merged(named, how)
+    if not levels:
+        raise UsageError(f"You must specify at least one feature to {action}")
+    return levels

@@ -1,0 +1,43 @@
+"""Which listeners does a `server.properties` name? Entries of `listeners` and `advertised.listeners`, as in Kafka."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import Endpoint
+from kmirror.spec.configs import entries_of
+
+PORT_MAX = 65_535
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_]+)://\[?(?P<host>[^\]/]*?)\]?:(?P<port>[0-9]{1,5})")
+
+
+class NamedListener(NamedTuple):
+    """One entry of `listeners` or `advertised.listeners`."""
+
+    name: str
+    endpoint: Endpoint
+
+
+def listeners_of(path: Path, key: str, pairs: Mapping[str, str]) -> list[NamedListener]:
+    """Return the entries of a key; UsageError for one that is none."""
+    found = []
+    for entry in entries(pairs, key):
+        parts = _LISTENER.fullmatch(entry)
+        if parts is None or int(parts["port"]) > PORT_MAX:
+            raise UsageError(f"{path}: {key}: {entry!r} is no listener, such as PLAINTEXT://localhost:9092")
+        found.append(NamedListener(parts["name"], Endpoint(parts["host"], int(parts["port"]))))
+    return found
+
+
+def controller_names(pairs: Mapping[str, str]) -> list[str]:
+    """Return the names of the listeners that are a controller's."""
+    return entries(pairs, "controller.listener.names")
+
+
+def entries(pairs: Mapping[str, str], key: str) -> list[str]:
+    """Return the entries of a list that are not empty."""
+    return [entry for entry in entries_of(pairs.get(key, "")) if entry]

@@ -1,0 +1,198 @@
+"""`kmirror proxy`: between any Kafka clients and the brokers of a cluster, until it is told to end.
+
+Rule 1: the first line on stdout comes when clients can connect, and says where, as from `kmirror serve`. The summary
+follows at the end. All else goes to stderr.
+Rule 2: SIGTERM and SIGINT end it, with exit code 0; a second one ends at once. SIGUSR1 lets go on what rules hold.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kmirror.cli.commands import CONTEXT
+from kmirror.cli.output import complain
+from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.cli.serve import Signals, tell
+from kmirror.cluster.hooks.hook import Held
+from kmirror.kernel.events import Node, Note
+from kmirror.proxy.mutating import Broken, Mutating
+from kmirror.proxy.proxy import Proxy
+from kmirror.proxy.record import RecordFile, read_record
+from kmirror.proxy.replay import Replayed, replay
+from kmirror.proxy.rules import Rule, Words, order, read_rules
+from kmirror.proxy.traffic import Counts, Exchange, Line, OnExchange, Summary, Watched
+
+EXIT_DIFFERS = 4
+EVERY = 100
+PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+
+
+@click.command("proxy", context_settings=CONTEXT)
+@click.option("--bootstrap-server", "servers", required=True, metavar="HOST:PORT", help="The cluster.")
+@click.option(
+    "--listen",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="Port for the first bootstrap server; others and brokers follow.  [free ones]",
+)
+@click.option("--rules", type=click.Path(path_type=Path), metavar="FILE", help="Faults, as TOML: see the manual.")
+@click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Write all traffic as JSON lines.")
+@click.option(
+    "--replay", "again", type=click.Path(path_type=Path), metavar="FILE", help="Ask a record's requests again."
+)
+@click.option("--mutate", "seed", type=click.IntRange(min=0), metavar="SEED", help="Break frames, both ways.")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=EVERY, show_default=True, help="Break one of so many frames."
+)
+@click.option("--no-summary", is_flag=True, help="Count nothing: a request then costs less.")
+@click.option("--i-own-this-host", "own_host", is_flag=True, help="The cluster is on another machine, which is yours.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    servers: str,
+    listen: int,
+    rules: Path | None,
+    record: Path | None,
+    again: Path | None,
+    seed: int | None,
+    every: int,
+    no_summary: bool,
+    own_host: bool,
+    output: str,
+) -> int:
+    """Stand between any Kafka clients and the brokers of a cluster, until SIGTERM or Ctrl-C.
+
+    Clients connect to the port that is printed, and are led to a port of the proxy for each broker. Every API passes
+    in every version, without TLS. --rules has requests fail, wait or be cut off; --mutate breaks frames. At the end a
+    table says who asked what how often, what errors there were, and how long answers took.
+
+    With --replay nobody connects: the requests of a record are asked of the cluster again, and error codes compared;
+    the exit code is 4 if they differ.
+    """
+    if again is not None:
+        return _replay(again, servers, own_host, output)
+    rules_seed, words = read_rules(rules) if rules is not None else (0, [])
+    with ExitStack() as stack:
+        summary = None if no_summary else Summary()
+        told: list[OnExchange] = [] if summary is None else [summary.add]
+        if record is not None:
+            file = RecordFile(record)
+            stack.callback(file.close)
+            told.append(file.add)
+
+        def on_exchange(exchange: Exchange) -> None:
+            for call in told:
+                call(exchange)
+
+        def interpose(name: str, node: Node) -> Node:
+            if seed is not None:
+                node = Mutating(name, node, seed, every, _tell_broken)
+            return Watched(name, node, on_exchange) if told else node
+
+        made = Proxy(servers, port=listen, seed=rules_seed, own_host=own_host, interpose=interpose)
+        ordered = _run(made, words, output)
+    _tell_end(summary, ordered, output)
+    return 0
+
+
+def _run(made: Proxy, words: list[Words], output: str) -> list[Rule]:
+    """Serve clients until a signal comes; return the rules with what they took."""
+    signals = Signals()
+    made.on_note += [_tell_note, lambda _, note: signals.ending.set() if made.is_lost else None]
+    with signals.caught(), made:
+        rules = order(made.hooks, words)
+        former = signal.signal(signal.SIGUSR1, lambda number, frame: _release(rules))
+        try:
+            said = {"bootstrap_servers": made.bootstrap_servers}
+            click.echo(json.dumps(said) if output == "json" else f"bootstrap.servers={made.bootstrap_servers}")
+            signals.ending.wait()
+        finally:
+            signal.signal(signal.SIGUSR1, former)
+        if made.is_lost:
+            raise made.loss()
+    return rules
+
+
+def _release(rules: list[Rule]) -> None:
+    for rule in rules:
+        if isinstance(rule.hook, Held):
+            rule.hook.release()
+
+
+def _tell_note(port: str, note: Note) -> None:
+    if note.fact is None:
+        complain(f"kmirror: {port}: {note.text}\n")
+    else:
+        tell(port, note)
+
+
+def _tell_broken(broken: Broken) -> None:
+    complain(f"kmirror: {broken}\n")
+
+
+def _tell_end(summary: Summary | None, rules: list[Rule], output: str) -> None:
+    lines = [] if summary is None else sorted(summary.lines.items())
+    if output == "json":
+        taken = [{"rule": rule.number, "taken": None if rule.hook is None else rule.hook.count} for rule in rules]
+        click.echo(json.dumps({"requests": [_as_json(*row) for row in lines], "rules": taken}))
+        return
+    for rule in rules:
+        click.echo(str(rule))
+    if summary is None:
+        return
+    table = plain_table()
+    add_names(table, "API")
+    add_numbers(table, "version")
+    add_names(table, "client id")
+    add_numbers(table, "requests", *(f"{name} ms" for name in PARTS))
+    add_names(table, "errors")
+    for line, counts in lines:
+        spans = ["" if (found := counts.latency_ms(part)) is None else f"{found:.1f}" for part in PARTS.values()]
+        version = "" if line.version < 0 else str(line.version)
+        table.add_row(line.api, version, line.client_id, f"{counts.requests:,}", *spans, _errors(counts))
+    make_console().print(table)
+
+
+def _errors(counts: Counts) -> str:
+    told = [f"{name} {count:,}" for name, count in counts.errors.most_common()]
+    return ", ".join([*told, *([f"link closed {counts.cut:,}"] if counts.cut else [])])
+
+
+def _as_json(line: Line, counts: Counts) -> dict[str, Any]:
+    return {
+        "api": line.api,
+        "version": line.version,
+        "client_id": line.client_id,
+        "requests": counts.requests,
+        "errors": dict(counts.errors),
+        "links_closed": counts.cut,
+        "latency_ms": {name: counts.latency_ms(part) for name, part in PARTS.items()},
+    }
+
+
+def _replay(path: Path, servers: str, own_host: bool, output: str) -> int:
+    asked = differing = 0
+    for found in replay(read_record(path), servers, own_host=own_host):
+        asked += 1
+        if found.is_same:
+            continue
+        differing += 1
+        if output == "text":
+            click.echo(_difference(path, found))
+    if output == "json":
+        click.echo(json.dumps({"asked": asked, "differing": differing}))
+    else:
+        click.echo(f"{asked:,} requests asked again, {differing:,} answered with other errors")
+    return EXIT_DIFFERS if differing else 0
+
+
+def _difference(path: Path, found: Replayed) -> str:
+    line = found.recorded
+    before, now = (", ".join(each) or "NONE" for each in (found.before, found.errors))
+    return f"{path}, line {line.number}: {line.api} v{line.version}: {before} then, {now} now"

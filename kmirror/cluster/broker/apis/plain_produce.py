@@ -1,0 +1,110 @@
+"""The answer to a produce request that is like the one before it on its link, and whose batch takes no closer look.
+
+So write producers that are not in a transaction: batch after batch to one partition, each in a request of its own when
+there is little to write. Such a request is answered from its bytes, and no object is made of it or of its answer. What
+is not as plain is left to `produce.py`, which would do and answer the same: errors, several partitions, transactions,
+no acknowledgement, rights to be asked, and all that has to wait for other replicas or for the disk.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.errors import LogAppendError
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from kmirror.protocol.headers import encode_response, encode_response_head, peek_request
+from kmirror.protocol.repeated_produce import LastProduce, acknowledgement_layout
+from kmirror.records import layout
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import Acks
+
+IDS_FROM = 13
+"""First version that names topics by their ids (KIP-516)."""
+ACKNOWLEDGED = (Acks.ALL, Acks.LEADER)
+_FLAGS_AT = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
+_HEADER_SIZE, _TRANSACTIONAL, _NO_TIMESTAMP = layout.HEADER_SIZE, layout.TRANSACTIONAL_FLAG, layout.NO_TIMESTAMP
+_CORRELATION_ID = slice(4, 8)
+
+
+class PlainProduce:
+    """Answers requests that are like `last`, which came in with `inbound`."""
+
+    __slots__ = (
+        "_after",
+        "_before",
+        "_components",
+        "_is_by_id",
+        "_names",
+        "_needs_all",
+        "_pack",
+        "_records",
+        "_replicas",
+        "_topic_id",
+        "_topic_name",
+        "_tp",
+        "_version",
+    )
+
+    def __init__(self, parts: BrokerParts, inbound: Inbound, last: LastProduce, name: str) -> None:
+        request, version = inbound.body, inbound.version
+        assert isinstance(request, ProduceRequest)
+        (topic,) = request.topic_data
+        (data,) = topic.partition_data
+        self._tp = TopicPartition(name, data.index)
+        self._version = version
+        # As the request named it; not the request itself, which holds what was received with it.
+        self._topic_name, self._topic_id = topic.name, topic.topic_id
+        self._replicas, self._components = parts.replicas, parts.components
+        self._names = parts.context.image.topic_names
+        self._is_by_id = version >= IDS_FROM
+        self._needs_all = request.acks == Acks.ALL
+        self._records = last.records
+        before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
+        self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
+
+    def answer(self, now: Instant, frame: Chunk) -> Chunk | None:
+        """Append the batch in `frame`, and return the answer; None, with nothing done, if it is not plain."""
+        tp, replicas = self._tp, self._replicas
+        partition = replicas.partitions.get(tp)
+        if partition is None or partition.image.leader != partition.broker_id:
+            return None
+        if self._needs_all and not partition.acknowledges_alone:
+            return None
+        records = self._records(frame)
+        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & _TRANSACTIONAL:
+            return None
+        if self._is_by_id and self._names.get(self._topic_id) != tp.topic:
+            return None
+        if self._components.produce_error(tp) is not None:
+            return None
+        try:
+            info = replicas.append_plain(now, partition, records)
+        except LogAppendError as error:
+            return self._refusal(frame, error.code)
+        if info is None:
+            return None
+        numbers = self._pack(info.first_offset, _NO_TIMESTAMP, partition.log.log_start_offset)
+        return bytes(frame[_CORRELATION_ID]) + self._before + numbers + self._after
+
+    def _refusal(self, frame: Chunk, error: ErrorCode) -> Chunk:
+        row = PartitionProduceResponse(self._tp.partition, error, -1)
+        response = ProduceResponse([TopicProduceResponse(self._topic_name, self._topic_id, [row])])
+        return encode_response(response, self._version, correlation_id=peek_request(frame).correlation_id)
+
+
+def shorten(parts: BrokerParts, inbound: Inbound) -> None:
+    """Have requests that are like this one answered by a shortcut from now on, if it is one of which that may be."""
+    request, last = inbound.body, inbound.link.last
+    assert isinstance(request, ProduceRequest)
+    if not isinstance(last, LastProduce) or request.transactional_id or request.acks not in ACKNOWLEDGED:
+        return
+    topic = request.topic_data[0]
+    names = parts.context.image.topic_names
+    name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
+    if name and not is_internal(name) and inbound.rights.are_unlimited and not inbound.is_metered:
+        inbound.link.shortcut = PlainProduce(parts, inbound, last, name).answer

@@ -1,0 +1,102 @@
+"""What must be known of the node that a request came to, to tell of which topics and partitions it is?"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
+from kmirror.kernel.events import Node
+from kmirror.kernel.uuid import Uuid
+from kmirror.kernel.wrapping import innermost
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.headers import RequestHead
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import find_key
+
+BROKER = re.compile(r"broker-\d+")
+"""The client ids under which brokers ask."""
+Fetched = tuple[str, Uuid, int]
+"""A partition of a fetch session: the topic's name up to version 12 or its id after that, and the index."""
+
+
+class Inside(ABC):
+    """A node as far as hooks have to know it. One that is none of kmirror's brokers is its own `Inside`."""
+
+    @property
+    @abstractmethod
+    def node_id(self) -> int:
+        """Return the id by which hooks choose it."""
+
+    @property
+    @abstractmethod
+    def topic_names(self) -> Mapping[Uuid, str]:
+        """Return topic id to name."""
+
+    @property
+    @abstractmethod
+    def partitions(self) -> Mapping[str, Iterable[int]]:
+        """Return topic to the indexes of its partitions."""
+
+    @abstractmethod
+    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+        """Return the partitions of a fetch session; none if it is not known."""
+
+    @abstractmethod
+    def is_of_node(self, head: RequestHead) -> bool:
+        """Return whether a request is one of another node, which hooks leave alone unless they are told otherwise."""
+
+    def whole(self, body: Message) -> Message:
+        """Return a fetch within a session as one that names all partitions of the session; any other as it is."""
+        if not isinstance(body, FetchRequest) or body.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            return body
+        asked = {key: FetchPartition(partition=key[2]) for key in self.fetched_by(body.session_id)}
+        for gone in body.forgotten_topics_data:
+            for index in gone.partitions:
+                asked.pop((gone.topic, gone.topic_id, index), None)
+        for topic in body.topics:
+            for partition in topic.partitions:
+                asked[topic.topic, topic.topic_id, partition.partition] = partition
+        topics: dict[tuple[str, Uuid], FetchTopic] = {}
+        for (name, topic_id, _), partition in asked.items():
+            one = topics.setdefault((name, topic_id), FetchTopic(topic=name, topic_id=topic_id, partitions=[]))
+            one.partitions.append(partition)
+        return FetchRequest(topics=list(topics.values()))
+
+
+class InsideCluster(Inside):
+    """A broker or a controller of ours."""
+
+    def __init__(self, node: Node) -> None:
+        assert isinstance(node, Broker | Controller), f"hooks go around a broker or a controller, not {node!r}"
+        self._node = node
+
+    @property
+    def node_id(self) -> int:
+        return self._node.context.node_id
+
+    @property
+    def topic_names(self) -> Mapping[Uuid, str]:
+        return self._node.context.image.topic_names
+
+    @property
+    def partitions(self) -> Mapping[str, Iterable[int]]:
+        return {name: topic.partitions for name, topic in self._node.context.image.topics.items()}
+
+    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+        return self._node.parts.sessions.partitions(session_id) if isinstance(self._node, Broker) else ()
+
+    def is_of_node(self, head: RequestHead) -> bool:
+        """Tell by the client id, or by an API that no client asks."""
+        api = find_key(head.api_key)
+        by_nodes = api is not None and "broker" not in api.listeners
+        return by_nodes or (head.client_id is not None and BROKER.fullmatch(head.client_id) is not None)
+
+
+def inside_of(node: Node) -> Inside:
+    """Return what hooks have to know of a node, which may have others around it."""
+    core = innermost(node)
+    return core if isinstance(core, Inside) else InsideCluster(core)

@@ -1,0 +1,165 @@
+"""Guided by coverage: atheris (libFuzzer for Python) looks for new lines of code, with the grammar as its mutator.
+
+libFuzzer ends the process that it runs in, so it runs in one of its own, which says what it finds, a line of JSON each.
+An input is two bytes for the message, one for the version, and the body.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.findings import Finding, from_json, to_json
+from kmirror.fuzz.grammar import grammar
+from kmirror.fuzz.mutations import mutate
+from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.protocol.message import Message
+
+HEAD_BYTES = 3
+_TOLD_EVERY = 1_000
+_GRAMMAR_SHARE = 0.5
+_INPUT_BYTES_MAX = 4_096
+# The stdout of the process with libFuzzer: atheris says things of its own on file 1, which is stderr from then on.
+_SAID_TO = 3
+# Readers are instrumented as they are imported, so that comes before everything else.
+_START = """
+import atheris
+with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
+    from kmirror.fuzz import coverage
+coverage.main()
+"""
+
+
+def is_installed() -> bool:
+    """Return whether there is an atheris."""
+    return importlib.util.find_spec("atheris") is not None
+
+
+def run(
+    target: str, wanted: Wanted, *, frames: int | None, seconds: float | None, with_grammar: bool = True
+) -> Iterator[Tally]:
+    """Fuzz a target whose frames are bodies of messages; yield the tally as it grows.
+
+    Findings come shrunk as in any campaign. Raises `UsageError` without atheris.
+    """
+    if not is_installed():
+        raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
+    asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
+    bounds = [] if frames is None else [f"-runs={frames}"]
+    bounds += [] if seconds is None else [f"-max_total_time={max(1, round(seconds))}"]
+    words = [sys.executable, "-c", _START, json.dumps(asked), str(with_grammar), f"-seed={wanted.seed or 1}", *bounds]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    tally = Tally()
+    try:
+        assert child.stdout is not None
+        for line in child.stdout:
+            said = json.loads(line)
+            if "kmirror_fuzz" in said:
+                _add(tally, from_json(said))
+            else:
+                tally.frames, tally.taken, tally.seconds = said["frames"], said["taken"], said["seconds"]
+                tally.outcomes = {
+                    (name, version, outcome) for name, version, outcome in said["outcomes"]
+                } | tally.outcomes
+            yield tally
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
+
+
+def _add(tally: Tally, finding: Finding) -> None:
+    cause = f"{finding.kind.value} {finding.cause}"
+    tally.findings[cause] = finding
+    tally.counts[cause] = 1
+
+
+class Inputs:
+    """What libFuzzer's inputs are: frames of a stream's messages."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._number = 0
+
+    def frame(self, data: bytes) -> Frame | None:
+        """Return the frame that an input is; None for one that is too short."""
+        if len(data) < HEAD_BYTES:
+            return None
+        message, version = self._named(data)
+        self._number += 1
+        return Frame(self._number, message.NAME, version, data[HEAD_BYTES:], ("found by coverage",), False, message)
+
+    def mutated(self, data: bytes, max_size: int, seed: int, otherwise: Callable[[bytes, int], bytes]) -> bytes:
+        """Return what the grammar makes of the input, or `otherwise`, which is libFuzzer's own mutation."""
+        random = Random(seed).random
+        if len(data) >= HEAD_BYTES and random() > _GRAMMAR_SHARE:
+            return otherwise(data, max_size)
+        head = bytes(int(random() * 256) for _ in range(HEAD_BYTES)) if len(data) < HEAD_BYTES else data[:HEAD_BYTES]
+        if random() < _GRAMMAR_SHARE:
+            head = bytes(int(random() * 256) for _ in range(HEAD_BYTES))
+        message, version = self._named(head)
+        template = grammar(message, version, self._stream.vocabulary, self._stream.records).draw(random)
+        body = mutate(random, template.data, template.spots)[0] if random() < _GRAMMAR_SHARE else template.data
+        return (head + body)[:max_size]
+
+    def _named(self, data: bytes) -> tuple[type[Message], int]:
+        messages = self._stream.messages
+        message = messages[int.from_bytes(data[:2], "big") % len(messages)]
+        return message, message.MIN_VERSION + data[2] % (message.MAX_VERSION - message.MIN_VERSION + 1)
+
+
+def main() -> None:
+    """Run libFuzzer until it ends this process; what is wanted stands in `sys.argv`."""
+    import atheris
+
+    os.dup2(1, _SAID_TO)
+    os.dup2(2, 1)
+    asked, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
+    wanted = Wanted(seed=asked["seed"], messages=tuple(asked["messages"]), function=asked["function"])
+    with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
+        target, stream = open_target(asked["target"], wanted)
+    if not isinstance(stream, Stream) or stream.has_heads:
+        raise UsageError("--coverage is for targets whose frames are bodies of messages")
+    campaign = Campaign(target, stream, on_finding=lambda finding: _say(to_json(finding)))
+    inputs, tally, began = Inputs(stream), campaign.tally, time.monotonic()
+    told: set[tuple[str, int, str]] = set()
+
+    def tell() -> None:
+        nonlocal told
+        new, told = tally.outcomes - told, set(tally.outcomes)
+        seconds = time.monotonic() - began
+        _say({"frames": tally.frames, "taken": tally.taken, "seconds": seconds, "outcomes": sorted(new)})
+
+    def try_one(data: bytes) -> None:
+        frame = inputs.frame(data)
+        if frame is not None:
+            campaign.put(frame)
+            if tally.frames % _TOLD_EVERY == 0:
+                tell()
+
+    words = [sys.argv[0], f"-max_len={_INPUT_BYTES_MAX}", *sys.argv[3:]]
+    if with_grammar:
+
+        def mutated(data: bytes, max_size: int, seed: int) -> bytes:
+            return inputs.mutated(data, max_size, seed, atheris.Mutate)
+
+        atheris.Setup(words, try_one, custom_mutator=mutated, internal_libfuzzer=True)
+    else:
+        atheris.Setup(words, try_one, internal_libfuzzer=True)
+    atheris.Fuzz()
+
+
+def _say(row: dict[str, Any]) -> None:
+    """Write a line to whoever started this process."""
+    os.write(_SAID_TO, (json.dumps(row) + "\n").encode())

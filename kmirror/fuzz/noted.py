@@ -1,0 +1,55 @@
+"""Where in a frame that somebody else wrote does what stand? As `careful.decode` reports it."""
+
+from __future__ import annotations
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol import wire
+from kmirror.protocol.careful import decode
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Struct
+from kmirror.protocol.wire import Buffer
+
+_WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
+
+
+def spots_of(message: type[Message], frame: Buffer, version: int, position: int = 0) -> list[RawSpot]:
+    """Return the parts of the message at `position`, without their fields; those before the fault of a broken one."""
+    spots: list[RawSpot] = []
+    flexible = message.FLEXIBLE_FROM is not None and version >= message.FLEXIBLE_FROM
+
+    def prefix(kind: Kind, start: int) -> int:
+        """Note a length or a count, and return where it ends."""
+        end = start + _WIDTHS[kind] if kind in _WIDTHS else wire.read_uvarint(frame, start)[1]
+        spots.append((kind, start, end, None))
+        return end
+
+    def note(start: int, end: int, path: str, value: object) -> None:
+        match value:
+            case int() if path.endswith("tags"):
+                spots.append((Kind.TAG_COUNT, start, start + 1, None))
+            case bool():
+                spots.append((Kind.BOOL, start, end, None))
+            case int() | float():
+                spots.append((Kind.NUMBER, start, end, None))
+            case Uuid():
+                spots.append((Kind.UUID, start, end, None))
+            case str():
+                begin = prefix(Kind.COMPACT_LENGTH if flexible else Kind.SHORT_LENGTH, start)
+                spots.append((Kind.TEXT, begin, end, None))
+            case bytes() if path.endswith("]"):
+                spots.append((Kind.TAGGED, start, end, None))
+            case bytes() | memoryview():
+                begin = prefix(Kind.COMPACT_LENGTH if flexible else Kind.LENGTH, start)
+                spots.append((Kind.RECORDS if isinstance(value, memoryview) else Kind.BYTES, begin, end, None))
+            case list():
+                prefix(Kind.COMPACT_COUNT if flexible else Kind.COUNT, start)
+            case Struct() if path.endswith("]"):
+                spots.append((Kind.ELEMENT, start, end, None))
+
+    try:
+        decode(message, frame, version, position, note=note)
+    except ProtocolError:
+        pass  # What was read before it has its spots.
+    return spots

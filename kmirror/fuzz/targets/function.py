@@ -1,0 +1,77 @@
+"""Anybody's decoder in Python as a target: `python:module:function`.
+
+It is called with the bytes of a message, and, if it takes three arguments, with the message's name and version. What it
+may raise is `ValueError` and the errors of its own package: anything else is a finding. So is a valid message that it
+refuses, if it is told which it is, or is given only one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.target import Stateless
+from kmirror.fuzz.targets.decoder import TAKEN
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.protocol.registry import by_name, names
+
+_ARGUMENTS = 3
+
+
+class FunctionTarget(Stateless):
+    """A function that reads a message."""
+
+    def __init__(self, name: str, function: Callable[..., object], *, of_one_message: bool = False) -> None:
+        self.name = name
+        self._function = function
+        self._package = str(function.__module__).partition(".")[0]
+        try:
+            takes = len(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            takes = 1
+        self._is_told = takes >= _ARGUMENTS
+        self._knows_what_comes = self._is_told or of_one_message
+
+    def judge(self, frame: Frame) -> str:
+        """Return "taken" or the error's name; raises `Fault` for an error that is not the function's own."""
+        try:
+            if self._is_told:
+                self._function(frame.data, frame.name, frame.version)
+            else:
+                self._function(frame.data)
+        except Exception as error:
+            if frame.is_valid and self._knows_what_comes:
+                told = f"a valid message: {type(error).__name__}: {error}"
+                raise Fault(Kind.REFUSED, told, f"refused {frame.name}", "taken") from None
+            if isinstance(error, ValueError) or type(error).__module__.partition(".")[0] == self._package:
+                return type(error).__name__
+            raise raised(error) from error
+        return TAKEN
+
+
+def open_target(wanted: Wanted) -> tuple[FunctionTarget, Stream]:
+    """Return the function as a target, and the bodies of the messages that are wanted, or of all there are."""
+    assert wanted.function is not None
+    messages = tuple(by_name(name) for name in wanted.messages or names())
+    target = FunctionTarget(f"python:{wanted.function}", found(wanted.function), of_one_message=len(messages) == 1)
+    return target, Stream(wanted.seed, messages)
+
+
+def found(place: str) -> Callable[..., Any]:
+    """Return what `module:function` names; raises `UsageError` if there is no such thing."""
+    module, _, name = place.partition(":")
+    try:
+        value: Any = importlib.import_module(module)
+        for part in name.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{place!r} is no module:function: {error}") from None
+    if not callable(value):
+        raise UsageError(f"{place!r} cannot be called")
+    called: Callable[..., Any] = value
+    return called

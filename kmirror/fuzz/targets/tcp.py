@@ -1,0 +1,264 @@
+"""A broker behind a port as a target: one of ours that is started here, or any on loopback.
+
+Each request is answered or its link is closed; the broker goes on serving others, and ours keeps its memory. A frame
+waits for its end before the next is sent, so that a finding is of one frame.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.answers import api_of, judged
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
+from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.api_keys import API_KEYS
+
+PATIENCE_S = 15.0
+WAITS_S = 0.05
+PROBE_EVERY = 512
+MEMORY_BYTES_MAX = 1 << 30
+"""What a broker of ours may hold at any time."""
+_FRAME_BYTES_MAX = 100 << 20
+_MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce", "ShareFetch"))
+_METADATA_VERSION = 12
+_CREATE_VERSION = 5
+_CLIENT = "fuzz"
+
+
+class Silence(Exception):
+    """No answer came in time."""
+
+
+class Closed(Exception):
+    """The broker closed the link."""
+
+
+class Line:
+    """A connection to a broker, opened when it is needed."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.address = (host, port)
+        self._socket: socket.socket | None = None
+
+    def ask(self, frame: bytes, patience_s: float) -> bytes:
+        """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, PATIENCE_S)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(patience_s)
+        try:
+            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+            size = int.from_bytes(self._read(4), "big", signed=True)
+            if not 0 <= size <= _FRAME_BYTES_MAX:
+                raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
+            return self._read(size)
+        except TimeoutError:
+            self.close()
+            raise Silence from None
+        except (ConnectionError, BrokenPipeError):
+            self.close()
+            raise Closed from None
+
+    def _read(self, size: int) -> bytes:
+        assert self._socket is not None
+        found = bytearray()
+        while len(found) < size:
+            some = self._socket.recv(size - len(found))
+            if not some:
+                raise ConnectionResetError
+            found += some
+        return bytes(found)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+class BrokerTarget:
+    """Any broker, on one connection at a time."""
+
+    name = "bootstrap-server"
+
+    def __init__(self, host: str, port: int) -> None:
+        self.line = Line(host, port)
+        self._frames: list[bytes] = []
+        self._tried = 0
+
+    @property
+    def before(self) -> Sequence[bytes]:
+        """Return none: a broker cannot be made to forget."""
+        return ()
+
+    def fresh(self) -> None:
+        """Begin a new connection: all that there is to forget."""
+        self.line.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self.line.close()
+
+    def judge(self, frame: Frame) -> str:
+        """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
+        self._tried += 1
+        outcome = self._outcome(frame.data)
+        if self._tried % PROBE_EVERY == 0:
+            self.probe()
+        return outcome
+
+    def _outcome(self, data: bytes) -> str:
+        may_wait = api_of(data)[0] in _MAY_WAIT
+        try:
+            return judged(data, self.line.ask(data, WAITS_S if may_wait else PATIENCE_S))
+        except Closed:
+            return "closed"
+        except Silence:
+            if may_wait:
+                return "waits"
+            told = f"neither an answer nor a closed link within {PATIENCE_S:.0f} s"
+            raise Fault(Kind.SILENT, told, f"silent {api_of(data)}", "one of both") from None
+        except OSError as error:
+            raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
+
+    def probe(self) -> None:
+        """Ask ApiVersions on a link of its own; raises `Fault` if there is no answer."""
+        line = Line(*self.line.address)
+        try:
+            line.ask(_request(ApiVersionsRequest(), 0), PATIENCE_S)
+        except (OSError, Closed, Silence) as error:
+            raise Fault(Kind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
+        finally:
+            line.close()
+
+
+class ServedTarget(BrokerTarget):
+    """A `kmirror serve` of one broker, in memory, started here."""
+
+    name = "tcp"
+
+    def __init__(self) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "kmirror",
+            "serve",
+            "--memory",
+            "--port",
+            "0",
+            "-o",
+            "json",
+            "--feature",
+            "mirror.version=1",
+        ]
+        self._server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self._server.stdout is not None
+        said = self._server.stdout.readline()
+        try:
+            host, _, port = json.loads(said)["bootstrap_servers"].rpartition(":")
+        except (ValueError, KeyError):
+            self._server.kill()
+            raise UsageError(f"kmirror serve did not start: it said {said!r}") from None
+        super().__init__(host, int(port))
+
+    def probe(self) -> None:
+        """Look at the memory of the process too."""
+        super().probe()
+        held = resident_bytes(self._server.pid)
+        if held > MEMORY_BYTES_MAX:
+            raise Fault(Kind.MEMORY, f"{held >> 20} MiB resident", "resident", f"at most {MEMORY_BYTES_MAX >> 20} MiB")
+
+    def close(self) -> None:
+        """Hang up, and end the server."""
+        super().close()
+        self._server.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._server.wait(PATIENCE_S)
+        self._server.kill()
+        self._server.wait()
+        if self._server.stdout is not None:
+            self._server.stdout.close()
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process has, 0 where that cannot be seen."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as lines:
+            return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS")), 0)
+    except OSError:
+        return 0
+
+
+def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
+    """Return a broker of ours, started here, and requests about the topic that it has."""
+    target = ServedTarget()
+    try:
+        return target, _requests(target, wanted)
+    except BaseException:
+        target.close()  # Nobody else knows of the process.
+        raise
+
+
+def open_broker(wanted: Wanted) -> tuple[BrokerTarget, Stream]:
+    """Return the broker at `wanted.bootstrap_server`, and requests about a topic that is created there.
+
+    Raises `UsageError` for a broker beyond loopback, unless its owner wants it.
+    """
+    if wanted.bootstrap_server is None:
+        raise UsageError("the target bootstrap-server wants --bootstrap-server HOST:PORT")
+    host, port = checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host)
+    target = BrokerTarget(host, port)
+    return target, _requests(target, wanted)
+
+
+def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
+    """Return host and port; raises `UsageError` for what is no address, or one that may not be fuzzed."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"{address!r} is no HOST:PORT")
+    try:
+        found = {row[4][0] for row in socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise UsageError(f"{address}: {error}") from None
+    if not owns_host and not all(ipaddress.ip_address(str(each)).is_loopback for each in found):
+        raise UsageError(f"{host} is not this machine: fuzzing may end a broker; --i-own-this-host says that it may")
+    return host.strip("[]"), int(port)
+
+
+def _requests(target: BrokerTarget, wanted: Wanted) -> Stream:
+    return requests(wanted.seed, wanted.messages, [_topic_id(target.line)])
+
+
+def _topic_id(line: Line) -> Uuid:
+    """Create the topic if it is not there, and return its id; raises `UsageError` if the broker does not answer."""
+    topic = CreatableTopic(name=TOPIC, num_partitions=PARTITIONS, replication_factor=1)
+    names = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
+    try:
+        line.ask(_request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), _CREATE_VERSION), PATIENCE_S)
+        answer = line.ask(_request(names, _METADATA_VERSION), PATIENCE_S)
+    except (OSError, Closed, Silence) as error:
+        raise UsageError(f"{line.address[0]}:{line.address[1]} does not answer: {error!r}") from None
+    body = decode_response(answer, key_of(MetadataRequest), _METADATA_VERSION).body
+    assert isinstance(body, MetadataResponse)
+    return body.topics[0].topic_id
+
+
+def _request(body: Message, version: int) -> bytes:
+    return encode_request(body, version, correlation_id=0, client_id=_CLIENT)

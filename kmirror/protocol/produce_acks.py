@@ -1,0 +1,28 @@
+"""Which acknowledgement does a Produce request ask for? Read from its bytes, without the rest of it."""
+
+from __future__ import annotations
+
+from kmirror.errors import ProtocolError
+from kmirror.protocol import wire
+from kmirror.protocol.headers import RequestHead
+from kmirror.protocol.registry import by_key
+from kmirror.protocol.wire import Buffer
+
+_TRANSACTIONAL_FROM = 3
+_int16 = wire.fused("h")[0]
+
+
+def produce_acks(frame: Buffer, head: RequestHead) -> int:
+    """Return `acks` of a Produce request: 0 has no answer. ProtocolError if the bytes end before it."""
+    position = head.body_position
+    try:
+        if by_key(head.api_key).is_flexible(head.api_version):
+            size, position = wire.read_uvarint(frame, position)
+            position += max(size - 1, 0)
+        elif head.api_version >= _TRANSACTIONAL_FROM:
+            (size,) = _int16(frame, position)
+            position += 2 + max(size, 0)
+        (acks,) = _int16(frame, position)
+    except wire.READ_ERRORS:
+        raise ProtocolError("a Produce request ends before its acks", position=position, field="acks") from None
+    return int(acks)

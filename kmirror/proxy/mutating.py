@@ -1,0 +1,151 @@
+"""How does a proxy become a fuzzer in the middle? It breaks every so manieth frame, to the broker or to the client.
+
+Every port draws from a stream of its own, made of the seed and the port's name. Which frames there are is up to the
+clients and the broker, so a seed alone does not bring back the same run; a story line says of each frame what was done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.mutations import Step, mutate
+from kmirror.fuzz.noted import spots_of
+from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import (
+    Chunk,
+    CloseLink,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    Node,
+    Reply,
+    RequestReceived,
+    Send,
+)
+from kmirror.kernel.wrapping import Wrapper
+from kmirror.protocol.headers import RequestHead, peek_request
+from kmirror.protocol.registry import find_key, find_request, find_response
+from kmirror.proxy.relay import is_request
+
+_HEADER_SPOTS: tuple[RawSpot, ...] = (
+    (Kind.NUMBER, 0, 2, None),
+    (Kind.NUMBER, 2, 4, None),
+    (Kind.NUMBER, 4, 8, None),
+    (Kind.SHORT_LENGTH, 8, 10, None),
+)
+_NUMBER_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A frame that was broken on its way."""
+
+    number: int
+    """Of the frames of its port that could have been, from 1 on."""
+    port: str
+    to: str
+    """"broker" or "client"."""
+    what: str
+    """The API and its version."""
+    data: bytes
+    steps: list[Step]
+
+    def __str__(self) -> str:
+        told = ", ".join(map(str, self.steps))
+        return f"frame {self.number} at {self.port}, {self.what} to the {self.to}: {told}"
+
+
+OnBroken = Callable[[Broken], object]
+
+
+class Mutating(Wrapper):
+    """A port whose frames are broken, one of `every`."""
+
+    def __init__(self, name: str, inner: Node, seed: int, every: int, on_broken: OnBroken) -> None:
+        super().__init__(inner)
+        self._name = name
+        self._random = Random(f"{seed}/{name}").random
+        self._every = every
+        self._on_broken = on_broken
+        self._count = 0
+        self._asked: dict[InboundLink, deque[RequestHead]] = {}
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Return the effects of `event`, with some frames in them broken."""
+        match event:
+            case RequestReceived(name, frame):
+                head = _head(frame)
+                if head is not None:
+                    self._asked.setdefault(name, deque()).append(head)
+            case LinkClosed(InboundLink() as name):
+                self._asked.pop(name, None)
+        return [self._passed(effect) for effect in self.inner.handle(now, event)]
+
+    def _passed(self, effect: Effect) -> Effect:
+        match effect:
+            case Send(link, chunks):
+                return Send(link, self._broken("broker", chunks, None))
+            case Reply(name, chunks):
+                return Reply(name, self._broken("client", chunks, self._answered(name, b"".join(chunks[:1]))))
+            case CloseLink(InboundLink() as name):
+                self._asked.pop(name, None)
+        return effect
+
+    def _answered(self, name: InboundLink, first: bytes) -> RequestHead | None:
+        """Return the request that is answered, known by its number; those before it have no answer."""
+        number = int.from_bytes(first[:4], "big", signed=True)
+        asked = self._asked.get(name, deque())
+        if not any(head.correlation_id == number for head in asked):
+            return None
+        while asked[0].correlation_id != number:
+            asked.popleft()
+        return asked.popleft()
+
+    def _broken(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
+        self._count += 1
+        if self._count % self._every:
+            return chunks
+        frame = b"".join(chunks)
+        if to == "broker":
+            head = _head(frame)
+            spots = [(Kind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
+        else:
+            spots = [_NUMBER_SPOT, *([(Kind.BYTES, 0, len(frame), None)] if head is None else _spots(frame, head))]
+        data, steps = mutate(self._random, bytearray(frame), [spot for spot in spots if spot[2] <= len(frame)])
+        if not steps or bytes(data) == frame:
+            return chunks
+        broken = Broken(self._count, self._name, to, _told(head), bytes(data), steps)
+        self._on_broken(broken)
+        return (broken.data,)
+
+
+def _head(frame: Chunk) -> RequestHead | None:
+    try:
+        return peek_request(frame) if is_request(frame) else None
+    except ProtocolError:
+        return None
+
+
+def _told(head: RequestHead | None) -> str:
+    api = None if head is None else find_key(head.api_key)
+    return "bytes" if head is None or api is None else f"{api.name} v{head.api_version}"
+
+
+def _request_spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
+    request = find_request(head.api_key)
+    body = [] if request is None else spots_of(request, frame, head.api_version, head.body_position)
+    return [*_HEADER_SPOTS, *body]
+
+
+def _spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
+    """Return the parts of an answer to this request."""
+    response, api = find_response(head.api_key), find_key(head.api_key)
+    if response is None or api is None:
+        return [(Kind.BYTES, 0, len(frame), None)]
+    return spots_of(response, frame, head.api_version, 4 + api.response_header_version(head.api_version))

@@ -1,0 +1,324 @@
+"""What does one port of the proxy do? It hands each frame on, to the broker and back, and looks at as few as it can.
+
+A relay is a node: a runner gives it frames, hooks stand around it as around a broker of ours. For each link of a client
+it has one of its own to the broker. Requests go on at once, and answers come in their order, as from any broker.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kmirror.cluster.hooks.inside import Fetched, Inside
+from kmirror.errors import ProtocolError
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    Chunk,
+    CloseLink,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    LinkOpened,
+    Note,
+    OutboundLink,
+    Reply,
+    RequestReceived,
+    ResponseReceived,
+    ResumeReading,
+    Send,
+    SetTimer,
+    Stop,
+    Stopped,
+    StopReading,
+    TimerFired,
+)
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol import wire
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.sasl_handshake_request import SaslHandshakeRequest
+from kmirror.protocol.gen.sasl_handshake_response import SaslHandshakeResponse
+from kmirror.protocol.headers import (
+    RequestHead,
+    decode_body,
+    decode_response,
+    encode_response_chunks,
+    peek_request,
+)
+from kmirror.protocol.message import Message
+from kmirror.protocol.produce_acks import produce_acks
+from kmirror.protocol.registry import find_key, key_of
+from kmirror.proxy.routes import NAMING_FROM, Routes, offer_known
+from kmirror.proxy.seen import TELLING, Seen
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
+
+WAITING_MAX = 256
+"""Requests of a link that are not answered yet, at which it is not read any more."""
+WAITING_BYTES_MAX = 32 << 20
+LINGER: Duration = 10 * SECOND
+"""How long a broker has to take what a client sent before it closed its link."""
+_FETCH = key_of(FetchRequest)
+_PRODUCE = key_of(ProduceRequest)
+_API_VERSIONS = key_of(ApiVersionsResponse)
+_SASL_HANDSHAKE = key_of(SaslHandshakeRequest)
+_SESSIONS_FROM = 7
+_VERSION_MAX = 32
+"""No API has so many versions; see `is_request`."""
+_unpack_key = wire.fused("hh")[0]
+_unpack_correlation = wire.fused("i")[0]
+
+
+def is_request(frame: Chunk) -> bool:
+    """Return whether a frame begins as a request does, and not as the bare SASL tokens after a SaslHandshake v0 do.
+
+    Such a token begins with text or with the tag of an ASN.1 value: as key and version that is none of an API.
+    """
+    if len(frame) < 8:
+        return False
+    key, version = _unpack_key(frame, 0)
+    return find_key(key) is not None and 0 <= version < _VERSION_MAX
+
+
+class _Sent(NamedTuple):
+    """A request that the broker has not answered yet."""
+
+    head: RequestHead | None
+    """None for a SASL token."""
+    size: int
+    fetched: dict[Fetched, None] | None
+
+
+@dataclass(slots=True)
+class _Link:
+    client: InboundLink
+    broker: OutboundLink
+    waiting: deque[_Sent] = field(default_factory=deque)
+    waiting_bytes: int = 0
+    has_tokens: bool = False
+    """A SaslHandshake v0 was answered: frames may be tokens without a header."""
+    is_read: bool = True
+    is_gone: bool = False
+    """The client has closed it."""
+    may_be_unsent: bool = False
+    """A request without an answer was sent: nobody tells when the broker has it."""
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.waiting) >= WAITING_MAX or self.waiting_bytes >= WAITING_BYTES_MAX
+
+
+class Relay(Inside):
+    """The port that stands for a broker, or for a bootstrap server whose id nobody has said (-1, -2, ...)."""
+
+    def __init__(self, node_id: int, upstream: Callable[[], Endpoint | None], routes: Routes, seen: Seen) -> None:
+        """Take where the broker is, as of now; None if no link may be opened to it."""
+        self._node_id = node_id
+        self._upstream = upstream
+        self._routes = routes
+        self._seen = seen
+        self._links: dict[InboundLink, _Link] = {}
+        self._by_channel: dict[OutboundLink, _Link] = {}
+        self._opened = 0
+        self._effects: list[Effect] = []
+        self._handlers: dict[type, Callable[[Instant, Any], None]] = {
+            RequestReceived: self._on_request,
+            ResponseReceived: self._on_response,
+            LinkOpened: self._on_opened,
+            LinkClosed: self._on_closed,
+            TimerFired: self._on_timer,
+            Stop: self._on_stop,
+        }
+
+    # -- what hooks want to know --------------------------------------------------------------
+
+    @property
+    def node_id(self) -> int:
+        return self._node_id
+
+    @property
+    def topic_names(self) -> Mapping[Uuid, str]:
+        return self._seen.topic_names
+
+    @property
+    def partitions(self) -> Mapping[str, Iterable[int]]:
+        return self._seen.partitions
+
+    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+        return self._seen.fetched_by(session_id)
+
+    def is_of_node(self, head: RequestHead) -> bool:
+        """Return False: whoever comes through the proxy is a client of it."""
+        return False
+
+    # -- events -------------------------------------------------------------------------------
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Return the effects of `event`."""
+        handler = self._handlers.get(type(event))
+        if handler is not None:
+            handler(now, event)
+        effects, self._effects = self._effects, []
+        return effects
+
+    def _on_opened(self, now: Instant, event: LinkOpened) -> None:
+        at = self._upstream()
+        if at is None:
+            self._effects.append(CloseLink(event.link))
+            return
+        self._opened += 1
+        broker = OutboundLink(at, f"{self._opened}")
+        self._links[event.link] = self._by_channel[broker] = _Link(event.link, broker)
+
+    def _on_request(self, now: Instant, event: RequestReceived) -> None:
+        link = self._links.get(event.link)
+        if link is None:
+            return
+        frame = event.frame
+        head = None
+        if not link.has_tokens or is_request(frame):
+            try:
+                head = peek_request(frame)
+            except ProtocolError:
+                pass  # The broker is to say what is wrong with it.
+        if head is not None and head.api_key == _PRODUCE and _is_unanswered(frame, head):
+            link.may_be_unsent = True
+        else:
+            fetched = self._follow_fetch(frame, head) if head is not None and head.api_key == _FETCH else None
+            link.waiting.append(_Sent(head, len(frame), fetched))
+            link.waiting_bytes += len(frame)
+            if link.is_read and link.is_full:
+                link.is_read = False
+                self._effects.append(StopReading(link.client))
+        self._effects.append(Send(link.broker, (frame,)))
+
+    def _follow_fetch(self, frame: Chunk, head: RequestHead) -> dict[Fetched, None] | None:
+        if head.api_version < _SESSIONS_FROM:
+            return None
+        try:
+            body = decode_body(frame, head)
+        except ProtocolError:
+            return None
+        assert isinstance(body, FetchRequest), body
+        return self._seen.on_fetch(body)
+
+    def _on_response(self, now: Instant, event: ResponseReceived) -> None:
+        link = self._by_channel.get(event.link)
+        if link is None:
+            return
+        sent = self._answered(link, event.frame)
+        if link.is_gone:
+            if not link.waiting and not link.may_be_unsent:
+                self._drop(link)
+            return
+        if not link.is_read and not link.is_full:
+            link.is_read = True
+            self._effects.append(ResumeReading(link.client))
+        self._effects.append(Reply(link.client, self._looked_through(link, sent, event.frame)))
+
+    def _answered(self, link: _Link, frame: Chunk) -> _Sent | None:
+        """Return the request that a frame answers: the one whose turn it is, or a later one that has its number."""
+        waiting = link.waiting
+        if waiting and not _answers(waiting[0], frame) and any(_answers(sent, frame) for sent in waiting):
+            while not _answers(waiting[0], frame):
+                link.waiting_bytes -= waiting.popleft().size  # The broker had no answer to it.
+        if not waiting:
+            return None
+        sent = waiting.popleft()
+        link.waiting_bytes -= sent.size
+        return sent
+
+    def _looked_through(self, link: _Link, sent: _Sent | None, frame: Chunk) -> tuple[Chunk, ...]:
+        """Return what the client is given of an answer."""
+        head = None if sent is None else sent.head
+        if sent is None or head is None:
+            return (frame,)
+        key, version = head.api_key, head.api_version
+        names = NAMING_FROM.get(key)
+        is_naming = names is not None and version >= names
+        is_told = sent.fetched is not None or key in TELLING or key in (_API_VERSIONS, _SASL_HANDSHAKE)
+        if not is_naming and not is_told:
+            return (frame,)
+        try:
+            body = decode_response(frame, key, version).body
+        except ProtocolError as error:
+            self._effects.append(Note(f"an answer to {find_key(key)} v{version} goes on as it is: {error}"))
+            return (frame,)
+        self._learn(link, sent, body)
+        changed = (
+            offer_known(body) if isinstance(body, ApiVersionsResponse) else is_naming and self._routes.redirect(body)
+        )
+        if not changed:
+            return (frame,)
+        return tuple(encode_response_chunks(body, version, correlation_id=head.correlation_id))
+
+    def _learn(self, link: _Link, sent: _Sent, body: Message) -> None:
+        match body:
+            case FetchResponse():
+                if sent.fetched is not None:
+                    self._seen.open_session(body.session_id, sent.fetched)
+            case SaslHandshakeResponse():
+                is_first = sent.head is not None and sent.head.api_version == 0
+                link.has_tokens = is_first and body.error_code == ErrorCode.NONE
+            case _:
+                self._seen.learn(body)
+
+    # -- the end of links ---------------------------------------------------------------------
+
+    def _on_closed(self, now: Instant, event: LinkClosed) -> None:
+        if isinstance(event.link, OutboundLink):
+            link = self._by_channel.get(event.link)
+            if link is not None:
+                self._forget(link)
+                if not link.is_gone:
+                    self._effects.append(CloseLink(link.client))
+                    if event.why and not link.waiting:
+                        self._effects.append(Note(f"broker {self._node_id}: {event.why}"))
+            return
+        link = self._links.pop(event.link, None)
+        if link is None:
+            return
+        link.is_gone = True
+        if link.waiting or link.may_be_unsent:
+            # What a client sent before it left still comes to the broker, as without a proxy.
+            self._effects.append(SetTimer((link.broker,), now + LINGER))
+        else:
+            self._drop(link)
+
+    def _on_timer(self, now: Instant, event: TimerFired) -> None:
+        link = self._by_channel.get(event.key[0])  # type: ignore[call-overload]  # All keys are links.
+        if link is not None:
+            self._drop(link)
+
+    def _drop(self, link: _Link) -> None:
+        self._forget(link)
+        self._effects.append(CloseLink(link.broker))
+
+    def _forget(self, link: _Link) -> None:
+        del self._by_channel[link.broker]
+        self._links.pop(link.client, None)
+        if link.is_gone:
+            self._effects.append(CancelTimer((link.broker,)))
+
+    def _on_stop(self, now: Instant, event: Stop) -> None:
+        self._effects.append(Stopped())
+
+
+def _answers(sent: _Sent, frame: Chunk) -> bool:
+    """Return whether a frame answers this request: by its number, which a token has not."""
+    return sent.head is None or (len(frame) >= 4 and _unpack_correlation(frame, 0)[0] == sent.head.correlation_id)
+
+
+def _is_unanswered(frame: Chunk, head: RequestHead) -> bool:
+    """Return whether a broker says nothing to a Produce request."""
+    try:
+        return produce_acks(frame, head) == Acks.NONE
+    except ProtocolError:
+        return False

@@ -1,0 +1,134 @@
+"""Does a cluster answer the requests of a record as the one did before which it was made?
+
+The requests are asked again one after the other, in the order of the record, each connection of then by one of now.
+Error codes are compared, and whether there is an answer at all. Ids that a broker gave out (of producers, members,
+sessions) are asked for as they were: what depends on them differs, as for a client that has slept since then.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from kmirror.client.remote_cluster import parse_servers
+from kmirror.errors import KafkaError, ProtocolError
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.admin import checked_servers
+from kmirror.net.this_machine import check_own
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.headers import decode_response, encode_request, peek_request
+from kmirror.protocol.registry import key_of
+from kmirror.proxy.record import Recorded
+from kmirror.proxy.traffic import errors_in
+from kmirror.spec.error_codes import ErrorCode
+
+WITHIN_S = 40.0
+"""Longer than any wait that clients ask brokers for by default."""
+METADATA_VERSION = 4
+_PORT = re.compile(r"broker (\d+)")
+NOTHING = "no answer"
+
+
+class Replayed(NamedTuple):
+    """A request that was asked again."""
+
+    recorded: Recorded
+    errors: tuple[str, ...]
+    """Names of the error codes in the answer of now; "no answer" alone if there was none."""
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """Return the same of then."""
+        return self.recorded.errors if self.recorded.is_answered else (NOTHING,)
+
+    @property
+    def is_same(self) -> bool:
+        """Return whether both say the same."""
+        return self.errors == self.before
+
+
+def replay(lines: Iterable[Recorded], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
+    """Yield each request of a record that has its bytes, asked again of the cluster at `bootstrap_servers`.
+
+    What has no answer by itself (Produce with acks=0) is sent. UsageError for a host that is not this machine, unless
+    `own_host`; KafkaError if the cluster cannot be reached.
+    """
+    server = parse_servers(checked_servers(bootstrap_servers))[0]
+    with ExitStack() as stack:
+        brokers = _brokers(server)
+        if not own_host:
+            for at in (server, *brokers.values()):
+                check_own(at.host)
+        links: dict[tuple[str, int], _Connection] = {}
+        for line in lines:
+            if not line.frame:
+                continue
+            name = line.port, line.link
+            link = links.get(name)
+            if link is None or not link.is_open:
+                found = _PORT.fullmatch(line.port)
+                at = brokers.get(int(found[1]), server) if found else server
+                link = links[name] = stack.enter_context(_Connection(at))
+            yield Replayed(line, link.ask(line))
+
+
+def _brokers(server: Endpoint) -> dict[int, Endpoint]:
+    frame = encode_request(MetadataRequest(topics=[]), METADATA_VERSION, correlation_id=0, client_id="kmirror-replay")
+    with _Connection(server) as link:
+        answer = link.exchange(frame)
+        if answer is None:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"{server} does not answer Metadata")
+        body = decode_response(answer, key_of(MetadataRequest), METADATA_VERSION).body
+        assert isinstance(body, MetadataResponse), body
+        return {row.node_id: Endpoint(row.host, row.port) for row in body.brokers}
+
+
+class _Connection:
+    """A connection to a broker on which one request is under way at a time."""
+
+    def __init__(self, at: Endpoint) -> None:
+        try:
+            self._socket = socket.create_connection(at, timeout=WITHIN_S)
+        except OSError as error:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"cannot connect to {at}: {error}") from None
+        self.is_open = True
+
+    def __enter__(self) -> _Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, line: Recorded) -> tuple[str, ...]:
+        """Return the error codes of the answer to a recorded request."""
+        answer = self.exchange(line.frame, is_answered=line.is_answered or line.is_cut)
+        if answer is None:
+            return (NOTHING,)
+        try:
+            head = peek_request(line.frame)
+            body = decode_response(answer, head.api_key, head.api_version).body
+        except ProtocolError:
+            return ("cannot be decoded",)
+        return tuple(dict.fromkeys(errors_in(body, head.api_version)))
+
+    def exchange(self, frame: bytes, *, is_answered: bool = True) -> bytes | None:
+        """Send a request and return its answer; None if the broker closes the connection, or none is owed."""
+        try:
+            self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+            return self._read(int.from_bytes(self._read(4), "big")) if is_answered else None
+        except OSError:
+            self.is_open = False
+            return None
+
+    def _read(self, count: int) -> bytes:
+        found = bytearray()
+        while len(found) < count:
+            part = self._socket.recv(min(count - len(found), 1 << 20))
+            if not part:
+                raise ConnectionResetError("the broker closed the connection")
+            found += part
+        return bytes(found)

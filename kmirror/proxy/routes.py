@@ -1,0 +1,99 @@
+"""Where is each broker, and where does the proxy stand for it? And how is an answer made to say so?
+
+A broker is named to clients by host and port in a few answers alone. Those of the leaders of partitions that have moved
+(KIP-951) are among them: in Produce, Fetch, ShareFetch and ShareAcknowledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.describe_cluster_response import DescribeClusterResponse
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorResponse
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.gen.share_acknowledge_response import ShareAcknowledgeResponse
+from kmirror.protocol.gen.share_fetch_response import ShareFetchResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key, key_of
+
+NAMING_FROM = {
+    key_of(response): version
+    for response, version in {
+        MetadataResponse: 0,
+        FindCoordinatorResponse: 0,
+        DescribeClusterResponse: 0,
+        ProduceResponse: 10,
+        FetchResponse: 16,
+        ShareFetchResponse: 0,
+        ShareAcknowledgeResponse: 0,
+    }.items()
+}
+"""API key to the first version whose answers may name brokers by host and port."""
+OpenPort = Callable[[int], Endpoint]
+"""Has the proxy listen for a broker, by its id, and returns where."""
+
+
+class Routes:
+    """The brokers that are known; each has a port of the proxy, from when it is first named to the end."""
+
+    def __init__(self, open_port: OpenPort) -> None:
+        self._open_port = open_port
+        self._brokers: dict[int, Endpoint] = {}
+        self._ports: dict[int, Endpoint] = {}
+
+    def broker(self, node_id: int) -> Endpoint:
+        """Return where a known broker was last said to be."""
+        return self._brokers[node_id]
+
+    @property
+    def ports(self) -> dict[int, Endpoint]:
+        """Return where the proxy stands for each broker, by id."""
+        return dict(sorted(self._ports.items()))
+
+    def port(self, node_id: int, broker: Endpoint) -> Endpoint:
+        """Note where a broker is, and return where the proxy stands for it."""
+        self._brokers[node_id] = broker
+        found = self._ports.get(node_id)
+        if found is None:
+            found = self._ports[node_id] = self._open_port(node_id)
+        return found
+
+    def redirect(self, answer: Message) -> bool:
+        """Put the proxy's ports in the place of the brokers' in an answer; return whether any was named."""
+        named = False
+        for row in _rows(answer):
+            node_id = row.broker_id if isinstance(answer, DescribeClusterResponse) else row.node_id
+            if node_id >= 0 and row.host and row.port > 0:
+                row.host, row.port = self.port(node_id, Endpoint(row.host, row.port))
+                named = True
+        return named
+
+
+def _rows(answer: Message) -> list[Any]:
+    """Return the parts of an answer that name a broker."""
+    match answer:
+        case MetadataResponse() | DescribeClusterResponse():
+            return list(answer.brokers)
+        case FindCoordinatorResponse():
+            return [answer, *answer.coordinators]
+        case ProduceResponse() | FetchResponse() | ShareFetchResponse() | ShareAcknowledgeResponse():
+            return list(answer.node_endpoints)
+    return []
+
+
+def offer_known(answer: ApiVersionsResponse) -> bool:
+    """Take out of an answer the versions of APIs that name brokers and are newer than what is known here.
+
+    A client that was told an address in such a version would leave the proxy aside. Returns whether there was one.
+    """
+    changed = False
+    for row in answer.api_keys:
+        if row.api_key in NAMING_FROM and row.max_version > by_key(row.api_key).max_version:
+            row.max_version = by_key(row.api_key).max_version
+            changed = True
+    return changed

@@ -1,0 +1,83 @@
+"""What has the proxy learned of the cluster from what went through it? Topics by id, their partitions, fetch sessions.
+
+Rules name topics, and requests of newer versions name topic ids; a fetch within a session names nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kmirror.cluster.hooks.inside import Fetched
+from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.describe_topic_partitions_response import DescribeTopicPartitionsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.error_codes import ErrorCode
+
+TELLING = frozenset(map(key_of, (MetadataResponse, CreateTopicsResponse, DescribeTopicPartitionsResponse)))
+"""Keys of the APIs whose answers tell of topics."""
+SESSIONS_MAX = 10_000
+"""A broker keeps 1000 by default (`max.incremental.fetch.session.cache.slots`)."""
+NO_ID = Uuid(bytes(16))
+
+
+class Seen:
+    """What is known, by all ports of a proxy together."""
+
+    def __init__(self) -> None:
+        self.topic_names: dict[Uuid, str] = {}
+        self.partitions: dict[str, range] = {}
+        self._sessions: dict[int, dict[Fetched, None]] = {}
+
+    def learn(self, answer: Message) -> None:
+        """Take up the topics that an answer tells of."""
+        if isinstance(answer, MetadataResponse | DescribeTopicPartitionsResponse):
+            for row in answer.topics:
+                if row.name and row.error_code == ErrorCode.NONE:
+                    count = 1 + max((each.partition_index for each in row.partitions), default=-1)
+                    self._know(row.name, row.topic_id, count)
+        elif isinstance(answer, CreateTopicsResponse):
+            for made in answer.topics:
+                if made.error_code == ErrorCode.NONE:
+                    self._know(made.name, made.topic_id, made.num_partitions)
+
+    def _know(self, name: str, topic_id: Uuid, count: int) -> None:
+        if topic_id != NO_ID:
+            self.topic_names[topic_id] = name
+        self.partitions[name] = range(max(count, len(self.partitions.get(name, ()))))
+
+    # -- fetch sessions -----------------------------------------------------------------------
+
+    def fetched_by(self, session_id: int) -> Iterable[Fetched]:
+        """Return the partitions of a fetch session."""
+        return tuple(self._sessions.get(session_id, ()))
+
+    def on_fetch(self, body: FetchRequest) -> dict[Fetched, None] | None:
+        """Follow a fetch that goes to a broker; return its partitions if its answer may open a session."""
+        if body.session_epoch == FINAL_EPOCH:
+            self._sessions.pop(body.session_id, None)
+            return None
+        named: dict[Fetched, None] = {
+            (topic.topic, topic.topic_id, row.partition): None for topic in body.topics for row in topic.partitions
+        }
+        if body.session_epoch == INITIAL_EPOCH:
+            self._sessions.pop(body.session_id, None)
+            return named
+        session = self._sessions.get(body.session_id)
+        if session is not None:
+            for gone in body.forgotten_topics_data:
+                for index in gone.partitions:
+                    session.pop((gone.topic, gone.topic_id, index), None)
+            session.update(named)
+        return None
+
+    def open_session(self, session_id: int, partitions: dict[Fetched, None]) -> None:
+        """Take up a session that a broker has opened; 0 is none."""
+        if session_id:
+            while len(self._sessions) >= SESSIONS_MAX:
+                self._sessions.pop(next(iter(self._sessions)))
+            self._sessions[session_id] = partitions

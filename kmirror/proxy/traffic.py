@@ -1,0 +1,233 @@
+"""Who asks what, in which version, how long does it take, and what is wrong with the answers? Told, and counted."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kmirror.errors import ProtocolError
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import (
+    Chunk,
+    CloseLink,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    LinkOpened,
+    Node,
+    Reply,
+    RequestReceived,
+)
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.wrapping import Wrapper
+from kmirror.protocol.careful import within
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.headers import RequestHead, decode_response, peek_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.produce_acks import produce_acks
+from kmirror.protocol.registry import find_key, key_of
+from kmirror.protocol.structs import Struct
+from kmirror.proxy.relay import is_request
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
+
+STEPS = 16
+"""Buckets of a latency's histogram between a number and its double: an answer is true to 4.5 %."""
+TOKEN = "SASL token"
+_PRODUCE = key_of(ProduceRequest)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request, and what became of it."""
+
+    port: str
+    """The port of the proxy, such as "broker 1"."""
+    client: Endpoint
+    link: int
+    """Number of the client's connection, from 1 on."""
+    at: Instant
+    head: RequestHead | None
+    """None for what is no request: a SASL token without a header."""
+    frame: Chunk
+    answered_at: Instant | None = None
+    """None if there was no answer: to a Produce with acks=0, or on a link that was closed."""
+    answer: tuple[Chunk, ...] = ()
+    body: Message | None = None
+    """The decoded answer; None if there is none, or if it cannot be decoded."""
+    errors: tuple[str, ...] = ()
+    """Names of the error codes in the answer, each once."""
+    is_cut: bool = False
+    """The link was closed while an answer was owed."""
+
+    @property
+    def api(self) -> str:
+        """Return the API's name, or its key as text if it is not known."""
+        if self.head is None:
+            return TOKEN
+        api = find_key(self.head.api_key)
+        return str(self.head.api_key) if api is None else api.name
+
+    @property
+    def latency_ms(self) -> float | None:
+        """Return how long the client waited for the answer."""
+        return None if self.answered_at is None else (self.answered_at - self.at) / MILLISECOND
+
+
+OnExchange = Callable[[Exchange], object]
+
+
+class Watched(Wrapper):
+    """A port whose traffic is told: each exchange when it is over."""
+
+    def __init__(self, name: str, inner: Node, on_exchange: OnExchange) -> None:
+        super().__init__(inner)
+        self._name = name
+        self._on_exchange = on_exchange
+        self._links: dict[InboundLink, tuple[LinkOpened, int, deque[Exchange]]] = {}
+        self._opened = 0
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Return the effects of `event`."""
+        match event:
+            case RequestReceived(name, frame) if name in self._links:
+                self._begin(now, name, frame)
+            case LinkOpened(name):
+                self._opened += 1
+                self._links[name] = event, self._opened, deque()
+        effects = self.inner.handle(now, event)
+        for effect in effects:
+            match effect:
+                case Reply(name) if name in self._links:
+                    self._end(now, name, effect.chunks)
+                case CloseLink(InboundLink() as name):
+                    self._cut(name)
+        if isinstance(event, LinkClosed) and isinstance(event.link, InboundLink):
+            self._cut(event.link)
+        return effects
+
+    def _begin(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
+        opened, number, waiting = self._links[name]
+        head = None
+        if is_request(frame):
+            try:
+                head = peek_request(frame)
+            except ProtocolError:
+                pass
+        begun = Exchange(self._name, opened.address, number, now, head, frame)
+        if head is not None and head.api_key == _PRODUCE and _acks(frame, head) == Acks.NONE:
+            self._on_exchange(begun)
+        else:
+            waiting.append(begun)
+
+    def _end(self, now: Instant, name: InboundLink, chunks: tuple[Chunk, ...]) -> None:
+        waiting = self._links[name][2]
+        if not waiting:
+            return
+        ended = waiting.popleft()
+        ended.answered_at, ended.answer = now, chunks
+        if ended.head is not None and find_key(ended.head.api_key) is not None:
+            try:
+                ended.body = decode_response(b"".join(chunks), ended.head.api_key, ended.head.api_version).body
+            except ProtocolError:
+                ended.errors = ("cannot be decoded",)
+            else:
+                ended.errors = tuple(dict.fromkeys(errors_in(ended.body, ended.head.api_version)))
+        self._on_exchange(ended)
+
+    def _cut(self, name: InboundLink) -> None:
+        found = self._links.pop(name, None)
+        for exchange in () if found is None else found[2]:
+            exchange.is_cut = True
+            self._on_exchange(exchange)
+
+
+def _acks(frame: Chunk, head: RequestHead) -> int | None:
+    try:
+        return produce_acks(frame, head)
+    except ProtocolError:
+        return None
+
+
+def errors_in(struct: Struct, version: int) -> Iterator[str]:
+    """Yield the names of the error codes in a message, other than NONE; the number of one that has no name."""
+    for row in type(struct).FIELDS:
+        if not within(version, row.versions):
+            continue
+        value = getattr(struct, row.attribute)
+        if row.attribute.endswith("error_code"):
+            if value:
+                yield ErrorCode(value).name if value in ErrorCode.__members__.values() else str(value)
+        elif row.type == "struct" and value is not None:
+            for element in value if row.is_array else (value,):
+                yield from errors_in(element, version)
+
+
+class Line(NamedTuple):
+    """What is counted together."""
+
+    api: str
+    version: int
+    client_id: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """What came of the requests of a line."""
+
+    requests: int = 0
+    cut: int = 0
+    """Links that were closed before the answer."""
+    errors: Counter[str] = field(default_factory=Counter)
+    latencies: Counter[int] = field(default_factory=Counter)
+    """Bucket to the number of answers in it."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Count one more."""
+        self.requests += 1
+        self.cut += exchange.is_cut
+        self.errors.update(exchange.errors)
+        if exchange.answered_at is not None:
+            self.latencies[_bucket(exchange.answered_at - exchange.at)] += 1
+
+    def latency_ms(self, part: float) -> float | None:
+        """Return the latency below which this part of the answers came, in ms; None if there were none."""
+        left = part * self.latencies.total()
+        for bucket, count in sorted(self.latencies.items()):
+            left -= count
+            if left <= 0:
+                return _middle(bucket) / MILLISECOND
+        return None
+
+
+def _bucket(span: int) -> int:
+    """Return the number of the bucket of a span in microseconds."""
+    if span < STEPS:
+        return max(span, 0)
+    power = span.bit_length() - STEPS.bit_length()
+    return (power << (STEPS.bit_length() - 1)) + (span >> power)
+
+
+def _middle(bucket: int) -> float:
+    power, place = max(bucket // STEPS - 1, 0), bucket
+    place -= power * STEPS
+    return (place + 0.5) * (1 << power) if power else float(place)
+
+
+class Summary:
+    """Counts of all traffic, by API, version and client."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Line, Counts] = {}
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange."""
+        head = exchange.head
+        line = Line(exchange.api, -1 if head is None else head.api_version, (head and head.client_id) or "")
+        found = self.lines.get(line)
+        if found is None:
+            found = self.lines[line] = Counts()
+        found.add(exchange)

@@ -1,0 +1,22 @@
+"""Do the folders of two brokers hold the same logs?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.compare.partitions import CompareOptions, compare
+from kmirror.net.cluster import TcpCluster
+
+
+def assert_equal(left: Path, right: Path, topics: Sequence[str]) -> int:
+    """Hold the folders' logs equal, byte by byte, up to the last stable offset; return how many batches they have."""
+    result = compare(pair_folders(left, right, topics=topics), CompareOptions(until_lso=True))
+    assert result.is_equal, [str(difference) for difference in result.differences]
+    return sum(found.shares.common.batches for found in result.partitions)
+
+
+def logs(top: Path, cluster: TcpCluster, broker_id: int) -> Path:
+    """Return the folder of a broker of ours."""
+    return top if len(cluster.broker_ids) == 1 else top / f"broker-{broker_id}"

@@ -1,0 +1,69 @@
+"""What secured listeners of real brokers and the mirrors that use them have in common."""
+
+from __future__ import annotations
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+HOST = "127.0.0.1"
+USER = "mirror=,1"
+PASSWORD = 'pa, "ss=\\é'
+PACKAGE = "org.apache.kafka.common.security"
+SCRAM = {
+    "SCRAM-SHA-256": (ScramMechanism.SCRAM_SHA_256, 4096),
+    "SCRAM-SHA-512": (ScramMechanism.SCRAM_SHA_512, 8192),
+}
+"""Mechanism to its number and the iterations that a user of it has."""
+MECHANISMS = ("PLAIN", *SCRAM)
+OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+"""Configs of the brokers of ours that mirror."""
+
+
+def quoted(text: str) -> str:
+    """Return a value for a JAAS config."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
+    """Return the configs with which a client logs in."""
+    module = "Plain" if mechanism == "PLAIN" else "Scram"
+    name = f"{PACKAGE}.{module.lower()}.{module}LoginModule"
+    jaas = f'{name} required username="{USER}" password={quoted(password)};'
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+
+
+def in_file(text: str) -> str:
+    """Return a value as it stands in a properties file."""
+    escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
+    return "".join(char if char.isascii() else f"\\u{ord(char):04x}" for char in escaped)
+
+
+def sasl_of_listener(listener: str, *mechanisms: str) -> dict[str, str]:
+    """Return the configs of a broker's listener that takes these mechanisms."""
+    prefix = f"listener.name.{listener.lower()}"
+    found = {f"{prefix}.sasl.enabled.mechanisms": ",".join(mechanisms)}
+    for mechanism in mechanisms:
+        users = f'"user_{USER}"={quoted(PASSWORD)}' if mechanism == "PLAIN" else ""
+        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        config = f"{PACKAGE}.{module} required {users};"
+        found[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = in_file(config)
+    return found
+
+
+def add_scram_users(servers: str) -> None:
+    """Let the user in by each mechanism of SCRAM, at a cluster without ZooKeeper."""
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    for mechanism, iterations in SCRAM.values():
+        info = ScramCredentialInfo(mechanism, iterations)
+        (altered,) = admin.alter_user_scram_credentials(
+            [UserScramCredentialUpsertion(USER, info, PASSWORD.encode())]
+        ).values()
+        altered.result(60)
+
+
+def produce(servers: str, topic: str, what: str, *, count: int = 200) -> None:
+    """Write records into partitions 0 and 1, in turns."""
+    producer = Producer({"bootstrap.servers": servers, "log_level": 0, "linger.ms": 5})
+    for n in range(count):
+        producer.produce(topic, f"{what} {n} {'x' * 500}", partition=n % 2)
+    assert producer.flush(60) == 0

@@ -1,0 +1,220 @@
+"""Clients that nobody restarts carry on across a failover from a real Kafka 4.3.1, and across the failback.
+
+An idempotent producer, a transactional one and a group's consumer, all librdkafka's, know one address. The operator has
+it lead to the cluster that serves; once all brokers that a client knows are gone, it asks that address again (KIP-899).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import TopicPartition as Asked
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.cluster import TcpCluster
+from kmirror.net.mirror import TcpMirror
+from kmirror.spec.wire_values import IsolationLevel
+from tests.interop.mirror.applications import Ledger, Reader, faults_of_reading, halves
+from tests.interop.mirror.brokers import RealCluster
+from tests.interop.mirror.door import Door
+from tests.interop.mirror.waiting import WITHIN_S, wait_for
+from tests.load import Load, faults_of
+
+PLAIN, LEDGER = "plain", "ledger"
+TOPICS = [PLAIN, LEDGER]
+TPS = [TopicPartition(topic, partition) for topic in TOPICS for partition in (0, 1)]
+GROUP = "application"
+GROUP_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+OURS = {
+    "mirror.metadata.refresh.interval.ms": "200",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+TRANSACTIONS_IN_A_PHASE = 10
+Stored = dict[TopicPartition, dict[int, bytes]]
+Acked = dict[bytes, tuple[int, int]]
+"""Value to partition and offset."""
+
+
+def committed(servers: str) -> dict[TopicPartition, int]:
+    """Return what the group has committed at a cluster."""
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)])[GROUP].result(WITHIN_S)
+    return {TopicPartition(row.topic, row.partition): row.offset for row in told.topic_partitions or ()}
+
+
+def is_committed(servers: str, ends: dict[TopicPartition, int]) -> bool:
+    return committed(servers) == ends
+
+
+def log_ends(servers: str) -> dict[TopicPartition, int]:
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    told = admin.list_offsets({Asked(*tp): OffsetSpec.latest() for tp in TPS}, request_timeout=WITHIN_S)
+    return {TopicPartition(tp.topic, tp.partition): future.result().offset for tp, future in told.items()}
+
+
+def described(class_path: str, servers: str) -> list[Sequence[str]]:
+    """Return group, topic, partition, committed offset, log end and lag, as kafka-consumer-groups.sh prints them."""
+    java = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", class_path, GROUP_COMMAND]
+    words = ["--bootstrap-server", servers, "--describe", "--group", GROUP]
+    done = subprocess.run([*java, *words], capture_output=True, text=True, check=True)
+    return sorted(line.split()[:6] for line in done.stdout.splitlines() if line.startswith(GROUP))
+
+
+def stored(cluster: TcpCluster) -> Stored:
+    """Return what a committed reader finds at each offset."""
+    level = IsolationLevel.READ_COMMITTED
+    return {tp: {row.offset: row.value or b"" for row in cluster.read(tp, isolation=level)} for tp in TPS}
+
+
+def misplaced(topic: str, acked: Acked, found: Stored) -> Acked:
+    """Return what was acknowledged and is not where that was said to be."""
+    return {value: at for value, at in acked.items() if found[TopicPartition(topic, at[0])].get(at[1]) != value}
+
+
+class InFlight(NamedTuple):
+    """What the failover met in the midst of it. The source may have taken it, so it may be there twice."""
+
+    values: set[bytes]
+    transaction: int
+
+
+class Applications:
+    """The programs, and what is asked of them."""
+
+    def __init__(self, servers: str) -> None:
+        self.load = Load(servers, PLAIN, 2)
+        self.ledger = Ledger(servers, LEDGER)
+        self.reader = Reader(servers, GROUP, TOPICS)
+        self.lost: Acked = {}
+        """What the source has acknowledged of the load, and the failover lost."""
+
+    def work(self) -> None:
+        """Let work come in, and wait until each program has done some."""
+        transactions, rows = len(self.ledger.committed) + TRANSACTIONS_IN_A_PHASE, len(self.reader.rows)
+        self.load.flowing.set()
+        self.ledger.flowing.set()
+        self.load.wait_for_more()
+        assert not self.load.failed, self.load.failed
+        wait_for(lambda: bool(self.ledger.fatal) or len(self.ledger.committed) >= transactions, "transactions")
+        assert not self.ledger.fatal
+        wait_for(lambda: len(self.reader.rows) > rows, "the reader")
+
+    def rest(self, *clusters: str) -> None:
+        """Let no work come in, and wait until these clusters know that all of the first one has been read."""
+        self.load.flowing.clear()
+        self.ledger.flowing.clear()
+        wait_for(lambda: len(self.load.acked) + len(self.lost) == self.load.sent, "acknowledgements")
+        wait_for(self.ledger.idle.is_set, "the end of the last transaction")
+        ends = log_ends(clusters[0])
+        for servers in clusters:
+            wait_for(partial(is_committed, servers, ends), f"offsets {ends}, committed at {servers}")
+
+    def lose(self, there: Stored) -> None:
+        """Forget what the source has acknowledged and the other cluster does not have: in each partition, the last."""
+        for topic, acked in ((PLAIN, self.load.acked), (LEDGER, self.ledger.acked)):
+            gone = misplaced(topic, acked, there)
+            for value in gone:
+                del acked[value]
+            for partition in (0, 1):
+                kept = max((offset for at, offset in acked.values() if at == partition), default=-1)
+                assert all(offset > kept for at, offset in gone.values() if at == partition), "a gap"
+            if topic == PLAIN:
+                self.lost = gone
+
+    def in_flight(self, sent: int) -> InFlight:
+        """Return what was begun and has no answer; of the load, that is of the first `sent` values."""
+        values = {b"%d" % number for number in range(sent)} - self.load.acked.keys() - self.lost.keys()
+        return InFlight(values, len(self.ledger.committed))
+
+    def end(self) -> None:
+        self.load.end()
+        self.ledger.end()
+        self.reader.end()
+
+
+def judge(applications: Applications, found: Stored, synced: Mapping[TopicPartition, int], in_flight: InFlight) -> None:
+    """Compare what the programs were told with what is there in the end."""
+    for tp in TPS:
+        read = [(row.offset, row.value) for row in applications.reader.rows if row.tp == tp]
+        assert faults_of_reading(read, found[tp], synced[tp]) == [], tp
+    acked, ledger = applications.load.acked, applications.ledger
+    plain = [found[TopicPartition(PLAIN, p)] for p in (0, 1)]
+    twice = {value for log in plain for value, count in Counter(log.values()).items() if count > 1}
+    assert twice <= in_flight.values
+    once = [{at: v for at, v in log.items() if v not in twice or acked[v] == (p, at)} for p, log in enumerate(plain)]
+    assert faults_of(acked, once) == []
+    assert misplaced(LEDGER, ledger.acked, found) == {}
+    values = [list(found[TopicPartition(LEDGER, p)].values()) for p in (0, 1)]
+    assert halves(values[0]) == halves(values[1]) == []
+    attempts = {tuple(map(int, value.split(b".")[:2])) for value in (*values[0], *values[1])}
+    assert {number for number, _ in attempts - set(ledger.committed.items())} <= {in_flight.transaction}
+
+
+def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
+    there = {0: b"a", 1: b"b", 3: b"c", 4: b"d"}
+    whole = [(0, b"a"), (1, b"b"), (2, b"lost"), (3, b"lost"), (3, b"c"), (4, b"d")]
+    assert faults_of_reading(whole, there, synced=2) == []
+    assert faults_of_reading(sorted(there.items()), there, synced=5) == []
+    assert "not to 1" in faults_of_reading(whole, there, synced=1)[0]
+    assert "1 was read twice" in faults_of_reading([(0, b"a"), (1, b"b"), *sorted(there.items())], there, synced=2)
+    assert "[3]" in faults_of_reading([*whole[:4], (4, b"d")], there, synced=2)[0]
+    assert "2 times" in faults_of_reading([*whole, *whole[4:]], there, synced=2)[0]
+    assert halves([b"1.0.0", b"1.0.2", b"2.0.0"]) == [b"2.0"]
+    assert misplaced(PLAIN, {b"a": (0, 0), b"d": (0, 3)}, {TopicPartition(PLAIN, 0): there}) == {b"d": (0, 3)}
+
+
+def test_clients_that_nobody_restarts_carry_on(class_path_of: Callable[[str], str], tmp_path: Path) -> None:
+    class_path = class_path_of("4.3.1")
+    with ExitStack() as stack:
+        kafka = stack.enter_context(RealCluster("4.3.1", class_path, tmp_path / "kafka", brokers=1))
+        b = stack.enter_context(TcpCluster(name="b", brokers=3, configs=OURS, mirror_version=1))
+        c = stack.enter_context(TcpCluster(name="c", brokers=1, configs=OURS, mirror_version=1))
+        door = stack.enter_context(Door())
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+        for created in admin.create_topics([NewTopic(topic, 2, 1) for topic in TOPICS]).values():
+            created.result(WITHIN_S)
+        door.lead_to(kafka.bootstrap_servers)
+        applications = Applications(door.servers)
+        stack.callback(applications.end)
+        there = TcpMirror("dr", source=kafka.bootstrap_servers, destination=b)
+        there.create({"mirror.groups.clamp": "true"})
+        there.add_topics(TOPICS)
+        applications.work()
+        applications.rest(kafka.bootstrap_servers, b.bootstrap_servers)
+        there.catch_up()
+        assert described(class_path, b.bootstrap_servers) == described(class_path, kafka.bootstrap_servers)
+
+        applications.work()
+        kafka.kill()
+        there.fail_over()
+        sent, synced = applications.load.sent, committed(b.bootstrap_servers)
+        applications.lose(stored(b))
+        in_flight = applications.in_flight(sent)
+        door.lead_to(b.bootstrap_servers)
+        applications.work()
+        assert applications.ledger.aborted
+
+        back = TcpMirror("dr", source=b, destination=c)
+        back.create()
+        back.add_topics(TOPICS)
+        applications.rest(b.bootstrap_servers, c.bootstrap_servers)
+        back.catch_up()
+        assert described(class_path, c.bootstrap_servers) == described(class_path, b.bootstrap_servers)
+        for broker_id in b.broker_ids:  # At once: clients could hear of elections at b of which c does not (D36).
+            b.kill(broker_id)
+        back.fail_over()
+        door.lead_to(c.bootstrap_servers)
+        applications.work()
+        applications.rest(c.bootstrap_servers)
+        judge(applications, stored(c), synced, in_flight)
+        assert not b.failures and not c.failures

@@ -1,0 +1,47 @@
+"""The admin client over TCP: how it ends where a cluster, or it itself, cannot do what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kmirror.client.admin import AdminConfigs
+from kmirror.errors import KafkaError
+from kmirror.net.admin import AsyncAdmin
+from kmirror.net.cluster import TcpCluster
+from kmirror.protocol.gen.describe_acls_request import DescribeAclsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+WITHIN_S = 20
+
+
+def ask(body: Message, prepare: Callable[[AsyncAdmin], Any] = lambda admin: None) -> Message:
+    async def asked() -> Message:
+        with TcpCluster(brokers=1) as cluster:
+            async with AsyncAdmin(cluster.bootstrap_servers, AdminConfigs(default_api_timeout_ms=1000)) as admin:
+                prepare(admin)
+                return await asyncio.wait_for(admin.ask(body), WITHIN_S)
+
+    return asyncio.run(asked())
+
+
+def test_a_request_that_no_node_here_serves_is_sent_to_those_who_do() -> None:
+    with pytest.raises(KafkaError, match="does not know the request DescribeAcls") as refused:
+        ask(DescribeAclsRequest())
+    assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_what_goes_wrong_within_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(admin: AsyncAdmin) -> None:
+        def learn(*arguments: object) -> None:
+            raise ZeroDivisionError("a bug")
+
+        monkeypatch.setattr(admin._cluster, "learn_versions", learn)
+
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        ask(MetadataRequest(), broken)

@@ -1,0 +1,392 @@
+"""A produce that is answered as a plain one leaves behind, and is told, what it would be as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.lone_broker import LINK, LoneBroker, answer_in, frame_of
+from kmirror.cluster.broker.apis import produce
+from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, PlainProduce
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.images import Delta
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.events import Effect, Event, InboundLink, Reply, RequestReceived, TimerFired
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+from kmirror.spec.apis import versions_served
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import GROUP_TOPIC
+from kmirror.spec.wire_values import ResourceType
+from tests.builders import batch, idempotent
+from tests.links import handled, opened
+from tests.property.log.test_fast_append import state
+
+TOPIC, GUARDED = "t", "guarded"
+OTHER = InboundLink(("other",))
+FOLLOWER = InboundLink(("follower",))
+CONSUMER = InboundLink(("consumer",))
+VERSIONS = st.integers(ProduceRequest.MIN_VERSION, ProduceRequest.MAX_VERSION)
+CHANGED = {
+    "min.insync.replicas": ("1", "2"),
+    "flush.messages": ("1", "100", str((1 << 63) - 1)),
+    "message.timestamp.type": ("CreateTime", "LogAppendTime"),
+    "compression.type": ("producer", "gzip"),
+    "max.message.bytes": ("1048588", "100"),
+    "cleanup.policy": ("delete", "compact"),
+}
+
+
+class Guard(BrokerComponent):
+    """Refuses what is written to a topic, as mirroring does, while `error` is set."""
+
+    name = "guard"
+
+    def __init__(self) -> None:
+        self.error: ErrorCode | None = None
+
+    def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
+        return self.error if tp.topic == GUARDED else None
+
+
+@dataclass(slots=True)
+class Stage:
+    """A broker, and what is done to it: `is_plain` if it may answer plain requests as such."""
+
+    is_plain: bool
+    lone: LoneBroker = field(default_factory=lambda: LoneBroker({TOPIC: 2, GUARDED: 1, GROUP_TOPIC: 1}))
+    guard: Guard = field(default_factory=Guard)
+    epochs: int = 0
+    """Partition epochs that were given out."""
+
+    first_ids: dict[str, Uuid] = field(init=False)
+    """The ids of the topics before any was deleted."""
+
+    def __post_init__(self) -> None:
+        self.first_ids = dict(self.lone.topic_ids)
+        replicas = self.lone.broker.parts.replicas
+        for partition in replicas.partitions.values():
+            replicas.append(self.lone.now, partition, idempotent(0, timestamp=self.lone.now_ms))
+        self.lone.broker.add(self.guard)
+        for link in (OTHER, FOLLOWER, CONSUMER):
+            self.handle(opened(*link.name))
+
+    def handle(self, event: Event) -> list[object]:
+        """Return what follows from an event, disk work included, as values."""
+        self.lone.now += MILLISECOND
+        with nullcontext() if self.is_plain else only_in_general():
+            return [comparable(effect) for effect in handled(self.lone.broker, self.lone.now, event)]
+
+    def publish(self, *records: Message) -> list[object]:
+        broker, delta = self.lone.broker, Delta()
+        for record in records:
+            broker.context.image.apply(record, delta)
+        broker.publish(self.lone.now, delta)
+        return self.handle(TimerFired(("isr",)))  # An event with nothing of its own, so that what follows is done.
+
+    def led(self, topic: str, index: int, **change: Any) -> list[object]:
+        self.epochs += 1
+        topic_id = self.lone.topic_ids[topic]
+        return self.publish(PartitionChangeRecord(partition_id=index, topic_id=topic_id, **change))
+
+    def logs(self) -> object:
+        partitions = self.lone.broker.parts.replicas.partitions
+        return {tp: (state(one.log), one.log.high_watermark, one.log.now_ms) for tp, one in partitions.items()}
+
+
+@contextmanager
+def nullcontext() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def only_in_general() -> Iterator[None]:
+    with patch.object(PlainProduce, "answer", lambda *_: None):
+        yield
+
+
+def comparable(effect: Effect) -> object:
+    """Return an effect as a value: how an answer is cut into chunks does not matter."""
+    return (effect.link, b"".join(effect.chunks)) if isinstance(effect, Reply) else repr(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What requests have in common that are like each other."""
+
+    version: int
+    topic: str = TOPIC
+    index: int = 0
+    acks: int = -1
+    transactional_id: str | None = None
+    count: int = 1
+
+    def frame(self, records: bytes | None, topic_id: Uuid, correlation_id: int) -> bytes:
+        """Return a request that brings these records to each of its partitions."""
+        named = TopicProduceData(
+            partition_data=[PartitionProduceData(self.index + n, records) for n in range(self.count)]
+        )
+        if self.version >= IDS_FROM:
+            named.topic_id = topic_id
+        else:
+            named.name = self.topic
+        request = ProduceRequest(self.transactional_id, self.acks, 1_000, [named])
+        return encode_request(request, self.version, correlation_id=correlation_id, client_id="p")
+
+
+def records_of(kind: str, number: int, now_ms: int) -> bytes | None:
+    """Return what a producer might send, sound or not."""
+    plain = batch(1 + number % 3, timestamp=now_ms)
+    made: dict[str, Callable[[], bytes | None]] = {
+        "none": lambda: None,
+        "empty": lambda: b"",
+        "torn": lambda: plain[:-3],
+        "short": lambda: plain[: number % 61],
+        "flipped": lambda: plain[:-1] + bytes([plain[-1] ^ 1]),
+        "two": lambda: plain + plain,
+        "legacy": lambda: build_message_set([RecordData(None, b"v", (), now_ms)], magic=1),
+        "future": lambda: batch(timestamp=now_ms + 90_000_000),
+        "offset": lambda: batch(offset=5, timestamp=now_ms),
+        "no key": lambda: build_batch([RecordData(None, b"v", (), now_ms)]),
+        "large": lambda: batch(size=20_000, timestamp=now_ms),
+        "lz4": lambda: batch(3, timestamp=now_ms, compression=Compression.LZ4),
+        "gzip": lambda: batch(3, timestamp=now_ms, compression=Compression.GZIP),
+        "txn": lambda: idempotent(number, txn=True, timestamp=now_ms),
+        "idempotent": lambda: idempotent(number % 3, timestamp=now_ms),
+        "new epoch": lambda: idempotent(0, producer_epoch=1, timestamp=now_ms),
+    }
+    return plain if kind not in made else made[kind]()
+
+
+KINDS = st.sampled_from(
+    ["plain"] * 20
+    + ["idempotent"] * 4
+    + ["none", "empty", "torn", "short", "flipped", "two", "legacy", "future", "offset", "no key", "large"]
+    + ["lz4", "gzip", "txn", "new epoch"]
+)
+PLAIN_SHAPES = st.builds(Shape, VERSIONS, st.sampled_from([TOPIC, TOPIC, GUARDED]), acks=st.sampled_from([-1, -1, 1]))
+DEVIATIONS: list[dict[str, Any]] = [
+    *({"topic": GROUP_TOPIC}, {"topic": "unknown"}, {"index": 1}, {"index": 7}, {"count": 2}),
+    *({"acks": 0}, {"acks": 2}, {"transactional_id": ""}, {"transactional_id": "x"}),
+]
+SHAPES = st.builds(
+    lambda plain, deviation: replace(plain, **deviation), PLAIN_SHAPES, st.sampled_from([{}, {}, {}, *DEVIATIONS])
+)
+CHANGES = st.one_of(
+    st.tuples(st.just("leader"), st.sampled_from([1, 1, 2])),
+    st.tuples(st.just("isr"), st.sampled_from([[1], [1, 2]])),
+    st.tuples(st.just("config"), st.just("min.insync.replicas"), st.just("2")),
+    st.tuples(st.just("config"), st.just("flush.messages"), st.just("3")),
+    st.sampled_from(sorted(CHANGED)).flatmap(
+        lambda key: st.tuples(st.just("config"), st.just(key), st.sampled_from(CHANGED[key]))
+    ),
+    st.tuples(st.just("guard"), st.sampled_from([None, ErrorCode.READ_ONLY_TOPIC])),
+    st.tuples(st.just("anew")),
+    st.tuples(st.just("fault"), st.booleans()),
+    st.tuples(st.just("follow")),
+    st.tuples(st.just("consume")),
+)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> list[tuple[Any, ...]]:
+    """Draw what is done to a broker: few shapes of requests, so that most are like one before."""
+    shapes = draw(st.lists(SHAPES, min_size=1, max_size=2))
+    runs = st.tuples(
+        st.just("produce"),
+        st.sampled_from(shapes),
+        st.sampled_from([LINK, LINK, LINK, OTHER]),
+        st.lists(st.tuples(KINDS, st.integers(0, 70), st.booleans()), min_size=1, max_size=3),
+        st.booleans(),
+    )
+    return draw(st.lists(st.one_of(runs, CHANGES), min_size=2, max_size=16))
+
+
+def take(stage: Stage, step: tuple[Any, ...]) -> list[object]:
+    """Return what follows from a step."""
+    lone, ids = stage.lone, stage.lone.topic_ids
+    match step:
+        case ("produce", Shape() as shape, link, run, is_stale):
+            found: list[object] = []
+            for number, (kind, sequence, is_view) in enumerate(run):
+                topic_id = (stage.first_ids if is_stale else ids).get(shape.topic, Uuid.from_ints(9, 9))
+                frame = shape.frame(records_of(kind, sequence, lone.now_ms), topic_id, number)
+                found += stage.handle(RequestReceived(link, memoryview(frame) if is_view else frame))
+            return found
+        case ("leader", leader):
+            return stage.led(TOPIC, 0, leader=leader)
+        case ("isr", isr):
+            return stage.led(TOPIC, 0, isr=isr, replicas=[1, 2])
+        case ("config", key, value):
+            row = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name=key, value=value)
+            return stage.publish(row)
+        case ("guard", error):
+            stage.guard.error = error
+        case ("anew",):
+            stage.epochs += 1
+            removed, ids[TOPIC] = ids[TOPIC], Uuid.from_ints(7, stage.epochs)
+            topic = TopicRecord(name=TOPIC, topic_id=ids[TOPIC])
+            partition = PartitionRecord(
+                partition_id=0, topic_id=ids[TOPIC], replicas=[1], isr=[1], leader=1, leader_epoch=0
+            )
+            return stage.publish(RemoveTopicRecord(topic_id=removed), topic, partition)
+        case ("fault", is_set):
+            store: Any = lone.partition(GUARDED, 0).log.store
+            store.fault = OSError(28, "No space left on device") if is_set else None
+        case ("follow",):
+            rows = [FetchPartition(partition=0, fetch_offset=lone.partition(TOPIC, 0).log.log_end_offset)]
+            fetch = FetchRequest(
+                replica_state=ReplicaState(2, 2), topics=[FetchTopic(topic_id=ids[TOPIC], partitions=rows)]
+            )
+            fetch.session_epoch = -1
+            return stage.handle(RequestReceived(FOLLOWER, frame_of(fetch)))
+        case ("consume",):
+            rows = [
+                FetchPartition(
+                    partition=0, fetch_offset=lone.partition(TOPIC, 0).log.log_end_offset, partition_max_bytes=99
+                )
+            ]
+            fetch = FetchRequest(
+                max_wait_ms=9_000, min_bytes=1, topics=[FetchTopic(topic_id=ids[TOPIC], partitions=rows)]
+            )
+            fetch.session_epoch = -1
+            return stage.handle(RequestReceived(CONSUMER, frame_of(fetch)))
+    return []
+
+
+@settings(max_examples=400)
+@given(steps())
+def test_a_plain_produce_is_done_and_answered_as_any_other(steps: list[tuple[Any, ...]]) -> None:
+    quick, slow = Stage(True), Stage(False)
+    for step in steps:
+        assert take(quick, step) == take(slow, step)
+    assert quick.logs() == slow.logs()
+
+
+def run(shape: Shape, count: int = 3, *, kind: str = "plain", is_stale: bool = False) -> tuple[Any, ...]:
+    return "produce", shape, LINK, [(kind, number, False) for number in range(count)], is_stale
+
+
+ALL, ONE, BY_ID = Shape(9), Shape(9, acks=1), Shape(13)
+MIRRORED = Shape(9, GUARDED)
+HISTORIES: dict[str, list[tuple[Any, ...]]] = {
+    "the topic was deleted, and there is another of its name": [run(BY_ID), ("anew",), run(BY_ID, is_stale=True)],
+    "another broker leads": [run(ONE), ("leader", 2), run(ONE), ("leader", 1), run(ONE)],
+    "a follower is to have it first": [run(ALL), ("isr", [1, 2]), run(ALL, 1), ("follow",), run(ALL, 1)],
+    "a follower is about to be one of the ISR": [run(ALL), ("isr", [1]), ("follow",), run(ALL, 1), ("follow",)],
+    "the ISR is too small": [run(ALL), ("isr", [1]), ("config", "min.insync.replicas", "2"), run(ALL)],
+    "the disk is to have it first": [run(ALL), ("config", "flush.messages", "3"), run(ALL)],
+    "others wait behind it": [run(ALL), ("isr", [1, 2]), run(ALL), ("isr", [1]), run(ALL)],
+    "the topic is mirrored": [run(MIRRORED), ("guard", ErrorCode.READ_ONLY_TOPIC), run(MIRRORED)],
+    "the disk is full": [run(MIRRORED), ("fault", True), run(MIRRORED, 1), ("fault", False), run(MIRRORED)],
+    "nobody wants an answer": [run(Shape(9, acks=0))],
+    "no such acknowledgement": [run(Shape(9, acks=2))],
+    "the topic is the cluster's": [run(Shape(9, GROUP_TOPIC))],
+    "a batch is of a transaction": [run(ALL), run(ALL, kind="txn")],
+    "a batch is too short to say so": [run(ALL), run(ALL, 61, kind="short"), run(ALL)],
+    "a batch is too large": [run(ALL), ("config", "max.message.bytes", "80"), run(ALL)],
+    "somebody waits for what comes": [run(ALL), ("consume",), run(ALL, 1), ("consume",), run(ONE, 2)],
+    "a batch came twice": [run(ALL, 3, kind="idempotent"), run(ALL, 3, kind="idempotent")],
+}
+
+
+@pytest.mark.parametrize("why", HISTORIES)
+def test_what_is_not_plain_is_done_and_answered_as_any_other(why: str) -> None:
+    """Each of these differences alone: the property above finds most of them only now and then."""
+    quick, slow = Stage(True), Stage(False)
+    for step in HISTORIES[why]:
+        assert take(quick, step) == take(slow, step)
+    assert quick.logs() == slow.logs()
+
+
+class NoRights:
+    """An authorizer that allows nothing, once it is asked."""
+
+    def authorize(self, *_: object) -> bool:
+        return False
+
+    authorize_by_resource_type = authorize
+
+
+@pytest.mark.parametrize("version", range(ProduceRequest.MIN_VERSION, ProduceRequest.MAX_VERSION + 1))
+@pytest.mark.parametrize("acks", [1, -1])
+def test_what_is_plain_is_answered_as_such(version: int, acks: int) -> None:
+    """Else the property above would compare the general way with itself."""
+    stage, asked = Stage(True), list[object]()
+    shapes = Shape(version, acks=acks), Shape(version, acks=acks, index=1)
+
+    general = produce._append_all
+
+    def noted(*arguments: Any) -> None:
+        asked.append(arguments)
+        general(*arguments)
+
+    with patch.object(produce, "_append_all", noted):
+        for shape in (*shapes, *shapes):
+            before = len(asked)
+            found = take(stage, run(shape, 3))
+            assert len(found) == 3 and len(asked) == before + 1, "the first of them is not like the one before it"
+
+
+def test_rights_are_asked_each_time() -> None:
+    lone = LoneBroker({TOPIC: 1}, authorizer=NoRights())
+    errors = []
+    for number in range(3):
+        frame = ALL.frame(batch(timestamp=lone.now_ms), Uuid.ZERO, number)
+        body = decode_response(answer_in(lone.request(frame)), key_of(ProduceRequest), 9).body
+        assert isinstance(body, ProduceResponse)
+        errors.append(body.responses[0].partition_responses[0].error_code)
+    assert errors == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
+
+
+def test_a_failure_is_answered_and_told() -> None:
+    """As one in a handler is."""
+    stage = Stage(True)
+    take(stage, run(ALL))
+    stage.lone.broker.context.failures._policy = OnFailure.GO_ON
+    with patch.object(Guard, "produce_error", side_effect=KeyError("a bug")):
+        found = take(stage, run(ALL, 1))
+    assert "KeyError" in repr(found) and stage.lone.broker.context.failures.count == 1
+    (_, frame) = found[-1]  # type: ignore[misc]
+    body = decode_response(frame, key_of(ProduceRequest), 9).body
+    assert isinstance(body, ProduceResponse)
+    assert body.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert len(take(stage, run(ALL, 1))) == 1
+
+
+def test_a_link_has_what_is_served_of_produce_for_its_life() -> None:
+    """A shortcut does not ask for the versions that are served now: whatever feature is on, they are the same."""
+    key = key_of(ProduceRequest)
+    assert versions_served("broker", mirror=True)[key] == versions_served("broker", mirror=False)[key]
+
+
+def test_what_is_kept_of_a_request_holds_none_of_its_bytes() -> None:
+    """Else each link would keep the buffer of a large frame, which others may use again."""
+    stage = Stage(True)
+    received = [bytearray(ALL.frame(batch(size=5_000, timestamp=stage.lone.now_ms), Uuid.ZERO, 1)) for _ in range(2)]
+    for buffer in received:
+        stage.handle(RequestReceived(LINK, memoryview(buffer).toreadonly()))
+        buffer.append(0)  # A BufferError says that somebody has a view of it.

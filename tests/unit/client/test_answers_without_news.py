@@ -1,0 +1,36 @@
+"""An answer need not be read if it is, behind its correlation id, the newest one that was read and had no news."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.client.answers_without_news import AnswersWithoutNews
+
+
+def frame(body: bytes, correlation_id: int = 0) -> bytes:
+    return correlation_id.to_bytes(4, "big") + body
+
+
+@pytest.mark.parametrize("kind", [bytes, memoryview])
+def test_only_the_correlation_id_may_be_another(kind: type) -> None:
+    answers = AnswersWithoutNews(20)
+    assert not answers.has(kind(frame(b"nothing", 1)))
+    assert not answers.has(kind(frame(b"nothing", 2))), "nobody has read it"
+    answers.add_newest()
+    assert answers.has(kind(frame(b"nothing", 3)))
+    for other in (b"nothinG", b"nothing.", b"nothin", b""):
+        assert not answers.has(kind(frame(other)))
+    assert answers.has(kind(frame(b"nothing", 4))), "one with news in between changes nothing"
+    answers.forget()
+    assert not answers.has(kind(frame(b"nothing", 5)))
+    answers.add_newest()
+    assert answers.has(kind(frame(b"nothing", 6)))
+
+
+def test_a_large_answer_has_news() -> None:
+    answers = AnswersWithoutNews(20)
+    for body, is_small in ((b"x" * 16, True), (b"x" * 17, False)):
+        assert not answers.has(frame(body))
+        answers.add_newest()
+        assert answers.has(frame(body)) is is_small
+    assert not answers.has(frame(b"x" * 16)), "what was read last counts"

@@ -1,0 +1,72 @@
+"""A link tells its owner what follows from what came, and nothing of what does not."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Chunk, OutboundLink
+from kmirror.kernel.ids import Endpoint
+from kmirror.net.frames import FrameReader, Scratch
+from kmirror.net.links import TcpLink
+
+LINK = OutboundLink(Endpoint("there", 1), "c")
+SIZE = 1 << 20
+
+
+class Owner:
+    """Counts what a link asks of a host."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.frames: list[bytes] = []
+        self.turns = 0
+        self.lost: list[str] = []
+
+    def now(self) -> Instant:
+        return 0
+
+    def frame_came(self, link: TcpLink, frame: Chunk) -> None:
+        self.frames.append(bytes(frame))
+
+    def link_lost(self, link: TcpLink, why: str) -> None:
+        self.lost.append(why)
+
+    def turn_over(self) -> None:
+        self.turns += 1
+
+    def soon(self, call: Callable[[Any], None], argument: Any) -> None:
+        self._loop.call_soon(call, argument)
+
+
+async def in_pieces(stream: bytes, most: int, *, size: int) -> Owner:
+    """Return who was told of a stream that came in pieces of `size` bytes."""
+    loop = asyncio.get_running_loop()
+    owner, (ours, theirs) = Owner(loop), socket.socketpair()
+    ours.setblocking(False)
+    link = TcpLink(loop, owner, "p", LINK, ours, FrameReader(most, Scratch(64 << 10)))
+    for begin in range(0, len(stream), size):
+        piece = stream[begin : begin + size]
+        theirs.sendall(piece)
+        while link.is_open and link.received < begin + len(piece):
+            await asyncio.sleep(0)
+    link.close()
+    theirs.close()
+    return owner
+
+
+def test_a_piece_of_a_long_frame_asks_nothing_of_its_owner() -> None:
+    body = bytes(range(256)) * (SIZE // 256)
+    owner = asyncio.run(in_pieces((SIZE.to_bytes(4, "big") + body) * 2, SIZE, size=32 << 10))
+    assert owner.frames == [body, body]
+    assert owner.turns == 2
+    assert not owner.lost
+
+
+def test_a_link_whose_stream_is_wrong_is_lost_though_no_frame_came() -> None:
+    owner = asyncio.run(in_pieces((SIZE + 1).to_bytes(4, "big"), SIZE, size=4))
+    assert owner.lost == [f"a frame of {SIZE + 1} bytes; 0 to {SIZE} are taken"]
+    assert owner.turns == 1
