@@ -14,9 +14,11 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import complain
+from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import Finding, keep, load, to_json
+from kmirror.fuzz.pieces import Piece, joined, pieces, run_piece
 from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 
@@ -38,6 +40,11 @@ EXIT_STOPPED = 130
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use so many processes; wants --frames."
+)
+@click.option("--spark", "on_spark", is_flag=True, help="Spread the frames over Spark; wants --frames.")
+@click.option("--master", metavar="URL", help="With --spark: a Spark master; local[*] by default.")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
 @click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
 @click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
@@ -54,6 +61,9 @@ def command(
     owns_host: bool,
     feedback: bool,
     coverage: bool,
+    jobs: int,
+    on_spark: bool,
+    master: str | None,
     corpus: Path | None,
     replay: Path | None,
     no_shrink: bool,
@@ -80,7 +90,12 @@ def command(
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
-    if coverage:
+    if jobs > 1 or on_spark:
+        if frames is None or feedback or coverage:
+            raise click.UsageError("--jobs and --spark want --frames, and neither --feedback nor --coverage")
+        parts = pieces(target, wanted, frames, shrinks=not no_shrink)
+        _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
+    elif coverage:
         from kmirror.fuzz.coverage import run
 
         watch.follow(run(target, wanted, frames=frames, seconds=seconds))
@@ -91,6 +106,22 @@ def command(
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
     _tell(target, drawn, watch.tally, output)
     return EXIT_STOPPED if watch.is_stopped else EXIT_FINDINGS if watch.tally.findings else 0
+
+
+def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
+    """Share the campaign between processes, or Spark's executors."""
+    if on_spark:
+        from kmirror.cli.spark_session import spark_session
+        from kmirror.spark.sessions import require_pyspark
+
+        require_pyspark()
+        from kmirror.spark.fuzzing import fuzz  # Arrow comes with Spark.
+
+        with spark_session("kmirror fuzz", master=master, remote=None, configs={}) as spark:
+            watch.follow(fuzz(spark, parts))
+        return
+    with in_processes(run_piece, parts, jobs) as rows:
+        watch.follow(joined(rows))
 
 
 class Watch:

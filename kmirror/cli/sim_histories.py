@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from kmirror.cli.main import EXIT_INTERRUPTED
 from kmirror.cli.output import complain
+from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import make_console
-from kmirror.cli.sim_pool import rows as rows_of
 from kmirror.cli.sim_tally import HistoryTally
 from kmirror.errors import UsageError
+from kmirror.experiments.one_history import execute_history
 from kmirror.kernel.names import counted
 from kmirror.report.history_page import history_page
 from kmirror.sim.history.plan import Plan
@@ -137,7 +139,8 @@ def many(options: HistoryOptions) -> int:
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
-        with progress("histories") as (bar, task), rows_of(run, options.seeds, options.profile, options.jobs) as rows:
+        work = partial(execute_history, run, profile=options.profile)
+        with progress("histories") as (bar, task), in_processes(work, options.seeds, options.jobs) as rows:
             bar.update(task, total=len(options.seeds))
             for row in rows:
                 tally.add(row)

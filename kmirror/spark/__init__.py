@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.spark.aggregates import aggregate
+    from kmirror.spark.fuzzing import fuzz
     from kmirror.spark.histories import read_histories, run_histories
     from kmirror.spark.sessions import session
     from kmirror.spark.source import KafkaLogDataSource
@@ -26,11 +27,21 @@ _HOME = {
     "verify": "kmirror.spark.verification",
     "run_sweep": "kmirror.spark.sweep",
     "aggregate": "kmirror.spark.aggregates",
+    "fuzz": "kmirror.spark.fuzzing",
     "run_histories": "kmirror.spark.histories",
     "read_histories": "kmirror.spark.histories",
 }
 
-__all__ = ["session", "KafkaLogDataSource", "verify", "run_sweep", "aggregate", "run_histories", "read_histories"]
+__all__ = [
+    "session",
+    "KafkaLogDataSource",
+    "verify",
+    "run_sweep",
+    "aggregate",
+    "run_histories",
+    "read_histories",
+    "fuzz",
+]
 
 
 def __getattr__(name: str) -> object:

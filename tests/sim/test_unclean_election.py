@@ -134,12 +134,8 @@ def test_with_the_option_preparing_waits_for_every_assigned_replica() -> None:
     assert "stale" not in [value for _, value in values(p.a.log())]
 
 
-@pytest.mark.kip("1279", "Unclean Leader Election, while mirroring")
-@pytest.mark.decision("D54")
-@pytest.mark.parametrize("leads", [False, True])
-@pytest.mark.parametrize("option", ["false", "true"])
-def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
-    """The replica that was away has records that the source lost: it cuts them as a follower, and as a leader."""
+def lost_at_the_source(option: str) -> tuple[Pair, int]:
+    """Return clusters whose source lost two records after B had them, and the broker of B that was away since then."""
     p = pair(3, a_configs={"min.insync.replicas": "1"}, b_configs={"min.insync.replicas": "1"})
     p.a.place_topic()
     assert p.a.alter(TOPIC, UNCLEAN) is ErrorCode.NONE
@@ -158,19 +154,59 @@ def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: s
     p.a.write("r1")
     p.run_until(lambda: values(p.b.log()) == [(0, "r0"), (1, "r1")], "B to follow")
     assert (p.b.state(), p.cuts_of(p.b)) == ("MIRRORING", [(1, 3)]), "no replica was waited for"
-
-    others = [broker_id for broker_id in p.b.broker_ids if broker_id != away]
-    if leads:
-        only(p, away, kill=others, at=p.b)
-        assert values(p.b.log()) == [(0, "r0"), (1, "lost 1"), (2, "lost 2")]
-        for broker_id in others:
-            p.b.restart(broker_id)
-    else:
-        p.b.restart(away)
     for broker_id in (1, 3):
         p.a.restart(broker_id)
+    return p, away
+
+
+def come_back(p: Pair, away: int, *, leads: bool) -> None:
+    """Let the replica that was away come back: as a follower, or as an unclean leader with what it has."""
+    if not leads:
+        p.b.restart(away)
+        return
+    others = [broker_id for broker_id in p.b.broker_ids if broker_id != away]
+    only(p, away, kill=others, at=p.b)
+    assert values(p.b.log()) == [(0, "r0"), (1, "lost 1"), (2, "lost 2")]
+    for broker_id in others:
+        p.b.restart(broker_id)
+
+
+@pytest.mark.kip("1279", "Unclean Leader Election, while mirroring")
+@pytest.mark.decision("D54")
+@pytest.mark.parametrize("leads", [False, True])
+@pytest.mark.parametrize("option", ["false", "true"])
+def test_a_source_log_that_is_cut_is_followed_though_a_replica_is_away(option: str, leads: bool) -> None:
+    """The replica that was away has records that the source lost: it cuts them as a follower, and as a leader."""
+    p, away = lost_at_the_source(option)
+    come_back(p, away, leads=leads)
     p.a.write("r2")
     right = [(0, "r0"), (1, "r1"), (2, "r2")]
     p.run_until(lambda: values(p.b.log()) == right, "the leader at B to have cut what the source lost")
     assert_equal(p.there)
     assert [values(found.log) for found in p.b.replicas(TP).values()] == [right] * 3
+
+
+@pytest.mark.kip("1279", "Unclean Leader Election, while mirroring")
+@pytest.mark.decision("D54")
+@pytest.mark.parametrize(
+    ("leads", "right"),
+    [
+        (False, [(0, "r0"), (1, "r1"), (3, "b0"), (4, "b1")]),
+        (True, [(0, "r0"), (1, "lost 1"), (2, "lost 2"), (3, "b1")]),
+    ],
+)
+def test_a_replica_that_comes_back_after_the_failover_ends_as_the_others(
+    leads: bool, right: list[tuple[int, str]]
+) -> None:
+    """If it leads uncleanly, B loses what it had not, as in any unclean election; the failback makes A equal to it."""
+    p, away = lost_at_the_source("true")
+    p.a.settle()
+    p.fail_over()
+    p.b.write("b0")
+    come_back(p, away, leads=leads)
+    settle(p.a, p.b)
+    p.run_until(lambda: p.b.state() == "STOPPED", "B to know that it is stopped")
+    p.b.write("b1")
+    p.fail_back()
+    p.run_until(lambda: values(p.a.log()) == right, "A to be what B is")
+    assert_equal(p.back)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from click.testing import CliRunner
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from kmirror.cli import configs
 
 HOST = "127.0.0.1"
 USER = "mirror=,1"
 PASSWORD = 'pa, "ss=\\é'
 PACKAGE = "org.apache.kafka.common.security"
-SCRAM = {
-    "SCRAM-SHA-256": (ScramMechanism.SCRAM_SHA_256, 4096),
-    "SCRAM-SHA-512": (ScramMechanism.SCRAM_SHA_512, 8192),
-}
-"""Mechanism to its number and the iterations that a user of it has."""
+SCRAM = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
+"""Mechanism to the iterations that a user of it has."""
 MECHANISMS = ("PLAIN", *SCRAM)
 OURS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 """Configs of the brokers of ours that mirror."""
@@ -50,15 +49,19 @@ def sasl_of_listener(listener: str, *mechanisms: str) -> dict[str, str]:
     return found
 
 
+def scram_credentials() -> list[str]:
+    """Return the user's credentials, as kafka-configs.sh takes them: one at a time, as a user may be altered once."""
+    return [f"{mechanism}=[iterations={count},password={PASSWORD}]" for mechanism, count in SCRAM.items()]
+
+
 def add_scram_users(servers: str) -> None:
     """Let the user in by each mechanism of SCRAM, at a cluster without ZooKeeper."""
-    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-    for mechanism, iterations in SCRAM.values():
-        info = ScramCredentialInfo(mechanism, iterations)
-        (altered,) = admin.alter_user_scram_credentials(
-            [UserScramCredentialUpsertion(USER, info, PASSWORD.encode())]
-        ).values()
-        altered.result(60)
+    for credential in scram_credentials():
+        words = ["--bootstrap-server", servers, "--alter", "--user", USER, "--add-config", credential]
+        result = CliRunner().invoke(configs.command, words, standalone_mode=False)
+        assert (result.return_value, result.stdout) == (0, f"Completed updating config for user {USER}.\n"), (
+            result.stderr
+        )
 
 
 def produce(servers: str, topic: str, what: str, *, count: int = 200) -> None:

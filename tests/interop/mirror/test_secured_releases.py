@@ -24,13 +24,12 @@ from tests.interop.mirror.secured import (
     HOST,
     MECHANISMS,
     OURS,
-    PASSWORD,
-    SCRAM,
     USER,
     add_scram_users,
     login,
     produce,
     sasl_of_listener,
+    scram_credentials,
 )
 
 TOPIC = "secured"
@@ -86,11 +85,8 @@ def add_users(kafka: RealCluster, class_path: str) -> None:
     if not kafka.release.startswith("2."):
         add_scram_users(kafka.bootstrap_servers)
         return
-    users = ",".join(
-        f"{mechanism}=[iterations={iterations},password={PASSWORD}]" for mechanism, (_, iterations) in SCRAM.items()
-    )
     tool = ["java", "-Xmx128m", "-cp", class_path, "kafka.admin.ConfigCommand", "--zookeeper", kafka.zookeeper]
-    words = ["--alter", "--entity-type", "users", "--entity-name", USER, "--add-config", users]
+    words = ["--alter", "--entity-type", "users", "--entity-name", USER, "--add-config", ",".join(scram_credentials())]
     utf8 = {**os.environ, "LC_ALL": "C.UTF-8"}
     subprocess.run([*tool, *words], check=True, capture_output=True, env=utf8)
 

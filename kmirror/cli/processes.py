@@ -1,33 +1,37 @@
-"""How do many histories run in several processes? In the order of their seeds, and Ctrl-C leaves no process behind."""
+"""How does work run in several processes? In the order of its pieces, and Ctrl-C leaves no process behind."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
 from multiprocessing import active_children, get_context
-from typing import Any
+from typing import TypeVar
 
 from kmirror.errors import KmirrorError
-from kmirror.experiments.one_history import RunSeed, execute_history
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 @contextmanager
-def rows(run: RunSeed, seeds: range, profile: str, jobs: int) -> Iterator[Iterator[dict[str, Any]]]:
-    """Give an iterator over the rows of all seeds, in their order; when it is left early, no process goes on."""
-    if jobs == 1 or len(seeds) == 1:
-        yield (execute_history(run, seed, profile) for seed in seeds)
+def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iterator[Iterator[R]]:
+    """Give an iterator over what `work` returns of all pieces, in their order; left early, no process goes on.
+
+    With one job, or one piece, it is this process that works.
+    """
+    if jobs == 1 or len(pieces) == 1:
+        yield map(work, pieces)
         return
     before = active_children()
     # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent acts on the signal.
-    pool = ProcessPoolExecutor(min(jobs, len(seeds)), get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _ignore_interrupts)
     is_done = False
     try:
-        yield _watched(pool.map(partial(_execute, run, profile), seeds))
+        yield _watched(pool.map(work, pieces))
         is_done = True
     finally:
         hook = threading.excepthook
@@ -41,15 +45,11 @@ def rows(run: RunSeed, seeds: range, profile: str, jobs: int) -> Iterator[Iterat
         threading.excepthook = hook
 
 
-def _execute(run: RunSeed, profile: str, seed: int) -> dict[str, Any]:
-    return execute_history(run, seed, profile)
-
-
-def _watched(found: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _watched(found: Iterator[R]) -> Iterator[R]:
     try:
         yield from found
     except BrokenProcessPool:
-        text = "a process that ran histories was killed, for want of memory perhaps: try fewer --jobs"
+        text = "a process that worked for this one was killed, for want of memory perhaps: try fewer --jobs"
         raise KmirrorError(text) from None
 
 

@@ -1,0 +1,64 @@
+"""How do several processes, or machines, share a campaign? Piece by piece: some blocks of a stream, and a tally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.findings import from_json, to_json
+from kmirror.fuzz.stream import BLOCK_FRAMES
+from kmirror.fuzz.targets.rows import Wanted, open_target
+
+PIECE_FRAMES = 65_536
+"""A multiple of a block: seconds of work for a decoder."""
+
+
+class Piece(NamedTuple):
+    """A part of a campaign: the frames of the target's stream from `number * PIECE_FRAMES` on, `frames` of them."""
+
+    target: str
+    wanted: Wanted
+    number: int
+    frames: int
+    shrinks: bool = True
+
+
+def pieces(target: str, wanted: Wanted, frames: int, *, shrinks: bool = True) -> list[Piece]:
+    """Return the pieces of a campaign of so many frames."""
+    starts = range(0, frames, PIECE_FRAMES)
+    return [
+        Piece(target, wanted, number, min(PIECE_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)
+    ]
+
+
+def run_piece(piece: Piece) -> dict[str, Any]:
+    """Run a piece in this process, and return its tally as JSON has it."""
+    target, source = open_target(piece.target, piece.wanted)
+    campaign = Campaign(target, source, shrinks=piece.shrinks)
+    with closing(target):
+        for _ in campaign.run(frames=piece.frames, first_block=piece.number * PIECE_FRAMES // BLOCK_FRAMES):
+            pass
+    tally = campaign.tally
+    return {
+        "frames": tally.frames,
+        "taken": tally.taken,
+        "seconds": tally.seconds,
+        "findings": [[cause, to_json(finding), tally.counts[cause]] for cause, finding in tally.findings.items()],
+        "outcomes": sorted(tally.outcomes),
+    }
+
+
+def joined(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
+    """Yield one tally of all pieces so far; its seconds are those of the processes together."""
+    tally = Tally()
+    for row in rows:
+        tally.frames += row["frames"]
+        tally.taken += row["taken"]
+        tally.seconds += row["seconds"]
+        tally.outcomes |= {(name, version, outcome) for name, version, outcome in row["outcomes"]}
+        for cause, finding, count in row["findings"]:
+            tally.counts[cause] = tally.counts.get(cause, 0) + count
+            tally.findings.setdefault(cause, from_json(finding))
+        yield tally

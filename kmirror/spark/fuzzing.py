@@ -1,0 +1,46 @@
+"""How does a campaign of the fuzzer run on Spark? Its pieces dealt out to tasks; what they found comes back as JSON.
+
+from kmirror import spark as ks
+
+for tally in ks.fuzz(ks.session(), pieces("decoder", Wanted(seed=1), 10**8)):
+    ...
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kmirror.fuzz.campaign import Tally
+from kmirror.fuzz.pieces import Piece, joined, run_piece
+from kmirror.fuzz.targets.rows import Wanted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def fuzz(spark: SparkSession, pieces: Sequence[Piece], *, tasks: int | None = None) -> Iterator[Tally]:
+    """Yield the tally as pieces come back, in their order; `tasks` is how many run them, each as many in a row."""
+    rows = [(json.dumps({**piece._asdict(), "wanted": asdict(piece.wanted)}),) for piece in pieces]
+    dealt = spark.createDataFrame(rows, "piece string").repartition(min(len(rows), tasks or len(rows)))
+    done = dealt.mapInArrow(_work, "row string").toLocalIterator(prefetchPartitions=True)
+    yield from joined(json.loads(row["row"]) for row in done)
+
+
+def _work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for piece in batch.column("piece"):
+            row = json.dumps(run_piece(_piece(json.loads(piece.as_py()))))
+            yield pa.RecordBatch.from_arrays([pa.array([row])], ["row"])
+
+
+def _piece(raw: dict[str, Any]) -> Piece:
+    """Return the piece that stands in a row; JSON has lists where it has tuples."""
+    wanted: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in raw["wanted"].items()
+    }
+    return Piece(**{**raw, "wanted": Wanted(**wanted)})
