@@ -226,14 +226,29 @@ class Rest:
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
-        waiting = waiting_topics(rows)
+        waiting, alone = waiting_topics(rows), self._alone(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
                 if (name, tp.topic) not in waiting or self._state(name, tp) == "STOPPED":
-                    found += self._hanging(name, tp)
+                    found += [] if (name, tp) in alone else self._hanging(name, tp)
         for row in rows:
             if not row.excuse or row.until_mirroring:
                 found += self._not_as_ordered(row)
+        return found
+
+    def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
+        """Return the partitions of mirrored topics that the source does not have.
+
+        They were added here while the topic was not mirrored. They wait, read-only, and take no markers.
+        """
+        found: dict[tuple[str, TopicPartition], None] = {}
+        for row in rows:
+            here = self._scene.image(row.cluster).topics.get(row.topic)
+            there = self._scene.image(row.source).topics.get(row.topic) if row.source in self._scene.clusters else None
+            if here is None or there is None or row.states == ("STOPPED",):
+                continue
+            lacking = [index for index in here.partitions if index not in there.partitions]
+            found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
         return found
 
     def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
@@ -273,11 +288,11 @@ class Rest:
                 return []
             return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
         found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
-        at_source = scene.image(row.source).topics.get(row.topic) if row.source in scene.clusters else None
+        alone = self._alone([row])
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
-            if at_source is not None and index not in at_source.partitions:
-                continue  # It was added here while the topic was not mirrored: a topic cannot shrink.
+            if (row.cluster, tp) in alone:
+                continue
             state = self._state(row.cluster, tp)
             if state == "PREPARING" and row.excuse:
                 continue
