@@ -214,22 +214,6 @@ def test_an_order_about_two_topics_is_answered_for_each() -> None:
     assert "answered: t NONE, u INCONSISTENT_TOPIC_ID" in story(outcome)
 
 
-def test_a_partition_that_the_source_does_not_have_waits_with_its_open_transactions() -> None:
-    pair = ClientPlan("p", "overlapping", "b", ("t",), 150, {"partition": 1, "timeout_ms": 6_000})
-    outcome = play(
-        plan(
-            *BEGIN,
-            (3_000, "remove", {**AB, "topics": "t"}),
-            (4_000, "grow_topic", {"cluster": "b", "topic": "t", "partitions": 2}),
-            (9_000, "add", {**AB, "topics": "t"}),
-            clients=(pair,),
-        )
-    )
-    last = outcome.account.final["b", TopicPartition("t", 1)]
-    assert last.last_stable_offset < last.high_watermark, "a transaction is open there"
-    assert outcome.account.unsettled == [] and states(outcome, "b")[-1] == "MIRRORING"
-
-
 def test_a_crash_of_a_node_is_the_outcome_and_not_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     from kmirror.mirror.fetchers import MirrorFetchers
 
