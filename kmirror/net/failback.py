@@ -20,7 +20,7 @@ from kmirror.mirror.failback import (
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.source_answers import Described
-from kmirror.net.admin import AsyncAdmin
+from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.mirror import list_mirrors
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
@@ -34,6 +34,7 @@ from kmirror.spec.wire_values import OffsetSpec
 class _Told:
     """What the brokers of one cluster tell of a mirror and of some logs."""
 
+    topics: dict[str, TopicInfo]
     rows: dict[TopicPartition, MirrorRow]
     lineages: dict[TopicPartition, Stretches]
 
@@ -61,23 +62,28 @@ class FailbackPreview:
         if isinstance(facts, Waits):
             return facts
         cut = failback_cut(facts)
-        return await removed_from(cut, _batches_near(LeaderReader(self.destination, tp), facts.ours, cut))
+        return await removed_from(cut, _batches_near(self._reader("destination", tp), facts.ours, cut))
+
+    def _reader(self, which: str, tp: TopicPartition) -> LeaderReader:
+        admin = self.source if which == "source" else self.destination
+        return LeaderReader(admin, tp, self._told[which].topics.get(tp.topic))
 
     async def _facts(self, tp: TopicPartition) -> FailbackFacts | Waits:
         theirs, ours = self._told["source"], self._told["destination"]
         row = theirs.rows.get(tp) if self._is_of_us else None
-        outline = await _outline(self.destination, tp)
+        outline = await _outline(self._reader("destination", tp))
         why = "" if row is None else why_it_waits(row.state, row.last_mirrored_epoch, outline)
         if why:
             return Waits(why)
-        ids = {(await admin.topics([tp.topic]))[tp.topic].topic_id for admin in (self.source, self.destination)}
+        their_outline = await _outline(self._reader("source", tp))
+        ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
         own = ours.rows.get(tp)
         shared = None
         if tp in theirs.lineages and tp in ours.lineages:
             shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
         return FailbackFacts(
             outline,
-            await _outline(self.source, tp),
+            their_outline,
             None if row is None else row.last_mirrored_epoch,
             own.last_mirrored_epoch if own is not None and len(ids) == 1 else -1,
             shared,
@@ -91,7 +97,7 @@ class FailbackPreview:
             mirror_names=[self.mirror],
             lineages=[LineageTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()],
         )
-        told = _Told({}, {})
+        told = _Told(await admin.topics(topics), {}, {})
         try:
             answers = await admin.ask_each(request)
         except KafkaError as error:
@@ -128,7 +134,6 @@ async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> Asy
             read_to = batch.next_offset
 
 
-async def _outline(admin: AsyncAdmin, tp: TopicPartition) -> LogOutline:
-    reader = LeaderReader(admin, tp)
+async def _outline(reader: LeaderReader) -> LogOutline:
     epochs, end = await reader.epochs()
     return LogOutline(epochs, await reader.offset(OffsetSpec.EARLIEST), end)

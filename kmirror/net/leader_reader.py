@@ -88,12 +88,15 @@ def _refused(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaErr
 
 
 class LeaderReader:
-    """Reads one partition through its leader; KafkaError from every method where that cannot be had."""
+    """Reads one partition through its leader; KafkaError from every method where that cannot be had.
 
-    def __init__(self, admin: AsyncAdmin, tp: TopicPartition) -> None:
+    `topic` is what is known of its topic already; it is asked for where that is not given, or turns out to be wrong.
+    """
+
+    def __init__(self, admin: AsyncAdmin, tp: TopicPartition, topic: TopicInfo | None = None) -> None:
         self.tp = tp
         self._admin = admin
-        self._topic: TopicInfo | None = None
+        self._topic = topic if topic is not None and tp.partition in topic.leaders else None
 
     async def offset(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> int:
         """Return the log start for EARLIEST; for LATEST the high watermark, or the LSO for READ_COMMITTED."""

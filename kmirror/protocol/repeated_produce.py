@@ -63,13 +63,7 @@ class LastProduce:
         if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
             return None
         if self._is_flexible:
-            size = frame[at]
-            at += 1
-            if size > 127:
-                size += (frame[at] << 7) - 128
-                at += 1
-                if size > 16383:
-                    size, at = read_uvarint(frame, at - 2)
+            size, at = read_uvarint(frame, at)
             size -= 1
         else:
             (size,) = unpack_int32(frame, at)

@@ -12,6 +12,9 @@ NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {
 }
 """From the next version on topics are named by their ids alone (KIP-516)."""
 
+WITHOUT_MIRRORS_LAST: Final[Mapping[str, int]] = {"DescribeConfigsRequest": 4}
+"""The next version is that of KIP-1279, or of somebody else's who took the number."""
+
 TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {
     "ProduceRequest": 11,
     "AddPartitionsToTxnRequest": 3,

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.images import NO_LEADER
 from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.mirror import Mirror
+from kmirror.sim.simulation import Simulation
 from tests.sim.stage import TOPIC, Pair, WrittenLogs, assert_equal, pair, plain
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
@@ -82,3 +88,20 @@ def test_configs_that_do_not_go_together_are_refused_at_creation_and_later(
     with pytest.raises(KafkaError, match=words) as caught:
         p.there.alter(changes)
     assert "INVALID_CONFIG" in str(caught.value) and "=hush" not in str(caught.value)
+
+
+@pytest.mark.decision("D38")
+def test_a_topic_without_a_leader_is_named_by_the_brokers_that_are_left() -> None:
+    simulation = Simulation(3)
+    with Cluster(simulation, "a", brokers=1) as a, Cluster(simulation, "b", brokers=2, replication_factor=1) as b:
+        a.create_topic(TOPIC, 1)
+        mirror = Mirror("m", source=a, destination=b)
+        mirror.create()
+        mirror.add_topics([TOPIC, "nowhere"])
+        mirror.wait_for_state(MirrorState.MIRRORING, [TopicPartition(TOPIC, 0)])
+        leader = b.leader(TopicPartition(TOPIC, 0))
+        assert leader is not None and mirror._described().topics_without_rows == ["nowhere"]
+        b.kill(leader.broker_id)
+        simulation.run_until(lambda: b.image.topics[TOPIC].partitions[0].leader == NO_LEADER)
+        assert mirror.describe() == []
+        assert mirror._described().topics == sorted([TOPIC, "nowhere"]) == mirror.topics()

@@ -21,6 +21,7 @@ from kmirror.mirror.syncs.conversation import PURPOSE, OnAnswer, Question
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
+from kmirror.spec.client_versions import WITHOUT_MIRRORS_LAST
 from kmirror.spec.wire_values import ConfigSource, ResourceType
 
 if TYPE_CHECKING:  # It is the broker's, and a client reads answers without one.
@@ -30,8 +31,7 @@ TOPICS_MAX = 25
 """Topics in one request: with forty configs of each an answer has 30 kB, and whatever else happens waits for 3 ms."""
 ANSWERS_KEPT = 4
 """How many answers about the same topics are known: those of brokers may differ in the brokers' own configs."""
-VERSION_MAX = 4
-"""The next one is KIP-1279's, or somebody else's."""
+VERSION_MAX = WITHOUT_MIRRORS_LAST[DescribeConfigsRequest.NAME]
 
 
 @dataclass(frozen=True, slots=True)

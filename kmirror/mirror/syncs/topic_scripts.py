@@ -29,7 +29,7 @@ from kmirror.spec.error_codes import ErrorCode
 PARTITIONS_MAX = 1000
 """Bounds what the controller decides at a time."""
 RESOURCES_MAX = 100
-PLANNED_MAX = 1000
+PLANNED_MAX = 500
 """Topics whose configs are compared within one event."""
 TIMEOUT_MS = 30_000
 NO_ANSWER = "the controller did not answer"

@@ -26,6 +26,7 @@ SHARED = {
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.cleaner.backoff.ms": "200",
     "log.segment.delete.delay.ms": "100",
+    "replica.high.watermark.checkpoint.interval.ms": "500",
     "num.io.threads": "2",
     "num.network.threads": "2",
     "leader.imbalance.check.interval.seconds": "1",

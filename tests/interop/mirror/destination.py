@@ -7,30 +7,18 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from kmirror.assembly.mirrors import adding_topics, altering, creating, refused_order, removing_topics
 from kmirror.errors import KafkaError
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import TopicPartition as Partition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import ReasonChanged, SourceTrouble, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
-from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
-from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
-from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
-from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
-from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
-from kmirror.protocol.gen.incremental_alter_configs_request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
-from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
-from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
-from kmirror.spec.wire_values import ResourceType
 
 WITHIN_S = 90.0
+MIRROR = "from-kafka"
 
 
 class Mirrored:
@@ -45,9 +33,7 @@ class Mirrored:
         self._servers = source_servers
         self._topics: list[str] = []
         destination.on_note.append(self._see)
-        values = {"bootstrap.servers": source_servers, **(configs or {})}
-        rows = [MirrorConfig(name=name, value=value) for name, value in values.items()]
-        self._order(CreateMirrorRequest(mirror_name="from-kafka", config=rows))
+        self._order(creating(MIRROR, source_servers, configs or {}))
 
     def _see(self, process: str, note: Note) -> None:
         fact = note.fact
@@ -60,16 +46,12 @@ class Mirrored:
 
     def add(self, topics: Sequence[str]) -> None:
         """Begin to mirror topics."""
-        rows = [AddedTopic(topic_name=topic) for topic in topics]
-        self._order(AddTopicsToMirrorRequest(mirror_name="from-kafka", topics=rows))
+        self._order(adding_topics(MIRROR, dict.fromkeys(topics, Uuid.ZERO)))
         self._topics += topics
 
     def alter(self, configs: Mapping[str, str]) -> None:
         """Set configs of the mirror."""
-        rows = [AlterableConfig(name=name, value=value) for name, value in configs.items()]
-        resource = AlterConfigsResource(ResourceType.MIRROR, "from-kafka", rows)
-        reply = self.destination.order(IncrementalAlterConfigsRequest(resources=[resource]))
-        assert isinstance(reply, IncrementalAlterConfigsResponse) and not reply.responses[0].error_code, reply
+        self._order(altering(MIRROR, configs))
 
     def wait_for_reason(self, *words: str) -> str:
         """Wait until the mirror or a partition waits for a reason with all these words; return the reason."""
@@ -106,8 +88,7 @@ class Mirrored:
     def fail_over(self) -> None:
         """End mirroring, and wait until every topic takes writes."""
         tps = list(self.stable_ends())
-        rows = [RemovedTopic(topic_name=topic) for topic in self._topics]
-        self._order(RemoveTopicsFromMirrorRequest(mirror_name="from-kafka", topics=rows))
+        self._order(removing_topics(MIRROR, self._topics))
         self._until(lambda: all(self.states[tp] is MirrorState.STOPPED for tp in tps), "every partition STOPPED")
 
     def _until(self, condition: object, what: str) -> None:
@@ -117,7 +98,4 @@ class Mirrored:
             raise AssertionError(f"{error}\n{self.states}\n{self.reasons}") from None
 
     def _order(self, request: Message) -> None:
-        reply = self.destination.order(request)
-        assert isinstance(reply, CreateMirrorResponse | AddTopicsToMirrorResponse | RemoveTopicsFromMirrorResponse)
-        assert not reply.error_code, reply
-        assert isinstance(reply, CreateMirrorResponse) or not any(row.error_code for row in reply.topics), reply
+        assert refused_order(MIRROR, request, self.destination.order(request)) is None

@@ -10,9 +10,12 @@ from kmirror.logdir.compare.partitions import CompareOptions, compare
 from kmirror.net.cluster import TcpCluster
 
 
-def assert_equal(left: Path, right: Path, topics: Sequence[str]) -> int:
-    """Hold the folders' logs equal, byte by byte, up to the last stable offset; return how many batches they have."""
-    result = compare(pair_folders(left, right, topics=topics), CompareOptions(until_lso=True))
+def assert_equal(left: Path, right: Path, topics: Sequence[str], *, until_lso: bool = True) -> int:
+    """Hold the folders' logs equal, byte by byte, up to the last stable offset; return how many batches they have.
+
+    That is no higher than the checkpoint of high watermarks says; without `until_lso` the whole logs are compared.
+    """
+    result = compare(pair_folders(left, right, topics=topics), CompareOptions(until_lso=until_lso))
     assert result.is_equal, [str(difference) for difference in result.differences]
     return sum(found.shares.common.batches for found in result.partitions)
 

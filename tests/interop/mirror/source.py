@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
 from kmirror.kernel.java import partition_for
@@ -23,6 +24,7 @@ CLEANING = {
     "segment.ms": "100",
     "min.cleanable.dirty.ratio": "0.01",
 }
+MOVING = (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR)
 # Of 2.1 alone: what its brokers wrote for clients of old.
 OLD_FORMATS = {"format-0": "0.9.0.1", "format-1": "0.10.2"}
 
@@ -113,7 +115,8 @@ class Source:
         for group in groups:
             configs = {"bootstrap.servers": self.servers, "group.id": group, "log_level": 0}
             with contextlib.closing(Consumer(configs)) as consumer:
-                consumer.commit(offsets=[TopicPartition("codecs", 0, offset)], asynchronous=False)
+                row = TopicPartition("codecs", 0, offset)
+                wait_for(partial(commits, consumer, row), f"{row} of group {group}")
 
     def coordinated_by(self, broker_id: int, groups: Sequence[str]) -> list[str]:
         """Return those of the groups that a broker coordinates: it leads the partition that has them."""
@@ -130,6 +133,17 @@ class Source:
     def leads(self, broker_id: int) -> bool:
         """Return whether a broker leads anything, and everything has a leader."""
         return broker_id in (found := set(self.leaders().values())) and -1 not in found
+
+
+def commits(consumer: Consumer, row: TopicPartition) -> bool:
+    """Return whether an offset was committed; not while the coordinator is on its way."""
+    try:
+        done = consumer.commit(offsets=[row], asynchronous=False)
+    except KafkaException as error:
+        if error.args[0].code() not in MOVING:
+            raise
+        return False
+    return all(each.error is None for each in done or ())
 
 
 def write(producer: Producer, topic: str, rows: Iterable[tuple[int, str]]) -> list[str]:

@@ -28,6 +28,7 @@ OURS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "mirror.metadata.refresh.interval.ms": "500",
+    "log.cleaner.backoff.ms": "600000",  # After the failover each replica is cleaned by itself, and they would differ.
 }
 GROUPS = [f"group-{number}" for number in range(6)]
 
@@ -134,5 +135,5 @@ def test_an_unclean_election_at_the_source_is_followed(
         mirror.catch_up()
         for broker_id in b.broker_ids:
             for other in (2, 3):
-                assert assert_equal(kafka.logs(other), logs(tmp_path / "b", b, broker_id), [topic])
+                assert assert_equal(kafka.logs(other), logs(tmp_path / "b", b, broker_id), [topic], until_lso=False)
         assert not b.failures

@@ -37,6 +37,10 @@ LISTENERS = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
 CASES = [*((protocol, mechanism) for protocol in LISTENERS[:2] for mechanism in MECHANISMS), ("SSL", "")]
 
 
+OF_2_1 = {"ssl.enabled.protocols": "TLSv1.2", "zookeeper.session.timeout.ms": "10000"}
+"""Nobody is killed here, so ZooKeeper may wait for a machine with much to do."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A broker of a release."""
@@ -74,7 +78,7 @@ def broker_configs(release: str, folder: Path, authority: Authority) -> dict[str
         "ssl.keystore.password": "hush",
         "ssl.key.password": "hush",
         "listener.name.ssl.ssl.client.auth": "required",
-        **({"ssl.enabled.protocols": "TLSv1.2"} if release.startswith("2.") else {}),
+        **(OF_2_1 if release.startswith("2.") else {}),
         **sasl_of_listener("SASL_PLAINTEXT", *MECHANISMS),
         **sasl_of_listener("SASL_SSL", *MECHANISMS),
     }

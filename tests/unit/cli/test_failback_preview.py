@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,10 @@ from kmirror.log.epochs import EpochEntry
 from kmirror.logdir.partition import iter_batches, open_partition
 from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut, removed_by
 from kmirror.mirror.states import MirrorState
+from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.mirror import TcpMirror
+from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from tests.builders import run as run_of_batches
@@ -126,6 +128,23 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with made.a, made.b:
         made.play()
         yield made
+
+
+def test_metadata_is_asked_for_by_cluster_and_not_by_partition(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    metadata = AsyncAdmin._metadata
+
+    async def counted(admin: AsyncAdmin, names: Iterable[str] | None) -> MetadataResponse:
+        asked.append(1)
+        return await metadata(admin, names)
+
+    monkeypatch.setattr(AsyncAdmin, "_metadata", counted)
+    counts = []
+    for topic in ("quiet", ".*"):
+        asked.clear()
+        stage.live("--topic", topic)
+        counts.append(len(asked))
+    assert counts[0] == counts[1], "of one partition, and of two"
 
 
 SAID = "orders-0: offsets 2 to 4 would go (3 records, 1 batch, {size} bytes, 1 key, 1 tombstone): {why}"
