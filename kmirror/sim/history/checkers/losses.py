@@ -107,8 +107,18 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
-    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46)."""
-    return last.record.offset < look.log.log_start_offset and facts.may_expire(look.log.tp.topic, look.at)
+    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46).
+
+    Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
+    """
+    kept, record = facts.kept_for(look.log.tp.topic, look.at), last.record
+    write = facts.account.writes.get(record.value)
+    if write is None or write.sent_at + kept > look.at:
+        return False
+    place = (look.log.cluster, look.log.tp)
+    return record.offset < look.log.log_start_offset or any(
+        stay.overlaps(last.at, look.at) and not look.log.log_start_offset for stay in facts.stays(place)
+    )
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
