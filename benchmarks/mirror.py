@@ -1,11 +1,13 @@
 """Mirroring a real Kafka: `kmirror serve` beside MirrorMaker 2, and beside a follower of the same Kafka (M1 to M4).
 
 M1 and M2: log bytes for each second of a process's processor time, user and system, all threads. One client writes
-64 MiB of 1 KiB records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower,
-ours and MirrorMaker catch up one after the other, from the same source and to files in the page cache. MirrorMaker is
-charged for its own process only, ours for the broker that keeps the log too. All do so until the JVMs' costs no longer
-fall. Between two turns the system drops what it cached of the logs: memory that a virtual machine has not used before
-is slow. M3: what each comes to by itself. M4: how much later than at the source a consumer sees a record, at 10 MB/s.
+64 MiB of records to four partitions, in batches of 16 KiB, while all who mirror are stopped; then the follower, ours
+and MirrorMaker catch up one after the other, from the same source and to files in the page cache. The records are of
+1 KiB, and once of 100 bytes: MirrorMaker handles records, the others batches. MirrorMaker is charged for its own
+process only, ours for the broker that keeps the log too. The gates are for the first turns after the start; all go on
+until the JVMs' costs no longer fall, and rows without gates tell what it is then. Between two turns the system drops what it cached of the logs, and before each one it is
+given memory: what a virtual machine has not used for some seconds is slow. M3: what each comes to by itself, and who
+does no more than receive, check and write. M4: how much later than at the source a consumer sees a record, at 10 MB/s.
 """
 
 from __future__ import annotations
@@ -19,26 +21,19 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from benchmarks import mirror_servers, net_servers
+from benchmarks import mirror_limit, mirror_servers, net_servers
 from benchmarks.harness import Case, no_runs
 from benchmarks.mirror_servers import PARTITIONS, TOPIC, WITHIN_S, Peer, Source
 from benchmarks.tools import mirror_maker_class_path
 
 MB = 1_000_000
 WRITTEN_BYTES = 64 << 20
-RECORD_BYTES = 1_024
 BATCH_BYTES = 16 << 10
 PAIRS_MAX = 5
 WARM_UP_MIN, WARM_UP_MAX = 6, 24
+FIRST_MIB = WARM_UP_MIN * WRITTEN_BYTES >> 20
 SETTLED = 0.97
 """A cost falls as long as the last three runs hold one that is below this much of the best before them."""
-GATES: dict[str, tuple[float, float | None]] = {
-    "none": (15, 35),
-    "gzip": (40, 180),
-    "snappy": (40, None),
-    "lz4": (40, 60),
-    "zstd": (40, 95),
-}
 FOLLOWER_GATES = (2.0, 5.0)
 STEADY_BYTES = 10 * MB
 STEADY_RECORD_BYTES = 10_000
@@ -46,6 +41,27 @@ STEADY_TICKS = 100
 """So often in a second some records are written."""
 STEADY_S = 20
 STEADY_WARM_UP_S = 5
+
+
+class Load(NamedTuple):
+    """What is mirrored; rows name it by `text`. The gates are those beside MirrorMaker and beside the follower."""
+
+    text: str
+    codec: str
+    record_bytes: int
+    gates: tuple[float | None, float | None]
+    follower_gates: tuple[float | None, float | None] = FOLLOWER_GATES
+
+
+PLAIN = Load("none", "none", 1_024, (15, 35))
+LOADS = (
+    PLAIN,
+    Load("none, 100-byte records", "none", 100, (None, None), (None, None)),
+    Load("gzip", "gzip", 1_024, (40, 180)),
+    Load("snappy", "snappy", 1_024, (40, None)),
+    Load("lz4", "lz4", 1_024, (40, 60)),
+    Load("zstd", "zstd", 1_024, (40, 95)),
+)
 
 
 class Turn(NamedTuple):
@@ -62,13 +78,13 @@ class Lags(NamedTuple):
     theirs: list[float]
 
 
-def values() -> list[bytes]:
+def values(size: int) -> list[bytes]:
     """Return records of which lz4 and snappy make about a half, and gzip and zstd, which know digits, a third."""
-    same = b"".join(b'"field-%04d":' % number for number in range(RECORD_BYTES // 2 // 13 + 1))[: RECORD_BYTES // 2]
-    return [os.urandom(RECORD_BYTES // 4).hex().encode() + same for _ in range(512)]
+    same = b"".join(b'"field-%04d":' % number for number in range(size // 2 // 13 + 1))[: size // 2]
+    return [os.urandom(size // 4).hex().encode() + same for _ in range(512)]
 
 
-def write(address: str, codec: str) -> None:
+def write(address: str, load: Load) -> None:
     """Write `WRITTEN_BYTES`, and wait for all answers."""
     from confluent_kafka import Producer
 
@@ -79,27 +95,28 @@ def write(address: str, codec: str) -> None:
             "acks": "1",  # The follower is stopped.
             "batch.size": BATCH_BYTES,
             "linger.ms": 50,
-            "compression.type": codec,
+            "compression.type": load.codec,
             "queue.buffering.max.kbytes": 2 * WRITTEN_BYTES // 1_024,
             "queue.buffering.max.messages": 1_000_000,
         }
     )
-    rows = values()
-    for number in range(WRITTEN_BYTES // RECORD_BYTES):
+    rows = values(load.record_bytes)
+    for number in range(WRITTEN_BYTES // load.record_bytes):
         producer.produce(TOPIC, rows[number % len(rows)], partition=number % PARTITIONS)
     assert producer.flush(WITHIN_S) == 0
 
 
-def turn(source: Source, follower: Peer, others: Sequence[Peer], codec: str) -> Turn:
+def turn(source: Source, follower: Peer, others: Sequence[Peer], load: Load) -> Turn:
     """Have all that mirror the topic catch up with the same bytes, one after the other."""
     peers = (follower, *others)  # The follower first: what it has not, no consumer is given.
     before = source.log_bytes()
     for peer in peers:
         peer.stop()
     try:
-        write(source.address, codec)
+        write(source.address, load)
         spent = {}
         for peer in peers:
+            mirror_servers.have_memory(2 * WRITTEN_BYTES)
             began = peer.cpu_s()
             peer.go_on()
             mirror_servers.until_it_has(peer, source)
@@ -118,35 +135,45 @@ def is_settled(costs: Sequence[float]) -> bool:
 
 
 class Measured(NamedTuple):
+    first: list[Turn]
+    """The first turns of processes that have just started."""
     turns: list[Turn]
+    """Those when neither JVM's cost falls any more."""
     lags: Lags | None
 
 
 @cache
-def measured(codec: str, pairs: int) -> Measured:
-    """Return the turns after warming up, and for batches without a codec the lags."""
-    with mirror_servers.all_of(codec) as (source, ours, theirs, follower):
+def measured(load: Load, pairs: int) -> Measured:
+    """Return the first turns and those after warming up, and for the plain load the lags."""
+    with mirror_servers.all_of(load.codec) as (source, ours, theirs, follower):
         for peer in (follower, ours, theirs):
             mirror_servers.until_it_has(peer, source)
         turns: list[Turn] = []
         while True:
-            turns.append(turn(source, follower, (ours, theirs) if len(turns) % 2 else (theirs, ours), codec))
+            turns.append(turn(source, follower, (ours, theirs) if len(turns) % 2 else (theirs, ours), load))
             costs = [[each.cpu_s[name] for each in turns] for name in (theirs.name, follower.name)]
             if all(map(is_settled, costs)) or len(turns) == WARM_UP_MAX:
                 break
         warmed = len(turns)
+        print(f"{load.text}: the first {WARM_UP_MIN} turns: {told(turns[:WARM_UP_MIN], sum)}", file=sys.stderr)
         for number in range(pairs):
-            turns.append(turn(source, follower, (ours, theirs) if number % 2 else (theirs, ours), codec))
+            turns.append(turn(source, follower, (ours, theirs) if number % 2 else (theirs, ours), load))
         kept = turns[warmed:]
-        told = ", ".join(f"{name} {statistics.median(rates(kept, name)):.0f}" for name in kept[0].cpu_s)
-        print(f"{codec}: MB of log per CPU-second: {told}; {warmed} turns to warm up", file=sys.stderr)
-        lags = steady(source, ours, theirs) if codec == "none" else None
-    return Measured(kept, lags)
+        print(f"{load.text}: {told(kept, statistics.median)}; {warmed} turns to warm up", file=sys.stderr)
+        lags = steady(source, ours, theirs) if load is PLAIN else None
+    return Measured(turns[:WARM_UP_MIN], kept, lags)
 
 
 def rates(turns: Sequence[Turn], name: str) -> list[float]:
     """Return MB of log per second of processor time, once for each turn."""
     return [each.log_bytes / MB / each.cpu_s[name] for each in turns]
+
+
+def told(turns: Sequence[Turn], of: Callable[[Sequence[float]], float]) -> str:
+    """Return the MB of log per CPU-second of each, by the sums or the medians of the turns."""
+    log_bytes = of([each.log_bytes for each in turns])
+    found = {name: log_bytes / MB / of([each.cpu_s[name] for each in turns]) for name in turns[0].cpu_s}
+    return "MB of log per CPU-second: " + ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
 
 
 # -- at a steady rate ---------------------------------------------------------------------------
@@ -228,26 +255,39 @@ def quarters(found: Sequence[float]) -> list[Sequence[float]]:
 # -- rows ---------------------------------------------------------------------------------------
 
 
-def _turns(codec: str, pairs: int) -> list[Turn]:
-    return measured(codec, min(pairs, PAIRS_MAX)).turns
+def _turns(load: Load, pairs: int) -> list[Turn]:
+    return measured(load, min(pairs, PAIRS_MAX)).turns
 
 
-def against(codec: str, peer: str) -> Callable[[int], list[float]]:
-    """Return what measures a peer's seconds for the same bytes over ours."""
-    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in _turns(codec, pairs)]
+def _first(load: Load, pairs: int) -> list[Turn]:
+    return measured(load, min(pairs, PAIRS_MAX)).first
 
 
-def alone(codec: str, name: str) -> Callable[[int], list[float]]:
+def against(load: Load, peer: str, turns: Callable[[Load, int], list[Turn]]) -> Callable[[int], list[float]]:
+    """Return what measures a peer's seconds for the same bytes over ours, once for each turn."""
+    return lambda pairs: [each.cpu_s[peer] / each.cpu_s["kmirror"] for each in turns(load, pairs)]
+
+
+def alone(load: Load, name: str) -> Callable[[int], list[float]]:
     """Return what measures the MB of log per second of one's processor time."""
-    return lambda pairs: rates(_turns(codec, pairs), name)
+    return lambda pairs: rates(_turns(load, pairs), name)
+
+
+def limit(pairs: int) -> list[float]:
+    """Return the MB of log per second of processor time of who only receives, checks and writes."""
+    found = []
+    for _ in range(min(pairs, PAIRS_MAX)):
+        mirror_servers.have_memory(2 * WRITTEN_BYTES)
+        found.append(WRITTEN_BYTES / MB / mirror_limit.cpu_s(WRITTEN_BYTES, BATCH_BYTES))
+    return found
 
 
 def lag(per_cent: int) -> Callable[[int], list[float]]:
     """Return what measures a percentile of MirrorMaker's lag over ours, for each quarter of what was written."""
 
     def measure(pairs: int) -> list[float]:
-        found = measured("none", min(pairs, PAIRS_MAX)).lags
-        assert found is not None, "measured without a codec"
+        found = measured(PLAIN, min(pairs, PAIRS_MAX)).lags
+        assert found is not None, "measured with the plain load"
         pairs_of_lags = zip(quarters(found.theirs), quarters(found.ours), strict=True)
         return [percentile(theirs, per_cent) / percentile(ours, per_cent) for theirs, ours in pairs_of_lags]
 
@@ -271,11 +311,14 @@ def _cases() -> Iterator[Case]:
     ) -> Case:
         return Case(id_, text, peer, no_runs, *gates, measure=measure, version=version)
 
-    for codec, gates in GATES.items():
-        text = f"log bytes mirrored per CPU-second, {codec}"
-        yield case("M1", text, "mirrormaker", against(codec, "mirrormaker"), gates)
-        yield case("M2", text, "kafka-follower", against(codec, "kafka-follower"), FOLLOWER_GATES)
+    for load in LOADS:
+        rows = (("M1", "mirrormaker", load.gates), ("M2", "kafka-follower", load.follower_gates))
+        for id_, peer, gates in rows:
+            text = f"log bytes per CPU-second, the first {FIRST_MIB} MiB, {load.text}"
+            yield case(id_, text, peer, against(load, peer, _first), gates)
+            yield case(id_, f"log bytes per CPU-second, JVMs warm, {load.text}", peer, against(load, peer, _turns))
         for name in ("kmirror", "mirrormaker", "kafka-follower"):
-            yield case("M3", f"MB of log per CPU-second, by itself, {codec}", name, alone(codec, name))
+            yield case("M3", f"MB of log per CPU-second, by itself, {load.text}", name, alone(load, name))
+    yield case("M3", "MB of log per CPU-second, the limit: receive, check, write", "kmirror", limit)
     for per_cent in (50, 99):
         yield case("M4", f"lag at 10 MB/s, {per_cent} %", "mirrormaker", lag(per_cent))

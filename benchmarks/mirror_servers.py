@@ -6,6 +6,7 @@ finds all that was written when its turn comes, and takes it without the others 
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import socket
@@ -19,7 +20,7 @@ from typing import Any
 
 from benchmarks import net_servers
 from benchmarks.harness import scratch
-from benchmarks.net_servers import Server
+from benchmarks.net_servers import PAGE_BYTES, Server
 from benchmarks.tools import mirror_maker_class_path
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
@@ -92,10 +93,7 @@ def logs(folder: Path) -> Iterator[Path]:
 
 
 def let_pages_go(folder: Path) -> None:
-    """Have the system drop what it has cached of a broker's logs, so that the next ones come into the same memory.
-
-    The first write to memory that a virtual machine has never used before costs ten times as much as writing.
-    """
+    """Have the system drop what it has cached of a broker's logs, so that memory does not run short."""
     for path in logs(folder):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -103,6 +101,16 @@ def let_pages_go(folder: Path) -> None:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
+
+
+def have_memory(size: int) -> None:
+    """Use so many bytes of memory and give them back, so that the system has them for whoever asks for some next.
+
+    A virtual machine gives memory that is free for a few seconds back to its host. To get it again costs ten times as
+    much as to write to it, and whoever happens to be given such memory would be charged for that.
+    """
+    with mmap.mmap(-1, size) as memory:
+        memory[::PAGE_BYTES] = bytes(-(-size // PAGE_BYTES))
 
 
 def ends(address: str) -> list[int]:

@@ -59,8 +59,8 @@ class OffsetIndex:
         assert not (offsets and self.offsets) or offsets[0] > self.offsets[-1], "rows ascend"
         if self.offsets is _NO_ROWS:
             self.offsets, self.positions = array("q"), array("q")
-        self.offsets.extend(offsets)
-        self.positions.extend(positions)
+        self.offsets.fromlist(offsets)
+        self.positions.fromlist(positions)
 
     def position_for(self, offset: int) -> int:
         """Return a position at or before the batch that holds `offset`."""

@@ -24,6 +24,10 @@ GATHERED_BYTES_MAX = 1 << 20
 """Bytes of answers to requests that came together, above which they are written before the next one is handled."""
 JOINED_MAX = 4 << 10
 """Bytes of a frame up to which one copy is cheaper than many small views."""
+LARGE_PIECE_BYTES = 64 << 10
+"""Who gives so many bytes at once has given more while they were copied: to try again is cheaper than to be woken."""
+PIECES_MAX = 16
+"""Pieces of a frame that are received before other links have their turn."""
 GATHERED_MAX = 256
 """Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
 
@@ -133,24 +137,32 @@ class TcpLink:
         self._is_reading = should
 
     def _on_readable(self) -> None:
+        for _ in range(PIECES_MAX):
+            if not self._receive():
+                return
+
+    def _receive(self) -> bool:
+        """Receive what is there; return whether it was a large piece of a long frame, so that more may be there now."""
         reader = self._reader
         into = reader.into()
         try:
             count = self._socket.recv_into(into[0]) if len(into) == 1 else self._socket.recvmsg_into(into)[0]
         except (BlockingIOError, InterruptedError):
-            return
+            return False
         except OSError as error:
             self._lose_now(str(error))
-            return
+            return False
         if not count:
             self._lose_now("the other end closed it")
-            return
+            return False
         self.received += count
         frames = reader.received(count)
-        if frames or reader.fault:  # Most often one more piece of a long frame came, and nothing follows from it.
-            self._held.extend(frames)
-            self._hand_over(None)
-            self._owner.turn_over()
+        if not (frames or reader.fault):  # Nothing follows from a piece.
+            return count >= LARGE_PIECE_BYTES
+        self._held.extend(frames)
+        self._hand_over(None)
+        self._owner.turn_over()
+        return False
 
     def _hand_over(self, _: None) -> None:
         """Give the frames to the node, as long as it wants them."""

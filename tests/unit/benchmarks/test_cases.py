@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import big_logs, log, mirror, mirror_servers, pass_through, tools
+from benchmarks import big_logs, log, mirror, mirror_limit, mirror_servers, pass_through, tools
 from benchmarks.big_logs import Shape
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.verify.partition import open_job, verify
@@ -103,7 +103,21 @@ def test_mirroring_has_a_gate_for_each_codec_and_is_left_out_without_mirror_make
     found = mirror.cases()
     assert {case.id for case in found} == {"M1", "M2", "M3", "M4"}
     floors = {(case.id, case.floor) for case in found if case.id in ("M1", "M2")}
-    assert floors == {("M1", 15), ("M1", 40), ("M2", 2)}
+    assert floors == {("M1", 15), ("M1", 40), ("M2", 2), ("M1", None), ("M2", None)}
+    assert {case.case for case in found if case.id in ("M1", "M2") and case.floor is None} == {
+        "log bytes mirrored per CPU-second, none, 100-byte records"
+    }
+
+
+def test_the_limit_of_a_mirror_is_measured() -> None:
+    assert 0 < mirror_limit.cpu_s(2 * mirror_limit.ANSWER_BYTES, 16 * KIB) < 10
+
+
+@pytest.mark.parametrize("load", mirror.LOADS)
+def test_records_are_as_large_as_said_and_no_two_alike(load: mirror.Load) -> None:
+    found = mirror.values(load.record_bytes)
+    assert {len(value) for value in found} == {load.record_bytes}
+    assert len(set(found)) == len(found)
 
 
 def test_mirror_maker_needs_its_own_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
+
+import pytest
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.frames import FrameReader, Scratch
-from kmirror.net.links import TcpLink
+from kmirror.net.links import LARGE_PIECE_BYTES, PIECES_MAX, TcpLink
 
 LINK = OutboundLink(Endpoint("there", 1), "c")
 SIZE = 1 << 20
@@ -64,6 +66,50 @@ def test_a_piece_of_a_long_frame_asks_nothing_of_its_owner() -> None:
     assert owner.frames == [body, body]
     assert owner.turns == 2
     assert not owner.lost
+
+
+class Pieces:
+    """A socket that has pieces of these sizes to give, and the loop that watches it."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.left = list(sizes)
+        self.on_readable: Callable[[], None] = lambda: None
+
+    def fileno(self) -> int:
+        return 7
+
+    def recv_into(self, view: memoryview) -> int:
+        if not self.left:
+            raise BlockingIOError
+        size = self.left.pop(0)
+        assert size <= len(view)
+        view[:4] = (100 << 20).to_bytes(4, "big")  # Of the first piece it is the frame's size.
+        return size
+
+    def add_reader(self, fd: int, call: Callable[[], None]) -> None:
+        self.on_readable = call
+
+    def link(self) -> TcpLink:
+        owner: Any = Owner(cast(asyncio.AbstractEventLoop, self))
+        reader = FrameReader(100 << 20, Scratch(64 << 10))
+        return TcpLink(cast(asyncio.AbstractEventLoop, self), owner, "p", LINK, cast(socket.socket, self), reader)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "taken"),
+    [
+        ([LARGE_PIECE_BYTES] * 3, 3),
+        ([LARGE_PIECE_BYTES, 1_000, LARGE_PIECE_BYTES], 2),
+        ([1_000, LARGE_PIECE_BYTES], 1),
+        ([LARGE_PIECE_BYTES] * (PIECES_MAX + 5), PIECES_MAX),
+    ],
+)
+def test_large_pieces_are_received_without_waiting_but_not_for_ever(sizes: list[int], taken: int) -> None:
+    pieces = Pieces(*sizes)
+    link = pieces.link()
+    pieces.on_readable()
+    assert link.received == sum(sizes[:taken])
+    assert link.is_open
 
 
 def test_a_link_whose_stream_is_wrong_is_lost_though_no_frame_came() -> None:

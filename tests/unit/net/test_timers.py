@@ -67,8 +67,8 @@ class Process:
 class Scene:
     """Timers over a loop of numbers; `fired` has the times in seconds, and `then` what a timer does when it fires."""
 
-    def __init__(self, loop: Loop | None = None) -> None:
-        self.loop = loop or Loop()
+    def __init__(self, of_numbers: Loop | None = None) -> None:
+        self.loop = of_numbers or Loop()
         self.process = Process()
         self.fired: list[tuple[TimerKey, float]] = []
         self.then: dict[TimerKey, Callable[[], None]] = {}
