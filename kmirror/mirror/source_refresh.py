@@ -171,6 +171,10 @@ class SourceRefresh:
             plan.want(() if asked.is_all else asked.topics)
             plan.not_before = now + RETRY_MS * MILLISECOND
         else:
+            still = set(self._still_in(mirror, asked.topics))
+            for topic in asked.topics:
+                if topic not in still:  # Removed since: one that seems known is not asked about when it is added again.
+                    source.forget(topic)
             # What was wanted of these meanwhile is answered as well; who finds the answer out of date wants it again.
             for topic in asked.topics:
                 plan.wanted.pop(topic, None)

@@ -264,7 +264,7 @@ def numbers_believed(patch: Patch) -> None:
 # -- epochs ---------------------------------------------------------------------------------------
 
 
-@fault("divergence", profile="smoke", seed=1)
+@fault("divergence", profile="smoke", seed=25)
 def reset_before_the_epoch_is_settled(patch: Patch) -> None:
     """A stop settles the epoch of its own producer reset as the last mirrored one, as if that had been there before."""
 

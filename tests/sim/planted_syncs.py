@@ -37,7 +37,7 @@ def growth_is_not_followed(patch: Patch) -> None:
 @fault("stuck-state", profile="grown_and_altered")
 def configs_are_copied_once(patch: Patch) -> None:
     """A topic has the configs with which it was created, whatever the source alters (D17)."""
-    patch(cycle, "sync_configs", lambda view, reports: nothing())
+    patch(cycle, "sync_configs", lambda *_: nothing())
 
 
 @fault("stuck-state", profile="grown_and_altered")
@@ -89,7 +89,7 @@ def mirrored_records_expire_by_themselves(patch: Patch) -> None:
 @fault("stuck-state", profile="deleted_at_the_source")
 def deletion_at_the_source_goes_unnoticed(patch: Patch) -> None:
     """A topic that the source has deleted stays in the mirror (D16)."""
-    patch(cycle, "stop_the_gone", lambda view, reports, counts: nothing())
+    patch(cycle, "stop_the_gone", lambda *_: nothing())
 
 
 @fault("mirrored-lost", profile="created_anew_at_the_source")

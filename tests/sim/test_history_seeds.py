@@ -81,3 +81,8 @@ def test_seeds_with_power_cuts_that_once_failed(seed: int) -> None:
 def test_a_mirror_of_a_cluster_that_fails_back() -> None:
     """The source is cut, and gets another cluster's records under an epoch number that it had used itself."""
     assert_history_clean(plan=PLANS / "mirror-of-a-failback.json")
+
+
+def test_a_partition_that_the_source_lacks_waits_with_its_open_transactions() -> None:
+    """It was added while its topic was not mirrored; read-only again, it takes no markers."""
+    assert_history_clean(plan=PLANS / "partition-that-the-source-lacks.json")

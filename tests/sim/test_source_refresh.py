@@ -121,6 +121,24 @@ def test_what_a_broker_knew_of_leaders_is_forgotten_with_the_removal() -> None:
     p.run_until(lambda: p.b.state(tp(5)) == "MIRRORING", "to be mirrored again")
 
 
+def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
+    """Nobody asks about a topic that seems to be known: once it is added again, nothing would follow the source."""
+    p = mirroring()
+    source = p.b.component(1).context.sources["m"]
+    p.run_until(lambda: not source.refreshing, "no refresh")
+    slow = p.simulation.line(p.a, p.b)
+    slow.set(latency_ms=600)
+    p.run_until(lambda: source.refreshing, "a refresh")
+    p.there.remove_topics(NAMES)
+    p.run_until(lambda: not source.refreshing, "its answer")
+    assert all(source.leader(tp(number)) is None for number in range(COUNT))
+    slow.reset()
+    p.there.add_topics(NAMES)
+    assert_equal(p.there, NAMES)
+    assert p.a.alter(NAMES[2], {"retention.ms": "7200000"}) is ErrorCode.NONE
+    p.run_until(lambda: p.b.image.topic_config(NAMES[2]).get("retention.ms") == "7200000", "the syncs to go on")
+
+
 def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None:
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
     p.begin(NAMES)

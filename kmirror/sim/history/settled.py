@@ -43,7 +43,6 @@ ONLY_COPY = "the source's mirror of that name stopped without having mirrored an
 NO_TOPIC = "the source has no such topic"
 OTHER_ID = "the source's topic has another id"
 CREATED_ANEW = "the source's topic was deleted and created anew, and tells no id"
-FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +68,14 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
-    - while the source has no such topic (D16).
+    - while neither the source nor this cluster has such a topic (D26).
     While it does, its local transactions wait too: it is read-only, and takes no markers.
     A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
     owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted.
 
-    A topic that the source had and deleted owes STOPPED, too, unless it is paused; if the source has another one of
-    that name by now, FAILED will do (D16). One that tells no ids may pass for the former (D53).
+    A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
+    STOPPED will do, and if it has another one of that name by now, FAILED (D16). One that was created anew, without an
+    id that tells, may pass for the former (D53).
     """
     wishes = _wishes(account)
     found = []
@@ -92,7 +92,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             excuse = _excuse(account, wishes, row, pointed)
             row = Owed(cluster, topic, row.mirror, source, states, excuse, excuse in (BOTH_WAYS, ONLY_COPY))
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
-            row = _after_deletions(plan, account, row, added_at)
+            row = _while_the_source_had_none(plan, account, row, added_at)
         found.append(row)
     return found
 
@@ -160,32 +160,23 @@ def _deletions(account: Account, cluster: str, topic: str) -> list[Instant]:
     return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, False)]
 
 
-def _after_deletions(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
-    """Return what a topic owes whose source may have deleted its own, in view of when it was added (D16, D53)."""
+def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
+    """Return what a topic owes whose source may have none of its name, had none at times, or has another one."""
     if row.excuse == OTHER_ID:
         states = tuple(dict.fromkeys(("FAILED" if state == "MIRRORING" else state) for state in row.states))
         return replace(row, states=(*states, *(s for s in ("FAILED", "STOPPED") if s not in states)), excuse="")
-    deletions = _deletions(account, row.source, row.topic)
-    if row.excuse == NO_TOPIC and deletions and _has_followed(account, row, added_at):
+    if row.excuse == NO_TOPIC:
         if "PAUSED" in row.states:  # A partition that was still on its way to PAUSED stays where it is.
             return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
-        return replace(row, states=("STOPPED",), excuse="")
-    if row.excuse or max(deletions, default=-1) < added_at:
+        here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
+        return replace(row, states=("STOPPED",), excuse="") if here else row
+    came_and_went = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
+    if not came_and_went:
         return row
     release = next(cluster.release for cluster in plan.clusters if cluster.name == row.source)
-    if tells_topic_ids(release):  # It has the same id again (D49), and the mirror may have seen that it was away.
+    if tells_topic_ids(release) or all(r.exists for r in came_and_went):
         return replace(row, states=tuple(dict.fromkeys((*row.states, "STOPPED"))))
-    return replace(row, excuse=CREATED_ANEW)
-
-
-def _has_followed(account: Account, row: Owed, since: Instant) -> bool:
-    """Return whether the mirror has ever had something of the topic, so that it knows its source."""
-    return any(
-        (seen.cluster, seen.mirror, seen.tp.topic) == (row.cluster, row.mirror, row.topic)
-        and seen.state in FOLLOWING
-        and seen.at >= since
-        for seen in account.states
-    )
+    return replace(row, excuse=CREATED_ANEW, until_mirroring=False)
 
 
 def _overlap(earlier: Order, later: Order) -> bool:
@@ -235,14 +226,29 @@ class Rest:
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
-        waiting = waiting_topics(rows)
+        waiting, alone = waiting_topics(rows), self._alone(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
-                if (name, tp.topic) not in waiting:
-                    found += self._hanging(name, tp)
+                if (name, tp.topic) not in waiting or self._state(name, tp) == "STOPPED":
+                    found += [] if (name, tp) in alone else self._hanging(name, tp)
         for row in rows:
             if not row.excuse or row.until_mirroring:
                 found += self._not_as_ordered(row)
+        return found
+
+    def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
+        """Return the partitions of mirrored topics that the source does not have.
+
+        They were added here while the topic was not mirrored. They wait, read-only, and take no markers.
+        """
+        found: dict[tuple[str, TopicPartition], None] = {}
+        for row in rows:
+            here = self._scene.image(row.cluster).topics.get(row.topic)
+            there = self._scene.image(row.source).topics.get(row.topic) if row.source in self._scene.clusters else None
+            if here is None or there is None or row.states == ("STOPPED",):
+                continue
+            lacking = [index for index in here.partitions if index not in there.partitions]
+            found.update({(row.cluster, TopicPartition(row.topic, index)): None for index in lacking})
         return found
 
     def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
@@ -282,22 +288,26 @@ class Rest:
                 return []
             return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
         found = [] if row.excuse or row.states != ("MIRRORING",) else self._metadata_behind(row)
-        at_source = scene.image(row.source).topics.get(row.topic) if row.source in scene.clusters else None
+        alone = self._alone([row])
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
-            if at_source is not None and index not in at_source.partitions:
-                continue  # It was added here while the topic was not mirrored: a topic cannot shrink.
-            mp = self._observer.mirror_partition(row.cluster, tp)
-            state = NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
+            if (row.cluster, tp) in alone:
+                continue
+            state = self._state(row.cluster, tp)
             if state == "PREPARING" and row.excuse:
                 continue
             if state not in row.states:
+                mp = self._observer.mirror_partition(row.cluster, tp)
                 reason = "" if mp is None or not mp.reason else f": {mp.reason}"
                 found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
             elif state == "MIRRORING":
                 found += self._behind(row, tp)
                 found += [] if row.excuse else self._offsets_behind(row, tp)
         return found
+
+    def _state(self, cluster: str, tp: TopicPartition) -> str:
+        mp = self._observer.mirror_partition(cluster, tp)
+        return NOT_IN_A_MIRROR if mp is None or mp.state is None else mp.state.name
 
     def _metadata_behind(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
         """Return what the metadata sync owes: the source's partitions, and what is set for the topic there (D17)."""

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
 
-from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import (
     Account,
@@ -220,15 +220,14 @@ class Facts:
             return row.at if look is None else max(look.at, stay.began)
         return NEVER
 
-    def may_expire(self, topic: str, until: Instant) -> bool:
-        """Return whether a cluster may have been ordered, up to a moment, to delete the topic's records by age."""
-        return any(
-            topic in order.topics
-            and order.error in TAKEN
-            and order.sent_at <= until
-            and self.plan.steps[order.number].args.get("name") == "retention.ms"
-            for order in self.orders("alter_topic")
-        )
+    def kept_for(self, topic: str, until: Instant) -> Duration:
+        """Return how long records of the topic are kept at least; NEVER if no cluster was ordered to delete by age."""
+        orders = [
+            o for o in self.orders("alter_topic") if topic in o.topics and o.error in TAKEN and o.sent_at <= until
+        ]
+        values = [self.plan.steps[order.number].args for order in orders]
+        times = [int(args["value"]) for args in values if args.get("name") == "retention.ms"]
+        return min((ms * MILLISECOND for ms in times if ms >= 0), default=NEVER)
 
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
         """Return the id of the topic that there was at this moment; empty if the account says of none."""

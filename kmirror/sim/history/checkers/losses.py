@@ -93,22 +93,32 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 
 
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
+    if not hidden and _has_expired(facts, last, look):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(EXPIRED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
     if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
-    if not hidden and reason is None and _has_expired(facts, last, look):
-        reason = Reason(EXPIRED)
     if not hidden and reason is None and _was_above_what_was_reopened(facts, place, last, look):
         reason = Reason(REOPENED)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
-    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46)."""
-    return last.record.offset < look.log.log_start_offset and facts.may_expire(look.log.tp.topic, look.at)
+    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46).
+
+    Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
+    """
+    kept, record = facts.kept_for(look.log.tp.topic, look.at), last.record
+    write = facts.account.writes.get(record.value)
+    if write is None or write.sent_at + kept > look.at:
+        return False
+    place = (look.log.cluster, look.log.tp)
+    return record.offset < look.log.log_start_offset or any(
+        stay.overlaps(last.at, look.at) and not look.log.log_start_offset for stay in facts.stays(place)
+    )
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:

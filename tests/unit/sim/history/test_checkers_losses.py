@@ -288,6 +288,22 @@ def test_retention_takes_nothing_from_the_end_of_a_log() -> None:
     assert hand.final("a", [X0]).found() == ["acked-lost"]
 
 
+def emptied(retention_ms: int) -> Hand:
+    """a's log is empty when its topic is failed back, so it begins anew, and b's records come."""
+    hand = two_written().look("a", [X0, X1], at=10)
+    hand.order("alter_topic", "", "a", at=2, args={"name": "retention.ms", "value": str(retention_ms)})
+    return hand.stay("b", "a", began=11, mirroring=13).final("a", [row(0, "b0")]).final("b", [row(0, "b0")])
+
+
+def test_a_log_that_has_lost_all_by_age_may_begin_anew() -> None:
+    hand = emptied(5_000)
+    hand.away("line", "a|b", 5, -1)
+    assert "acked-lost" not in hand.found()
+    younger = emptied(500_000)
+    younger.away("line", "a|b", 5, -1)
+    assert "acked-lost" in younger.found()
+
+
 @pytest.mark.decision("D46")
 @pytest.mark.parametrize(("start", "expected"), [(0, ["divergence"]), (1, [])])
 def test_a_mirror_begins_no_later_than_its_source(start: int, expected: list[str]) -> None:

@@ -114,27 +114,32 @@ def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> No
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_there_is_an_excuse() -> None:
+def test_a_topic_of_another_id_owes_failed_and_one_that_is_not_here_mirroring() -> None:
     told = mirrored()
     told.account.topic_ids = [("a", "t", "one"), ("b", "t", "other")]
     assert told.owed()["b"] == Owed("b", "t", "m", "a", ("FAILED", "STOPPED"), "")
     assert told.order("pause", "a", "b").owed()["b"].states == ("PAUSED", "FAILED", "STOPPED")
     told = mirrored()
-    told.account.topic_ids = [("b", "t", "other")]
-    assert told.owed()["b"].excuse == "the source has no such topic"
     told.account.topic_ids = [("a", "t", "one")]
     assert told.owed()["b"].excuse == "", "the mirror creates it"
 
 
 @pytest.mark.decision("D16")
-def test_a_topic_that_the_source_deleted_owes_stopped_once_it_was_mirrored() -> None:
-    told = mirrored().deleted("a")
+def test_a_topic_that_is_here_and_not_at_the_source_owes_stopped() -> None:
+    told = mirrored()
     told.account.topic_ids = [("b", "t", "id")]
-    assert told.owed()["b"].excuse == "the source has no such topic", "the mirror has never heard of it"
-    told.state("b", "MIRRORING", -1, at=5)
     assert told.owed()["b"] == Owed("b", "t", "m", "a", ("STOPPED",), "")
     paused = told.order("pause", "a", "b").owed()["b"]
     assert paused.states == ("PAUSED", "STOPPED") and paused.until_mirroring, "a paused topic is left alone"
+    told.account.topic_ids = []
+    assert told.order("resume", "a", "b").owed()["b"].excuse == "the source has no such topic", "nor is it here (D26)"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_that_the_source_did_not_have_at_first_may_have_been_stopped() -> None:
+    told = mirrored()
+    told.account.topics.append(TopicSeen("a", "t", "id", True, 9))
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
 
 
 @pytest.mark.decision("D16")
