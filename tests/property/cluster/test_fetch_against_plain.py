@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.lone_broker import LoneBroker, frame_of, version
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse
 from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -28,6 +28,7 @@ from kmirror.protocol.headers import decode_response
 from kmirror.protocol.registry import key_of
 from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CONSUMER
 from tests.builders import batch
 from tests.links import opened
 
