@@ -39,6 +39,8 @@ ONCE_FAILED = (
     22191,
     22690,
     22932,
+    92600,
+    92704,
 )
 """Seeds of the full profile in which the engine, or the judge, was wrong."""
 

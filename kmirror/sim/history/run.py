@@ -98,6 +98,7 @@ class _History:
         scene.writing = False
         self._come_to_rest()
         world.run_for(span_us=READ_ON_MS * MILLISECOND)
+        self._look_on()
         scene.reading = False
         self._observer.look_at_everything()
 
@@ -146,6 +147,18 @@ class _History:
                 return
         scene.account.unsettled = rest.missing(self._owed())
         scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
+
+    def _look_on(self) -> None:
+        """Run until nothing moves again, at most as long as consumers read on.
+
+        A transaction that an unclean election left open is no reason not to be at rest; when it times out later, its
+        records go to the mirrors, and are not to be missed there.
+        """
+        rest = Rest(self._scene, self._observer)
+        world = self._scene.simulation.world
+        until = world.now + READ_ON_MS * MILLISECOND
+        while world.now < until and rest.missing(self._owed()):
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
 
     def _has_ended(self) -> bool:
         """Return whether every producer has stopped, and every order was answered or given up."""

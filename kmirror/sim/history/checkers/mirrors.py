@@ -134,6 +134,8 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
             if key in reported or not ours or not theirs or ours[0] == theirs[0]:
                 continue
+            if stay.answered == stay.seen == NEVER:
+                continue  # An order that nobody answered and nobody saw the effect of: perhaps it was refused.
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
             if facts.was_deleted(place, stay.began) or facts.came_or_went(stay.source, stay.tp.topic, stay.began):

@@ -155,6 +155,13 @@ def test_a_topic_that_a_mirror_created_may_not() -> None:
     assert hand.found() == ["topic-id-mismatch"]
 
 
+def test_an_order_that_nobody_answered_or_saw_mirrors_nothing() -> None:
+    hand = stopped().topic("a", "1", at=15, exists=False).topic("a", "3", at=16)
+    hand.order("add", "a", "b", at=20, error="")
+    hand.account.topic_ids.extend([("a", "orders", "3"), ("b", "orders", "1")])
+    assert hand.found() == []
+
+
 def test_a_topic_that_was_created_anew_may_have_another_id() -> None:
     hand = stopped().topic("a", "1", at=15, exists=False).topic("a", "3", at=16)
     hand.account.topic_ids.extend([("a", "orders", "3"), ("b", "orders", "1")])
