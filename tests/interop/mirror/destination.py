@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kmirror.assembly.mirrors import adding_topics, altering, creating, refused_order, removing_topics
@@ -16,6 +17,7 @@ from kmirror.mirror.facts import ReasonChanged, SourceTrouble, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.net.cluster import TcpCluster
 from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
 
 WITHIN_S = 90.0
 MIRROR = "from-kafka"
@@ -64,7 +66,19 @@ class Mirrored:
         return found()[0]
 
     def stable_ends(self) -> dict[Partition, int]:
-        """Return the last stable offset of each mirrored partition at the source."""
+        """Return the last stable offset of each mirrored partition at the source.
+
+        A leader that was just elected does not tell it until its followers have confirmed its epoch.
+        """
+        deadline = time.monotonic() + WITHIN_S
+        while True:
+            try:
+                return self._told_ends()
+            except KafkaException as error:
+                if error.args[0].code() != ErrorCode.OFFSET_NOT_AVAILABLE or time.monotonic() > deadline:
+                    raise
+
+    def _told_ends(self) -> dict[Partition, int]:
         admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
         found = admin.list_topics(timeout=30).topics
         wanted = {TopicPartition(t, p): OffsetSpec.latest() for t in self._topics for p in found[t].partitions}
