@@ -150,7 +150,7 @@ def test_topic_values_have_kafkas_bounds_and_words(name: str, value: str, proble
             ),
         ),
         ("mirror.groups.clamp", ("true", "FALSE"), ("", "1")),
-        ("security.protocol", ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), ("", "TLS", "ssl")),
+        ("security.protocol", ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL", "ssl"), ("", "TLS")),
         ("request.timeout.ms", ("1", "30000"), ("0", "-1", "1.5")),
         ("sasl.mechanism", ("PLAIN",), ()),
         ("no.such.key", (), ("1",)),
