@@ -35,7 +35,7 @@ def test_recorded_rows_are_of_the_groups(path: Path) -> None:
     assert rows
     assert len({report.key(row) for row in rows}) == len(rows), "two rows with one name cannot be compared"
     assert {row.id[0] for row in rows} == {
-        {"protocol": "C", "log": "P", "spark": "K"}.get(path.stem, path.stem[0].upper())
+        {"protocol": "C", "log": "P", "spark": "K", "proxy": "X", "fuzz": "Z"}.get(path.stem, path.stem[0].upper())
     }
 
 
