@@ -17,6 +17,7 @@ from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.errors import UsageError
 from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.actions import Hands
@@ -28,7 +29,7 @@ from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.plan_check import problem
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scene import Scene
-from kmirror.sim.history.settled import Owed, Rest, owed
+from kmirror.sim.history.settled import Rest, owed
 from kmirror.sim.history.verdict import Outcome
 from kmirror.sim.history.workloads import start
 from kmirror.sim.network import NetworkOptions
@@ -82,6 +83,7 @@ class _History:
         self._scene = scene
         self._observer = Observer(scene)
         self._hands = Hands(scene, self._observer)
+        self._rest = Rest(scene, self._observer)
 
     def run(self) -> None:
         """Run the plan to its end, let everything come to rest, and look at all logs once more."""
@@ -136,16 +138,13 @@ class _History:
         """Run until everything has come to rest, at most as long as the plan gives; then note what has not."""
         scene = self._scene
         world = scene.simulation.world
-        rest = Rest(scene, self._observer)
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
-            if not self._has_ended():
-                continue
-            if not rest.missing(self._owed()):
+            if self._has_ended() and not self._missing():
                 scene.note("everything has come to rest")
                 return
-        scene.account.unsettled = rest.missing(self._owed())
+        scene.account.unsettled = self._missing()
         scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
 
     def _look_on(self) -> None:
@@ -154,16 +153,16 @@ class _History:
         A transaction that an unclean election left open is no reason not to be at rest; when it times out later, its
         records go to the mirrors, and are not to be missed there.
         """
-        rest = Rest(self._scene, self._observer)
         world = self._scene.simulation.world
         until = world.now + READ_ON_MS * MILLISECOND
-        while world.now < until and rest.missing(self._owed()):
+        while world.now < until and self._missing():
             world.run_for(span_us=LOOK_MS * MILLISECOND)
 
     def _has_ended(self) -> bool:
         """Return whether every producer has stopped, and every order was answered or given up."""
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
-    def _owed(self) -> list[Owed]:
+    def _missing(self) -> list[tuple[str, TopicPartition, str]]:
+        """Return what has not come to rest."""
         self._observer.look_at_ids()
-        return owed(self._scene.plan, self._scene.account)
+        return self._rest.missing(owed(self._scene.plan, self._scene.account))
