@@ -24,7 +24,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
@@ -35,6 +34,7 @@ from typing import Any
 from kmirror import __version__
 from kmirror.errors import UsageError
 from kmirror.experiments.failover_options import OPTION_NAMES, ExperimentOptions
+from kmirror.experiments.toml_file import read_toml
 from kmirror.kernel.arguments import shown
 from kmirror.kernel.rng import Rng
 
@@ -62,16 +62,7 @@ class Sweep:
 
 def read_sweep(path: Path) -> Sweep:
     """Return the runs of the file at `path`; `UsageError` says what is wrong with it, and where."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: is not TOML: {error}") from None
-    try:
-        return parse_sweep(table, path.stem)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    return read_toml(path, lambda table: parse_sweep(table, path.stem))
 
 
 def parse_sweep(table: Mapping[str, Any], name: str = "sweep") -> Sweep:

@@ -16,7 +16,6 @@ delay_ms = 500
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any
 from kmirror.cluster.hooks.hook import Hook
 from kmirror.cluster.hooks.hooks import Hooks, On
 from kmirror.errors import UsageError, did_you_mean
+from kmirror.experiments.toml_file import read_toml
 from kmirror.protocol.registry import by_api_name
 from kmirror.spec.error_codes import ErrorCode
 
@@ -101,16 +101,7 @@ CAPS = ("cap", "release")
 
 def read_rules(path: Path) -> tuple[int, list[Words]]:
     """Return the seed and the rules of a file, which were tried; UsageError says what is wrong in it, and where."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: is not TOML: {error}") from None
-    try:
-        return parse_rules(table)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    return read_toml(path, parse_rules)
 
 
 def parse_rules(table: Mapping[str, Any]) -> tuple[int, list[Words]]:
