@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.target import TAKEN
 from kmirror.protocol.headers import decode_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 from kmirror.protocol.structs import Struct
+from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
 
 _CODES_MAX = 64
@@ -18,6 +20,10 @@ _NO_CODE, _CODE_MAX = -2, 1_000
 _PROMISES = {
     str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 }
+
+
+MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce"))
+"""Keys of APIs of ours that may wait as long as they say, or for other members; a Produce with acks=0 has no answer."""
 
 
 def api_of(request: bytes) -> tuple[int, int]:
@@ -48,7 +54,7 @@ def judged(request: bytes, answer: bytes) -> str:
     found = sorted(set(codes(body)))
     if found and not _NO_CODE < found[0] <= found[-1] <= _CODE_MAX:
         raise Fault(Kind.TAKEN, f"error codes {found}", f"no error code in {api.name}", f"from -1 to {_CODE_MAX}")
-    return "taken" if found in ([], [0]) else f"codes {' '.join(map(str, found))}"
+    return TAKEN if found in ([], [0]) else f"codes {' '.join(map(str, found))}"
 
 
 def codes(body: Message) -> Iterator[int]:

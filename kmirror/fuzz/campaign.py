@@ -11,7 +11,7 @@ from random import Random
 from kmirror.fuzz.findings import Fault, Finding, Kind, raised
 from kmirror.fuzz.shrink import STATEFUL_TRIES_MAX, TRIES_MAX, fewer, shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Source
-from kmirror.fuzz.target import Target
+from kmirror.fuzz.target import TAKEN, Target
 
 KEPT_MAX = 4_096
 """So many frames that did something new are kept to be broken further."""
@@ -94,7 +94,7 @@ class Campaign:
             fault = error if isinstance(error, Fault) else raised(error)
             self._found(frame, fault)
             outcome = fault.cause
-        if outcome == "taken":
+        if outcome == TAKEN:
             tally.taken += 1
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:

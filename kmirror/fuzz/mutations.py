@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kmirror.fuzz.spots import Kind, RawSpot
+from kmirror.fuzz.spots import Kind, RawSpot, Spot
 from kmirror.protocol.wire import uvarint
 
 Random = Callable[[], float]
@@ -291,10 +291,8 @@ class Step(NamedTuple):
     detail: object
 
     def __str__(self) -> str:
-        kind, start, end, field = self.spot
-        of = f" of {field.attribute}" if field is not None else ""
         how = "" if self.detail is None else f" ({self.detail})"
-        return f"{self.mutation.name}: {kind.name.lower().replace('_', ' ')}{of} at {start}..{end}{how}"
+        return f"{self.mutation.name}: {Spot(*self.spot)}{how}"
 
 
 def mutate(random: Random, template: bytearray, spots: list[RawSpot]) -> tuple[bytearray, list[Step]]:

@@ -7,6 +7,9 @@ from typing import Protocol
 
 from kmirror.fuzz.stream import Frame
 
+TAKEN = "taken"
+"""What `judge` returns of a frame in which nothing was wrong."""
+
 
 class Target(Protocol):
     """One that is fuzzed. It is used by one thread, and closed at the end."""

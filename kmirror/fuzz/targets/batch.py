@@ -15,8 +15,7 @@ from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.rereading import castagnoli, records_again
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.decoder import TAKEN
+from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout

@@ -13,8 +13,7 @@ import subprocess
 from kmirror.errors import UsageError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.decoder import TAKEN
+from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.registry import by_name, names
 

@@ -14,7 +14,7 @@ from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.refusals import REASONS, claims_much, is_never_taken
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.target import Stateless
+from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol import careful
 from kmirror.protocol.message import Message
@@ -29,7 +29,6 @@ _LAZY_EVERY = 8
 _CAREFUL_EVERY = 8
 _MEMORY_EVERY = 1_024
 _CLAIMS_EVERY = 8
-TAKEN = "taken"
 
 
 class DecoderTarget(Stateless):
@@ -55,13 +54,6 @@ class DecoderTarget(Stateless):
             self.carefully(frame, found)
         elif number % _MEMORY_EVERY == 3 or (number % _CLAIMS_EVERY == 5 and claims_much(frame)):
             self.memory(frame)
-        return found
-
-    def judge_fully(self, frame: Frame) -> str:
-        """Do all that `judge` does of some frames."""
-        found = self._strict(frame)
-        self._otherwise(frame, found)
-        self.memory(frame)
         return found
 
     def _otherwise(self, frame: Frame, strictly: str) -> None:

@@ -17,8 +17,7 @@ from kmirror.fuzz.mutations import Step, mutate
 from kmirror.fuzz.spots import Kind as SpotKind
 from kmirror.fuzz.spots import RawSpot
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
-from kmirror.fuzz.target import Stateless
-from kmirror.fuzz.targets.decoder import TAKEN
+from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig

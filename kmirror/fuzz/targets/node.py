@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kmirror.fuzz.answers import api_of, is_refusal, judged
+from kmirror.fuzz.answers import MAY_WAIT, api_of, is_refusal, judged
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
@@ -39,8 +39,6 @@ _COORDINATORS = (0, 1, 3)  # Of groups, transactions and mirrors.
 _VERSION = 7  # Of FindCoordinator: the first that knows mirrors.
 _SETTLE_S = 5.0
 _REST_S = 120.0
-# These may wait for as long as they say, or for other members; and a Produce with acks=0 is not answered.
-_MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce"))
 
 # A refused JoinGroup leaves the empty group that it would have been the first member of, in Kafka too
 # (GroupMetadataManager.classicGroupJoinToClassicGroup).
@@ -161,7 +159,7 @@ class NodeTarget:
         peer.begin()
         world.perform(_PEER, [Send(self._link, (data,))])
         if not self._has_come(AT_ONCE_US):
-            if api_of(data)[0] in _MAY_WAIT:
+            if api_of(data)[0] in MAY_WAIT:
                 self._hang_up()
                 return "waits"
             self._has_come(PATIENCE_US)

@@ -11,14 +11,14 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.answers import api_of, judged
+from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -36,7 +36,8 @@ PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
 """What a broker of ours may hold at any time."""
 _FRAME_BYTES_MAX = 100 << 20
-_MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce", "ShareFetch"))
+# Brokers of others have share groups.
+_MAY_WAIT = MAY_WAIT | {API_KEYS["ShareFetch"]}
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
@@ -93,20 +94,14 @@ class Line:
             self._socket = None
 
 
-class BrokerTarget:
-    """Any broker, on one connection at a time."""
+class BrokerTarget(Stateless):
+    """Any broker, on one connection at a time; no frames are kept, for it cannot be made to forget them."""
 
     name = "bootstrap-server"
 
     def __init__(self, host: str, port: int) -> None:
         self.line = Line(host, port)
-        self._frames: list[bytes] = []
         self._tried = 0
-
-    @property
-    def before(self) -> Sequence[bytes]:
-        """Return none: a broker cannot be made to forget."""
-        return ()
 
     def fresh(self) -> None:
         """Begin a new connection: all that there is to forget."""
