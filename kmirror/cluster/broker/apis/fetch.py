@@ -64,9 +64,11 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
+    for overtaken in list(session.parked):
+        parts.replicas.unpark(now, overtaken)
     fetch = session.quiet
     if isinstance(fetch, _Fetch) and fetch.request is request:
-        fetch.inbound, fetch.parked = inbound, 0
+        fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
     else:
         fetch = _Fetch(parts, inbound, request, session)
     session.quiet = None
@@ -78,6 +80,7 @@ class _Fetch:
 
     __slots__ = (
         "broker_epoch",
+        "epoch",
         "inbound",
         "is_full",
         "is_refused",
@@ -101,6 +104,8 @@ class _Fetch:
         self.inbound = inbound
         self.request = request
         self.session = session
+        self.epoch = session.epoch
+        """The session's when this fetch arrived; another one says that the next fetch has overtaken this one."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
         """Whether the answer has all partitions, else those with news."""
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
@@ -151,12 +156,18 @@ class _Fetch:
         """Look at what moved; answer if there is enough now or the time is over, and return whether it was answered."""
         session = self.session
         try:
-            ready = is_over
-            for cached in session.take_moved():
-                ready |= self._look_at(now, cached, is_first=False)
-            if not ready and self.taken + self.left_out < self.min_bytes:
-                return False
-            self._answer()
+            if session.epoch != self.epoch:
+                # The fetcher has gone on over another link. What it is told now it may never read, so that the session
+                # must not take it for told.
+                error = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+                self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
+            else:
+                ready = is_over
+                for cached in session.take_moved():
+                    ready |= self._look_at(now, cached, is_first=False)
+                if not ready and self.taken + self.left_out < self.min_bytes:
+                    return False
+                self._answer()
         except Exception as error:
             self.inbound.failed(error)
         session.parked.pop(self.parked, None)
