@@ -35,7 +35,8 @@ EXIT_STOPPED = 130
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
+@click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or to hold sessions with.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
@@ -56,6 +57,7 @@ def command(
     frames: int | None,
     minutes: float | None,
     messages: tuple[str, ...],
+    machines: tuple[str, ...],
     bootstrap_server: str | None,
     program: str | None,
     owns_host: bool,
@@ -78,7 +80,7 @@ def command(
     if is_list:
         return _list(output)
     if replay is not None:
-        return _replay(replay, output)
+        return _replay(replay, output, bootstrap_server, owns_host=owns_host)
     if target is None and bootstrap_server is not None:
         target = "bootstrap-server"
     if target is None:
@@ -86,7 +88,7 @@ def command(
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")),
+        command=tuple(shlex.split(program or "")), machines=machines,
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -220,9 +222,9 @@ def _list(output: str) -> int:
     return 0
 
 
-def _replay(path: Path, output: str) -> int:
+def _replay(path: Path, output: str, bootstrap_server: str | None, *, owns_host: bool) -> int:
     finding = load(path)
-    again = try_again(finding)
+    again = try_again(finding, Wanted(seed=finding.seed, bootstrap_server=bootstrap_server, owns_host=owns_host))
     if output == "json":
         click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
     elif again is None:
