@@ -46,6 +46,8 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 
+DIVERGENCE_FROM = 12
+"""First version that can tell a divergence (KIP-595)."""
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -82,6 +84,7 @@ class _Fetch:
         "broker_epoch",
         "epoch",
         "inbound",
+        "is_beyond_version",
         "is_full",
         "is_refused",
         "leaders",
@@ -111,6 +114,9 @@ class _Fetch:
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
         self.is_refused = False
         """Whether a follower may not fetch at all."""
+        self.is_beyond_version = False
+        """Whether there is a divergence to tell in a version that cannot tell it: the session has that partition from a
+        request in a later one. As Kafka does, nothing else is told then."""
         self.topic_errors: dict[str, ErrorCode] = {}
         """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
         self.leaders: dict[int, None] = {}
@@ -322,6 +328,8 @@ class _Fetch:
                 leader = partition.image.leader
                 data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
                 self.leaders[leader] = None
+        elif self.inbound.version < DIVERGENCE_FROM and not data.error_code:
+            self.is_beyond_version = True
         self.rows[cached] = data
 
     def _give_back(self, cached: CachedPartition) -> None:
@@ -355,6 +363,10 @@ class _Fetch:
                 topics[topic].append(data)
             else:
                 topics[topic] = [data]
+        if self.is_beyond_version:
+            error = ErrorCode.UNSUPPORTED_VERSION
+            self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
+            return
         self.inbound.reply(
             FetchResponse(
                 session_id=session.session_id,

@@ -28,7 +28,7 @@ from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
-from kmirror.protocol.headers import decode_response
+from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
@@ -433,3 +433,30 @@ def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> N
     fetcher.epoch = -1
     assert [len(row.records or b"") for row in fetcher.fetch(range(2), most=0)] == [BATCH, 0]
     assert [len(row.records or b"") for row in fetcher.fetch(range(2), max_bytes=0)] == [BATCH, 0]
+
+
+def test_a_divergence_that_the_version_cannot_tell_is_an_error_of_the_whole_answer() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    append(broker, 0)
+    link = opened("by name")
+    broker.broker.handle(broker.now, link)
+
+    def ask(session_id: int, epoch: int, of: int, rows: Sequence[FetchPartition] = ()) -> FetchResponse:
+        topics = [FetchTopic(topic=TOPIC, partitions=list(rows))] if rows else []
+        body = FetchRequest(max_bytes=UNBOUND, session_id=session_id, session_epoch=epoch, topics=topics)
+        frame = encode_request(body, of, correlation_id=1, client_id="test")
+        (reply,) = broker.broker.handle(broker.now, RequestReceived(link.link, frame))
+        assert isinstance(reply, Reply)
+        answer = decode_response(b"".join(reply.chunks), key_of(FetchRequest), of).body
+        assert isinstance(answer, FetchResponse)
+        return answer
+
+    ahead = FetchPartition(partition=0, fetch_offset=9, last_fetched_epoch=0, partition_max_bytes=UNBOUND)
+    known = ask(0, 0, 12, [ahead, FetchPartition(partition=1, partition_max_bytes=UNBOUND)])
+    assert known.responses[0].partitions[0].diverging_epoch.end_offset == 1
+    for epoch in (1, 2):
+        untold = ask(known.session_id, epoch, 9)
+        assert (untold.error_code, untold.session_id) == (ErrorCode.UNSUPPORTED_VERSION, known.session_id)
+        assert not untold.responses
+    told = ask(known.session_id, 3, 12)
+    assert [row.partition_index for row in told.responses[0].partitions] == [0]
