@@ -170,7 +170,7 @@ def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Exp
     `leader` is who is told to lead instead, which leaves the members out.
     """
     protocol = group.protocol or ""
-    rows = tuple((one.id, one.instance, dict(one.protocols)[protocol]) for one in group.members)
+    rows = tuple((one.id, dict(one.protocols)[protocol]) for one in group.members)
     leads = leader is None and group.leader == member.id
     return expected(
         error=ErrorCode.NONE,
@@ -382,7 +382,8 @@ def removed(group: Group, id_: Symbol) -> Moves:
     if member.sync is not None:
         told[member.sync] = _forgotten(ErrorCode.UNKNOWN_MEMBER_ID)
     left = tuple(one for one in group.members if one.id != id_)
-    leaders = [one.id for one in left] or [None] if group.leader == id_ else [group.leader]
+    leaders: list[Symbol | None] = [one.id for one in left] or [None]
+    leaders = leaders if group.leader == id_ else [group.leader]
     for leader in leaders:
         yield replace(group, members=left, leader=leader), told
 
@@ -420,7 +421,7 @@ def drifts(group: Group) -> Moves:
     """Yield what the coordinator does next by itself: what it writes is persisted, a delay ends."""
     if group.exists and not group.is_seen:
         yield replace(group, is_seen=True), NOTHING
-    if group.phase == PREPARING and group.is_first:
+    if group.phase == PREPARING and (group.is_first or not group.members):  # Without members no time is given.
         yield from completed(group, NOTHING)
     if group.storing is not None:
         assigned = dict(group.storing)
@@ -444,8 +445,9 @@ def all_out(group: Group) -> Moves:
     else:
         generations = range(group.generation, group.generation + _MORE_GENERATIONS)
     some = OneOf(
-        frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS,
-                   ErrorCode.FENCED_INSTANCE_ID})  # fmt: skip
+        frozenset(
+            {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
+        )
     )
     told: dict[int, Expected] = {}
     for one in group.members:
