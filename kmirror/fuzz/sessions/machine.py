@@ -191,8 +191,11 @@ class Machine(Protocol[K, S]):
         """Yield what the broker may do next by itself, such as end what it has begun."""
         ...
 
-    def read(self, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return what stands in an answer, by the places that `Expected` names; lists as tuples."""
+    def read(self, known: K, step: Step, answer: Message) -> Mapping[str, Any]:
+        """Return what stands in an answer, by the places that `Expected` names; lists as tuples.
+
+        Places of error codes end with "error". What is of other sessions is left out.
+        """
         ...
 
     def learn(self, known: K, step: Step, answer: Message) -> None:

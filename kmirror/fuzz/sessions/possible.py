@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kmirror.fuzz.sessions.machine import Anything, Bag, Call, Expected, Machine, OneOf, Outcome, Pause, Symbol
 from kmirror.spec.error_codes import ErrorCode
@@ -40,6 +40,13 @@ class Names:
         if any(symbol == other or value == known for other, known in self.pairs):
             return None
         return Names(self.pairs | {(symbol, value)})
+
+
+class Wrong(NamedTuple):
+    """What is wrong with an answer: with all that is to be told, and without what differs from time to time."""
+
+    told: str
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class Possible(Generic[S]):
         self.configs = list(acted | dict.fromkeys(never))
         del self.calls[number]
 
-    def answered(self, number: int, observed: Mapping[str, Any]) -> str | None:
+    def answered(self, number: int, observed: Mapping[str, Any]) -> Wrong | None:
         """Keep the configurations that explain an answer; if there are none, keep all, and return what is wrong."""
         found: dict[Config[S], None] = {}
         near: list[tuple[Expected, Names]] = []
@@ -222,10 +229,10 @@ def _in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Nam
             yield from _in_any_order(wanted[1:], observed[:place] + observed[place + 1 :], found)
 
 
-def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> str:
+def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wrong:
     """Return which places are wrong, as of the expectations that come nearest."""
     if not near:
-        return "answered, though it has to wait"
+        return Wrong("answered, though it has to wait", "answered")
     wrong: dict[tuple[str, ...], list[Expected]] = {}
     for wanted, names in near:
         places = tuple(
@@ -235,7 +242,8 @@ def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> st
     places = min(wrong, key=len)
     allowed = list(dict.fromkeys(shown(dict(wanted.places), places) for wanted in wrong[places]))
     more = f" or {len(allowed) - _TOLD_MAX} others" if len(allowed) > _TOLD_MAX else ""
-    return f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"
+    told = f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"
+    return Wrong(told, ", ".join(shown(observed, [p]) if p.endswith("error") else p for p in places))
 
 
 def shown(values: Mapping[str, Any], places: Iterable[str]) -> str:

@@ -276,13 +276,11 @@ class Session:
         except ProtocolError as error:
             told = f"the answer to {step} cannot be read: {error}"
             raise self._fault(Kind.REFUSED, told, f"answer of {step.name}") from None
-        observed = self.machine.read(step, answer)
+        observed = self.machine.read(self.known, step, answer)
         self._tell(f"   {call.number} is answered: {shown(observed, observed)}")
         wrong = self._possible.answered(call.number, observed)
         if wrong is not None:
-            places = wrong.partition(";")[0]
-            cause = f"{step.name}: {' '.join(word for word in places.split() if not any(map(str.isdigit, word)))}"
-            raise self._fault(Kind.DIFFERS, f"{step}: {wrong}", cause)
+            raise self._fault(Kind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
         self.machine.learn(self.known, step, answer)
         self._settle()
 
