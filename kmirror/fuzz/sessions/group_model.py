@@ -43,6 +43,8 @@ class Group:
     phase: str = EMPTY
     is_first: bool = False
     """In PREPARING: the group was empty, so that the end of a delay decides and not who has joined."""
+    is_hurried: bool = False
+    """In PREPARING: it began without members, only with some that were to join, and so no time was given."""
     generation: int = 0
     type: str | None = None
     protocol: str | None = None
@@ -109,7 +111,7 @@ def rebalanced(group: Group, answers: Answers) -> Moves:
                 told[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
         members = tuple(replace(one, sync=None, assignment=b"") for one in members)
     is_first = group.phase == EMPTY
-    begun = replace(group, phase=PREPARING, is_first=is_first, storing=None, members=members)
+    begun = replace(group, phase=PREPARING, is_first=is_first, is_hurried=not members, storing=None, members=members)
     if not is_first and begun.all_have_joined:
         yield from completed(begun, told)
     else:
@@ -120,7 +122,7 @@ def completed(group: Group, answers: Answers) -> Moves:
     """Yield the group in its next generation, with those who have joined."""
     generation = group.generation + 1
     members = tuple(one for one in group.members if one.join is not None or one.instance is not None)
-    group = replace(group, generation=generation, is_first=False, members=members)
+    group = replace(group, generation=generation, is_first=False, is_hurried=False, members=members)
     if not members:
         nobody: frozenset[str] | None = frozenset() if group.type == "consumer" else None
         yield replace(group, phase=EMPTY, protocol=None, leader=None, reads=nobody), answers
@@ -170,7 +172,7 @@ def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Exp
     `leader` is who is told to lead instead, which leaves the members out.
     """
     protocol = group.protocol or ""
-    rows = tuple((one.id, one.instance, dict(one.protocols)[protocol]) for one in group.members)
+    rows = tuple((one.id, dict(one.protocols)[protocol]) for one in group.members)
     leads = leader is None and group.leader == member.id
     return expected(
         error=ErrorCode.NONE,
@@ -382,7 +384,8 @@ def removed(group: Group, id_: Symbol) -> Moves:
     if member.sync is not None:
         told[member.sync] = _forgotten(ErrorCode.UNKNOWN_MEMBER_ID)
     left = tuple(one for one in group.members if one.id != id_)
-    leaders = [one.id for one in left] or [None] if group.leader == id_ else [group.leader]
+    leaders: list[Symbol | None] = [one.id for one in left] or [None]
+    leaders = leaders if group.leader == id_ else [group.leader]
     for leader in leaders:
         yield replace(group, members=left, leader=leader), told
 
@@ -420,7 +423,7 @@ def drifts(group: Group) -> Moves:
     """Yield what the coordinator does next by itself: what it writes is persisted, a delay ends."""
     if group.exists and not group.is_seen:
         yield replace(group, is_seen=True), NOTHING
-    if group.phase == PREPARING and group.is_first:
+    if group.phase == PREPARING and (group.is_first or group.is_hurried):
         yield from completed(group, NOTHING)
     if group.storing is not None:
         assigned = dict(group.storing)
@@ -444,8 +447,9 @@ def all_out(group: Group) -> Moves:
     else:
         generations = range(group.generation, group.generation + _MORE_GENERATIONS)
     some = OneOf(
-        frozenset({ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS,
-                   ErrorCode.FENCED_INSTANCE_ID})  # fmt: skip
+        frozenset(
+            {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
+        )
     )
     told: dict[int, Expected] = {}
     for one in group.members:
@@ -454,7 +458,7 @@ def all_out(group: Group) -> Moves:
     for generation in generations:
         yield (
             replace(
-                group, phase=EMPTY, is_first=False, is_seen=True, generation=generation, protocol=None, leader=None,
+                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation, protocol=None, leader=None,
                 members=(), pending=frozenset(), storing=None, reads=reads,
             ),
             told,

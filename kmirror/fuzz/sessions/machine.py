@@ -1,9 +1,9 @@
 """What is a rule machine? Rules that draw requests, and a pure model that says what a broker may do with each.
 
 Two kinds of state are kept apart. What the clients know (`K`) comes from answers alone, and requests are drawn from it.
-What the broker may have in mind (`S`) is a hashable value that nobody changes: `outcomes` returns the states that may follow,
-and what is answered then. The session keeps every state that explains the answers so far (`possible.py`), so that a
-machine thinks of one request at a time, whatever is late, repeated, lost or out of order.
+What the broker may have in mind (`S`) is a hashable value that nobody changes: `outcomes` returns the states that may
+follow, and what is answered then. The session keeps every state that explains the answers so far (`possible.py`), so
+that a machine thinks of one request at a time, whatever is late, repeated, lost or out of order.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ ANYTHING = Anything()
 
 @dataclass(frozen=True)
 class Expected:
-    """What an answer may be: a value, a `Symbol`, `OneOf`, a `Bag` or `ANYTHING` for each place that the model speaks of.
+    """What an answer may be: a value, `Symbol`, `OneOf`, `Bag` or `ANYTHING` for each place that the model speaks of.
 
     Tuples are compared item by item. Places that are not named may hold what they like. `is_optional` says that there
     may be no answer at all.
@@ -191,8 +191,11 @@ class Machine(Protocol[K, S]):
         """Yield what the broker may do next by itself, such as end what it has begun."""
         ...
 
-    def read(self, step: Step, answer: Message) -> Mapping[str, Any]:
-        """Return what stands in an answer, by the places that `Expected` names; lists as tuples."""
+    def read(self, known: K, step: Step, answer: Message) -> Mapping[str, Any]:
+        """Return what stands in an answer, by the places that `Expected` names; lists as tuples.
+
+        Places of error codes end with "error". What is of other sessions is left out.
+        """
         ...
 
     def learn(self, known: K, step: Step, answer: Message) -> None:

@@ -1,7 +1,7 @@
 """Which states of the broker explain all answers so far? A set of them, kept as small as what was seen allows.
 
-A request acts at one moment between its sending and its answer, as in a test for linearizability; one whose link was cut
-may act at any time, or never. A state in which an answer cannot be explained goes. If none is left, the answer is
+A request acts at one moment between its sending and its answer, as in a test for linearizability; one whose link was
+cut may act at any time, or never. A state in which an answer cannot be explained goes. If none is left, the answer is
 wrong.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kmirror.fuzz.sessions.machine import Anything, Bag, Call, Expected, Machine, OneOf, Outcome, Pause, Symbol
 from kmirror.spec.error_codes import ErrorCode
 
 S = TypeVar("S")
-STATES_MAX = 2_000
+STATES_MAX = 800
 _TOLD_MAX = 6
 
 
@@ -40,6 +40,13 @@ class Names:
         if any(symbol == other or value == known for other, known in self.pairs):
             return None
         return Names(self.pairs | {(symbol, value)})
+
+
+class Wrong(NamedTuple):
+    """What is wrong with an answer: with all that is to be told, and without what differs from time to time."""
+
+    told: str
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,18 @@ class Possible(Generic[S]):
         self.cut.add(number)
         self.configs = list(dict.fromkeys(one.without_answer(number) for one in self.configs))
 
-    def answered(self, number: int, observed: Mapping[str, Any]) -> str | None:
+    def settle(self, number: int) -> None:
+        """Note that a call whose link was cut has acted by now, or never will."""
+        acted = {one: None for one in self._reach() if number not in one.waiting}
+        never = (replace(one, waiting=one.waiting - {number}) for one in self.configs)
+        self.configs = list(acted | dict.fromkeys(never))
+        del self.calls[number]
+
+    def answered(self, number: int, observed: Mapping[str, Any]) -> Wrong | None:
         """Keep the configurations that explain an answer; if there are none, keep all, and return what is wrong."""
         found: dict[Config[S], None] = {}
         near: list[tuple[Expected, Names]] = []
-        for config in self._reach():
+        for config in self._reach(number):
             wanted = config.answer(number)
             if wanted is None:
                 continue
@@ -107,7 +121,7 @@ class Possible(Generic[S]):
 
     def may_wait(self, number: int) -> bool:
         """Return whether a call may be without an answer when everything has acted and nothing moves by itself."""
-        for config in self._reach():
+        for config in self._reach(number):
             if number not in config.waiting and config.waiting <= self.cut:
                 wanted = config.answer(number)
                 if (wanted is None or wanted.is_optional) and not any(True for _ in self.machine.drifts(config.state)):
@@ -129,12 +143,19 @@ class Possible(Generic[S]):
 
     # -- what may follow ----------------------------------------------------------------------
 
-    def _reach(self) -> list[Config[S]]:
-        """Return the configurations, and all that may follow when calls act and the broker moves by itself."""
+    def _reach(self, number: int | None = None) -> list[Config[S]]:
+        """Return the configurations, and all that may follow when calls act and the broker moves by itself.
+
+        Nothing is followed any further once it has an answer to the call `number`: what acts later stays free to.
+        """
         found = dict.fromkeys(self.configs)
         left = list(found)
         while left:
-            for one in self._next(left.pop()):
+            config = left.pop()
+            told = None if number is None else config.answer(number)
+            if told is not None and not told.is_optional:
+                continue
+            for one in self._next(config):
                 if one not in found:
                     found[one] = None
                     left.append(one)
@@ -144,7 +165,7 @@ class Possible(Generic[S]):
 
     def _next(self, config: Config[S]) -> Iterator[Config[S]]:
         for number in sorted(config.waiting):
-            acted = replace(config, waiting=config.waiting - {number})
+            acted = Config(config.state, config.waiting - {number}, config.due, config.names)
             yield from self._after(acted, self._outcomes(config, self.calls[number]))
         yield from self._after(config, self.machine.drifts(config.state))
 
@@ -152,9 +173,11 @@ class Possible(Generic[S]):
         return self.machine.outcomes(config.state, call, config.names)
 
     def _after(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
-        for outcome in outcomes:
-            answers = frozenset((number, told) for number, told in outcome.answers.items() if number not in self.cut)
-            yield replace(config, state=outcome.state, due=config.due | answers)
+        for state, answers in outcomes:
+            due = config.due
+            if answers:
+                due |= {(number, told) for number, told in answers.items() if number not in self.cut}
+            yield Config(state, config.waiting, due, config.names)
 
 
 # -- expected and observed ----------------------------------------------------------------------
@@ -206,10 +229,10 @@ def _in_any_order(wanted: tuple[Any, ...], observed: tuple[Any, ...], names: Nam
             yield from _in_any_order(wanted[1:], observed[:place] + observed[place + 1 :], found)
 
 
-def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> str:
+def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wrong:
     """Return which places are wrong, as of the expectations that come nearest."""
     if not near:
-        return "answered, though it has to wait"
+        return Wrong("answered, though it has to wait", "answered")
     wrong: dict[tuple[str, ...], list[Expected]] = {}
     for wanted, names in near:
         places = tuple(
@@ -219,7 +242,8 @@ def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> st
     places = min(wrong, key=len)
     allowed = list(dict.fromkeys(shown(dict(wanted.places), places) for wanted in wrong[places]))
     more = f" or {len(allowed) - _TOLD_MAX} others" if len(allowed) > _TOLD_MAX else ""
-    return f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"
+    told = f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"
+    return Wrong(told, ", ".join(shown(observed, [p]) if p.endswith("error") else p for p in places))
 
 
 def shown(values: Mapping[str, Any], places: Iterable[str]) -> str:

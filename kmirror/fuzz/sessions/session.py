@@ -23,11 +23,14 @@ from kmirror.protocol.registry import key_of
 
 T = TypeVar("T")
 _DRAWS_MAX = 8
-_OPEN_MAX = 4
+_OPEN_MAX = 3
 _CUTS_MAX = 3
+_SETTLED_AFTER = 8
+"""So many answers on other links, and a request whose link was cut has been taken up, or was lost."""
 _LAST_MAX = 200
 _LATE_SHARE = 0.5
 _CLIENT = "session"
+_SAID_MAX = 160
 
 
 class Disorder(Enum):
@@ -111,6 +114,8 @@ class Session:
         """Of those under way, the ones whose answers are not wanted yet, and those that may have to wait."""
         self._sent: list[Step] = []
         self._values: dict[str, list[Any]] = {}
+        self._cut: dict[int, int] = {}
+        """Calls whose links were cut, and after how many more answers they are settled."""
         self._count = 0
         self._cuts = 0
 
@@ -152,7 +157,7 @@ class Session:
                 for call in calls:
                     self._read(call.number)
             case Disorder.CUT if self._cuts < _CUTS_MAX:
-                self._cut(self._send(step, disorder), has_rest=choose.chance(0.5))
+                self._hang_up(self._send(step, disorder), has_rest=choose.chance(0.5))
             case Disorder.AGED:
                 self._read(self._send(self._aged(step, choose), disorder).number)
             case Disorder.REPEATED if self._sent:
@@ -201,13 +206,21 @@ class Session:
         self._open[call.number] = (call, self._link.send(frame, step.at))
         return call
 
-    def _cut(self, call: Call, *, has_rest: bool) -> None:
+    def _hang_up(self, call: Call, *, has_rest: bool) -> None:
         if has_rest:
             self._link.rest()
         self._cuts += 1
         _, ticket = self._open.pop(call.number)
         self._link.cut(ticket)
         self._possible.lose(call.number)
+        self._cut[call.number] = _SETTLED_AFTER
+
+    def _settle(self) -> None:
+        """Count an answer; what was cut long ago acts no more."""
+        self._cut = {number: left - 1 for number, left in self._cut.items()}
+        for number in [number for number, left in self._cut.items() if not left]:
+            del self._cut[number]
+            self._possible.settle(number)
 
     def _pause(self, pause: Pause) -> None:
         for number in list(self._open):
@@ -216,6 +229,7 @@ class Session:
         self._tell(f"{self._count}: {pause}")
         self._link.pause(pause.seconds)
         self._possible.pause(Call(self._count, pause))
+        self._cut.clear()
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -262,14 +276,13 @@ class Session:
         except ProtocolError as error:
             told = f"the answer to {step} cannot be read: {error}"
             raise self._fault(Kind.REFUSED, told, f"answer of {step.name}") from None
-        observed = self.machine.read(step, answer)
+        observed = self.machine.read(self.known, step, answer)
         self._tell(f"   {call.number} is answered: {shown(observed, observed)}")
         wrong = self._possible.answered(call.number, observed)
         if wrong is not None:
-            places = wrong.partition(";")[0]
-            cause = f"{step.name}: {' '.join(word for word in places.split() if not any(map(str.isdigit, word)))}"
-            raise self._fault(Kind.DIFFERS, f"{step}: {wrong}", cause)
+            raise self._fault(Kind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
         self.machine.learn(self.known, step, answer)
+        self._settle()
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -322,4 +335,4 @@ def _said(body: Message) -> str:
 
 def _short(value: object) -> str:
     text = repr(bytes(value) if isinstance(value, memoryview) else value)
-    return text if len(text) <= 160 else f"{text[:160]}..."  # noqa: PLR2004
+    return text if len(text) <= _SAID_MAX else f"{text[:_SAID_MAX]}..."
