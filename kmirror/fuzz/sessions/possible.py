@@ -87,6 +87,9 @@ class Possible(Generic[S]):
 
     def sent(self, call: Call) -> None:
         """Take up a call that may act from now on."""
+        call.others.extend(self.calls.values())
+        for other in self.calls.values():
+            other.others.append(call)
         self.calls[call.number] = call
         self.configs = [replace(one, waiting=one.waiting | {call.number}) for one in self.configs]
 
