@@ -8,7 +8,7 @@ from typing import Any
 from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import World
-from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.sim.cluster import Cluster
@@ -47,7 +47,10 @@ def ready_coordinator(world: World, kind: int, key: str) -> None:
 
 def ready_topic(world: World, partitions: int, name: str = TOPIC) -> None:
     """Create a topic if it is not there, and wait until it has leaders; raises `UsageError` if it has none in time."""
-    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    # Records are of no time; else each marker, which is of now, would begin a new segment, and a fetch ends with one.
+    configs = {"segment.ms": str((1 << 63) - 1), "retention.ms": "-1"}
+    rows = [CreatableTopicConfig(name=key, value=value) for key, value in configs.items()]
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=rows)
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     found: Any = world.ask(asked, 4)
     if found.topics[0].error_code:

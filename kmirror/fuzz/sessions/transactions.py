@@ -441,7 +441,7 @@ def _has_bumps(world: World) -> bool:
     """Return whether the broker has transaction.version 2."""
     found: Any = world.ask(ApiVersionsRequest(client_software_name="kmirror", client_software_version="1"), 3)
     levels = {row.name: row.max_version_level for row in found.finalized_features}
-    return levels.get("transaction.version", 0) >= _BUMPS_LEVEL
+    return bool(levels.get("transaction.version", 0) >= _BUMPS_LEVEL)
 
 
 def _places(step: Step, answer: Any) -> Mapping[str, Any]:
