@@ -55,7 +55,7 @@ class Group:
     storing: tuple[tuple[Symbol, bytes], ...] | None = None
     """What the leader has assigned, as long as it is not persisted."""
     renewing: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
-    """In STABLE: static members that came back, their calls, and who is said to lead, as long as it is not persisted."""
+    """In STABLE: static members that came back, their calls, and who is said to lead; not persisted yet."""
     reads: frozenset[str] | None = None
     """The topics that the members of this generation subscribe to; None before the first."""
     offsets: tuple[tuple[int, int], ...] = ()

@@ -354,7 +354,14 @@ _UNSURE = {
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ),
     ),
-    "TxnOffsetCommit": ("rows_error", (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_TXN_STATE)),
+    "TxnOffsetCommit": (
+        "rows_error",
+        (
+            ErrorCode.CONCURRENT_TRANSACTIONS,
+            ErrorCode.INVALID_TXN_STATE,
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ),
+    ),
 }
 
 
