@@ -243,7 +243,7 @@ def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wr
             place for place, value in wanted.places if not any(True for _ in _unified(value, observed[place], names))
         )
         wrong.setdefault(places or tuple(place for place, _ in wanted.places), []).append(wanted)
-    places = min(wrong, key=len)
+    places = max(wrong, key=lambda each: (-len(each), len(wrong[each])))
     allowed = list(dict.fromkeys(shown(dict(wanted.places), places) for wanted in wrong[places]))
     more = f" or {len(allowed) - _TOLD_MAX} others" if len(allowed) > _TOLD_MAX else ""
     told = f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"

@@ -94,6 +94,8 @@ class State:
 
     transactions: tuple[tuple[str, Transaction], ...]
     logs: tuple[tuple[str, Log], ...]
+    bumps: bool
+    """Whether the broker ends transactions by the rules of transaction.version 2."""
     offsets: tuple[Offset, ...] = ()
     order: int = 0
 
@@ -134,11 +136,12 @@ def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id
     if known.status == ENDING:
         return state, ErrorCode.CONCURRENT_TRANSACTIONS
     if known.status == ONGOING:
-        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, former=-1)
+        former = known.epoch if state.bumps else -1
+        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, former=former)
         return state.with_transaction(name, fenced), ErrorCode.CONCURRENT_TRANSACTIONS
     if epoch is None or epoch == known.epoch:
         after = Transaction(known.producer, known.epoch + 1, -1 if epoch is None else epoch)
-    elif epoch == known.former:
+    elif epoch == known.former >= 0:
         after = Transaction(known.producer, known.epoch, epoch)
     else:
         return state, ErrorCode.PRODUCER_FENCED
@@ -258,6 +261,15 @@ class Batch:
     sequence: int = -1
     value: str = ""
     offsets: tuple[tuple[int, int], ...] = ()
+
+
+def may_come_early(state: State, batch: Batch) -> bool:
+    """Return whether a batch may be refused as not the next one, although the partition knows nothing of its producer.
+
+    So it is as long as one with a lower sequence number was refused, which its producer may send again.
+    """
+    writer = None if batch.producer is None else state.log(batch.log).writer(batch.producer)
+    return batch.sequence > 0 and (writer is None or not writer.sequences or writer.epoch != batch.epoch)
 
 
 def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:

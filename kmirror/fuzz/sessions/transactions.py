@@ -7,7 +7,7 @@ is written is a record a batch, each with a value of its own, so that at the end
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kmirror.fuzz.sessions import transaction_model as model
@@ -279,6 +279,8 @@ def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[
     match body:
         case InitProducerIdRequest():
             yield _initialised(state, step, call, names)
+            if state.transaction(body.transactional_id or "").producer is None:  # Its producer ids may be used up.
+                yield state, {"error": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "producer": -1, "epoch": -1}
         case AddPartitionsToTxnRequest():
             name, producer = body.v3_and_below_transactional_id, names.symbol(body.v3_and_below_producer_id)
             wanted = frozenset(str(index) for index in body.v3_and_below_topics[0].partitions)
@@ -289,8 +291,11 @@ def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[
             after, error = model.added(state, body.transactional_id, producer, body.producer_epoch, frozenset({GROUP}))
             yield after, {"error": _errors(step, error)}
         case ProduceRequest():
-            after, error = model.written(state, _batch_of(body, names, adds=step.version >= _VERSIONS["Produce"][1][0]))
+            batch = _batch_of(body, names, adds=step.version >= _VERSIONS["Produce"][1][0])
+            after, error = model.written(state, batch)
             yield after, {"rows_error": (_errors(step, error),)}
+            if not error and model.may_come_early(state, batch):
+                yield state, {"rows_error": (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,)}
         case TxnOffsetCommitRequest():
             offsets = tuple((row.partition_index, row.committed_offset) for row in body.topics[0].partitions)
             adds, producer = step.version >= _VERSIONS["TxnOffsetCommit"][1][0], names.symbol(body.producer_id)
@@ -311,12 +316,15 @@ def _moves(state: State, step: Step, call: int, names: Names) -> Iterator[tuple[
 def _initialised(state: State, step: Step, call: int, names: Names) -> tuple[State, dict[str, Any]]:
     body: Any = step.body
     name = body.transactional_id
+    refused = {"producer": -1, "epoch": -1}
+    if (body.producer_id == -1) != (body.producer_epoch == -1):
+        return state, {"error": ErrorCode.INVALID_REQUEST, **refused}
     known = state.transaction(name)
     epoch = None if body.producer_id == -1 else body.producer_epoch
     has_id = names.symbol(body.producer_id) == known.producer
     after, error = model.initialised(state, name, call, epoch, has_id=has_id)
     if error:
-        return after, {"error": _errors(step, error), "producer": -1, "epoch": -1}
+        return after, {"error": _errors(step, error), **refused}
     now = after.transaction(name)
     return after, {"error": error, "producer": now.producer, "epoch": now.epoch}
 
@@ -346,7 +354,14 @@ _UNSURE = {
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         ),
     ),
-    "TxnOffsetCommit": ("rows_error", (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_TXN_STATE)),
+    "TxnOffsetCommit": (
+        "rows_error",
+        (
+            ErrorCode.CONCURRENT_TRANSACTIONS,
+            ErrorCode.INVALID_TXN_STATE,
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ),
+    ),
 }
 
 
@@ -373,8 +388,8 @@ class TransactionMachine:
             ready_coordinator(world, 1, name)
         clients = [Client("one", ids[0]), Client("two", ids[0]), Client("three", ids[1])]
         logs = tuple((name, Log(name)) for name in (*map(str, _PARTITIONS), GROUP))
-        state = State(tuple((name, Transaction()) for name in ids), logs)
-        return Known(clients, group, _has_bumps(world), topic), state
+        bumps = _has_bumps(world)
+        return Known(clients, group, bumps, topic), State(tuple((name, Transaction()) for name in ids), logs, bumps)
 
     def outcomes(self, state: State, call: Call, names: Names) -> Iterable[Outcome[State]]:
         """Yield what may come of a request."""
@@ -382,12 +397,8 @@ class TransactionMachine:
         assert isinstance(step, Step), "no rule of it lets time pass"
         for after, places in _moves(state, step, call.number, names):
             yield Outcome(after, {call.number: expected(**places)})
-            if step.name in _UNSURE and self._is_contended(call):
+            if step.name in _UNSURE and _is_busy(state, call):
                 yield from _unsure(state, after, call.number, step, places)
-
-    def _is_contended(self, call: Call) -> bool:
-        name = _id_of(call.step.body) if isinstance(call.step, Step) else None
-        return any(isinstance(other.step, Step) and _id_of(other.step.body) == name for other in call.others)
 
     def drifts(self, state: State) -> Iterable[Outcome[State]]:
         """Yield the next marker, or the end of an end."""
@@ -427,6 +438,14 @@ class TransactionMachine:
         yield _offsets_step(known)
 
 
+def _is_busy(state: State, call: Call) -> bool:
+    """Return whether a coordinator may have to do with something else of the same id, and say so."""
+    name = _id_of(call.step.body) if isinstance(call.step, Step) else None
+    if state.transaction(name or "").status == model.ENDING:
+        return True
+    return any(isinstance(other.step, Step) and _id_of(other.step.body) == name for other in call.others)
+
+
 def _unsure(state: State, after: State, call: int, step: Step, places: dict[str, Any]) -> Iterator[Outcome[State]]:
     """Yield the refusals of a broker that is busy: nothing was done, or only the partition was added."""
     place, errors = _UNSURE[step.name]
@@ -434,14 +453,14 @@ def _unsure(state: State, after: State, call: int, step: Step, places: dict[str,
         told = Expected(((place, (error,) * len(places[place]) if place == "rows_error" else error),))
         yield Outcome(state, {call: told})
         if place == "rows_error" and after.transactions != state.transactions:
-            yield Outcome(State(after.transactions, state.logs, state.offsets, state.order), {call: told})
+            yield Outcome(replace(state, transactions=after.transactions), {call: told})
 
 
 def _has_bumps(world: World) -> bool:
     """Return whether the broker has transaction.version 2."""
     found: Any = world.ask(ApiVersionsRequest(client_software_name="kmirror", client_software_version="1"), 3)
     levels = {row.name: row.max_version_level for row in found.finalized_features}
-    return levels.get("transaction.version", 0) >= _BUMPS_LEVEL
+    return bool(levels.get("transaction.version", 0) >= _BUMPS_LEVEL)
 
 
 def _places(step: Step, answer: Any) -> Mapping[str, Any]:
