@@ -66,6 +66,21 @@ def spots_of(message: type[Message], frame: Buffer, version: int, position: int 
     return spots
 
 
+def places_of(message: type[Message], frame: Buffer, version: int, position: int, name: str) -> list[tuple[int, int]]:
+    """Return where the fields of this name stand in the message at `position`, up to the fault of a broken one."""
+    places: list[tuple[int, int]] = []
+
+    def note(start: int, end: int, path: str, value: object) -> None:
+        if path.rpartition(".")[2] == name:
+            places.append((start, end))
+
+    try:
+        decode(message, frame, version, position, note=note)
+    except ProtocolError:
+        pass  # As above.
+    return places
+
+
 def answer_spots(frame: Buffer, key: int, version: int) -> list[RawSpot]:
     """Return the parts of an answer to a request of this API, without its header; one of all bytes for an unknown."""
     response, api = find_response(key), find_key(key)

@@ -1,0 +1,137 @@
+"""How does a client's program end? By itself, by a signal, or because it takes too long or too much memory.
+
+One that takes too long is sent SIGQUIT, at which Go and Java print their stacks, and Python with
+`faulthandler.register(signal.SIGQUIT)`; then it is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.memory import peak_bytes
+
+LOOK_EVERY_S = 0.01
+STACK_S = 1.0
+TOLD_BYTES_MAX = 16_384
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a program may take."""
+
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended."""
+
+    code: int
+    """Its exit code; below 0 the number of the signal that ended it."""
+    seconds: float
+    cpu_s: float
+    peak_bytes: int
+    stderr: str
+    """The last of what it said there."""
+    is_late: bool = False
+    """It had not ended in time."""
+    is_large: bool = False
+    """It took more memory than it may."""
+
+    @property
+    def last_line(self) -> str:
+        """Return the last line of what it said."""
+        return (self.stderr.strip().splitlines() or [""])[-1]
+
+    @property
+    def outcome(self) -> str:
+        """Return how it ended in words that repeat: "exit code 1 KafkaTimeoutError"."""
+        if self.is_late:
+            return "no end"
+        if self.is_large:
+            return "too large"
+        if self.code < 0:
+            return f"signal {-self.code}"
+        return f"exit code {self.code}" + (f" {self.last_line.partition(':')[0][:80]}" if self.code else "")
+
+
+def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
+    """Run a program until it ends or a bound is passed; raises `UsageError` if it cannot be started."""
+    with tempfile.TemporaryFile() as told:
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{words[0]}: {error.strerror}") from None
+        began = time.monotonic()
+        run = _Run(process.pid, began)
+        try:
+            while not run.has_ended() and not run.is_beyond(bounds):
+                time.sleep(LOOK_EVERY_S)
+            if run.is_late:
+                run.ask_stacks()
+        finally:
+            run.kill()
+            process.returncode = run.code  # It was waited for here, for what it took.
+        return Ended(
+            run.code, time.monotonic() - began, run.cpu_s, run.peak_bytes, _tail(told), run.is_late, run.is_large
+        )
+
+
+class _Run:
+    """A process, and what was seen of it."""
+
+    def __init__(self, pid: int, began: float) -> None:
+        self._pid = pid
+        self._began = began
+        self._has_ended = False
+        self.code = 0
+        self.cpu_s = 0.0
+        self.peak_bytes = 0
+        self.is_late = False
+        self.is_large = False
+
+    def has_ended(self, options: int = os.WNOHANG) -> bool:
+        """Return whether it has ended; with 0 for `options` wait until it has."""
+        if not self._has_ended:
+            pid, status, usage = os.wait4(self._pid, options)
+            if pid:
+                self._has_ended = True
+                self.code, self.cpu_s = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+        return self._has_ended
+
+    def is_beyond(self, bounds: Bounds) -> bool:
+        self.peak_bytes = max(self.peak_bytes, peak_bytes(self._pid))
+        self.is_large = self.peak_bytes > bounds.peak_bytes
+        self.is_late = not self.is_large and time.monotonic() - self._began > bounds.seconds
+        return self.is_large or self.is_late
+
+    def ask_stacks(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGQUIT)
+        until = time.monotonic() + STACK_S
+        while not self.has_ended() and time.monotonic() < until:
+            time.sleep(LOOK_EVERY_S)
+
+    def kill(self) -> None:
+        """End it, and whatever it has started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        self.has_ended(0)
+
+
+def _tail(told: IO[bytes]) -> str:
+    size = told.seek(0, os.SEEK_END)
+    told.seek(max(0, size - TOLD_BYTES_MAX))
+    return told.read().decode("utf-8", "replace")
