@@ -27,6 +27,7 @@ _ERROR_SHARE = 0.2
 _RECORDS_SHARE = 0.5
 _LEGACY_SHARE = 0.1
 _CORRELATION_SHARE = 1 / 32
+_OF_A_KIND_SHARE = 0.6
 _CODES = tuple(int(code) for code in ErrorCode if code is not ErrorCode.NONE)
 _FETCH = key_of(FetchResponse)
 _BASE_OFFSET_BYTES = 8
@@ -45,6 +46,11 @@ def broken(random: Draw, frame: bytes, head: RequestHead) -> Broken:
     spots = [spot for spot in answer_spots(frame, head.api_key, head.api_version) if spot[2] <= len(frame)]
     if not spots or random() < _CORRELATION_SHARE:
         spots = [CORRELATION_SPOT]
+    elif random() < _OF_A_KIND_SHARE:
+        # An answer of hundreds of numbers has one count or two.
+        kinds = sorted({spot[0] for spot in spots})
+        kind = kinds[int(random() * len(kinds))]
+        spots = [spot for spot in spots if spot[0] is kind]
     data, steps = mutate(random, bytearray(frame), spots)
     return bytes(data), tuple(map(str, steps))
 

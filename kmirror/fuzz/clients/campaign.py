@@ -145,9 +145,9 @@ class ClientCampaign:
         if ended.is_large:
             told = f"{ended.peak_bytes >> 20} MiB, {self._whole.peak_bytes >> 20} with whole answers, {after}"
             return Fault(Kind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
-        if ended.cpu_s > self._whole.cpu_s + patience / 2:
-            told = f"{ended.cpu_s:.1f} s of processor time in {ended.seconds:.1f} s {after}"
-            return Fault(Kind.SLOW, told, f"spins after {short}", f"about {self._whole.cpu_s:.1f} s")
+        if ended.busy_s > self._whole.busy_s + patience / 2:
+            told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
+            return Fault(Kind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
         if ended.is_late:
             return Fault(Kind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
         if ended.code < 0:

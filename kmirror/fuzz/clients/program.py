@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.memory import peak_bytes
+from kmirror.fuzz.processes import busy_seconds, peak_bytes
 
 LOOK_EVERY_S = 0.01
 STACK_S = 1.0
@@ -39,7 +39,8 @@ class Ended:
     code: int
     """Its exit code; below 0 the number of the signal that ended it."""
     seconds: float
-    cpu_s: float
+    busy_s: float
+    """How long it was on a processor; of one that had not ended in time also how long it waited for one."""
     peak_bytes: int
     stderr: str
     """The last of what it said there."""
@@ -85,7 +86,7 @@ def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
             run.kill()
             process.returncode = run.code  # It was waited for here, for what it took.
         return Ended(
-            run.code, time.monotonic() - began, run.cpu_s, run.peak_bytes, _tail(told), run.is_late, run.is_large
+            run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, _tail(told), run.is_late, run.is_large
         )
 
 
@@ -97,7 +98,7 @@ class _Run:
         self._began = began
         self._has_ended = False
         self.code = 0
-        self.cpu_s = 0.0
+        self.busy_s = 0.0
         self.peak_bytes = 0
         self.is_late = False
         self.is_large = False
@@ -108,13 +109,16 @@ class _Run:
             pid, status, usage = os.wait4(self._pid, options)
             if pid:
                 self._has_ended = True
-                self.code, self.cpu_s = os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+                self.code = os.waitstatus_to_exitcode(status)
+                self.busy_s = max(self.busy_s, usage.ru_utime + usage.ru_stime)
         return self._has_ended
 
     def is_beyond(self, bounds: Bounds) -> bool:
         self.peak_bytes = max(self.peak_bytes, peak_bytes(self._pid))
         self.is_large = self.peak_bytes > bounds.peak_bytes
         self.is_late = not self.is_large and time.monotonic() - self._began > bounds.seconds
+        if self.is_late:
+            self.busy_s = busy_seconds(self._pid)
         return self.is_large or self.is_late
 
     def ask_stacks(self) -> None:

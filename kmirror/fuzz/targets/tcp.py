@@ -16,7 +16,7 @@ from contextlib import suppress
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
 from kmirror.fuzz.findings import Fault, Kind
-from kmirror.fuzz.memory import resident_bytes
+from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
