@@ -175,7 +175,7 @@ def _replay(path: Path, client: ClientOptions, output: str) -> int:
     if output == "json":
         click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
     elif again is None:
-        complain(f"{finding.line}: not seen again")
+        complain(f"{finding.line}: not seen again\n")
     else:
         click.echo(f"{finding.line}\nexpected: {finding.expected}\nnow: {again}")
     return 0 if again is None else EXIT_FINDINGS

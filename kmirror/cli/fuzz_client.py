@@ -26,6 +26,7 @@ from kmirror.fuzz.clients.campaign import (
     MEMORY_MIB,
     NAME,
     PATIENCE_S,
+    REPLAY_TRIES,
     Client,
     ClientCampaign,
     ClientTally,
@@ -138,7 +139,7 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
     with _front(options, door) as front:
         campaign = ClientCampaign(options.program, front, door, finding.seed)
         campaign.begin()
-        return campaign.play(entries_of(finding))
+        return campaign.play(entries_of(finding), REPLAY_TRIES)
 
 
 class _Served:

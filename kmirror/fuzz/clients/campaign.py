@@ -25,6 +25,8 @@ from kmirror.fuzz.shrink import fewer, shrink
 
 PATIENCE_S = 30.0
 MEMORY_MIB = 256
+CONFIRM_TRIES = 3
+REPLAY_TRIES = 5
 _TRIES_MAX = 60
 _SHRINK_S = 240.0
 """Of the clock, at most, for one finding."""
@@ -130,10 +132,13 @@ class ClientCampaign:
             )
         self._seen, self._whole = session.seen, ended
 
-    def play(self, entries: Sequence[Entry]) -> Fault | None:
-        """Give the program these answers; return what is wrong with what it does, None for nothing."""
-        session, ended = self._run(Script(entries, self._front.names()), 0)
-        return self.judged(session, ended)
+    def play(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
+        """Give the program these answers; return what is wrong with what it does, None for nothing.
+
+        A program with threads asks not always in the same order: it is tried so often until something is seen.
+        """
+        faults = (self._shown(entries) for _ in range(tries))
+        return next((found[0] for found in faults if found is not None), None)
 
     def judged(self, session: Session, ended: Ended) -> Fault | None:
         """Return what the program did that it may not."""
@@ -152,10 +157,9 @@ class ClientCampaign:
             return Fault(Kind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
         if ended.code < 0:
             name = signal.Signals(-ended.code).name
-            return Fault(Kind.RAISED, f"{name} {after}", f"{name} after {short}", "no signal")
+            return Fault(Kind.RAISED, f"{name} {after}: {ended.reason}", f"{name} after {short}", "no signal")
         if ended.code and self._client.is_strict:
-            told = f"exit code {ended.code} {after}: {ended.last_line}"
-            return Fault(Kind.RAISED, told, f"{ended.outcome} after {short}", "exit code 0")
+            return Fault(Kind.RAISED, f"exit code {ended.code} {after}: {ended.reason}", ended.outcome, "exit code 0")
         return None
 
     # -- one session --------------------------------------------------------------------------
@@ -211,7 +215,7 @@ class ClientCampaign:
             return False
 
         kept = [entry.to_bytes() for entry in entries]
-        if not kept or not shows(kept):
+        if not kept or not any(shows(kept) for _ in range(CONFIRM_TRIES)):
             return None
         if self._shrinks:
             kept = self._shrunk(kept, shows)

@@ -7,6 +7,7 @@ One that takes too long is sent SIGQUIT, at which Go and Java print their stacks
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -22,6 +23,9 @@ from kmirror.fuzz.processes import busy_seconds, peak_bytes
 LOOK_EVERY_S = 0.01
 STACK_S = 1.0
 TOLD_BYTES_MAX = 16_384
+_REASON = re.compile(r"Assertion|panic: |terminate called|\*\*\* ")
+_PLACE = re.compile(r'File "[^"]*?([^"/]+)", line \d+, in (\S+)')
+"""Of a Python traceback, whose last line but one or two has the innermost."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +54,25 @@ class Ended:
     """It took more memory than it may."""
 
     @property
-    def last_line(self) -> str:
-        """Return the last line of what it said."""
-        return (self.stderr.strip().splitlines() or [""])[-1]
+    def reason(self) -> str:
+        """Return the line in which it said why it ended: that of a failed assertion or a panic, or the last one."""
+        lines = self.stderr.strip().splitlines() or [""]
+        return next((line for line in lines if _REASON.search(line)), lines[-1])
 
     @property
     def outcome(self) -> str:
-        """Return how it ended in words that repeat: "exit code 1 KafkaTimeoutError"."""
+        """Return how it ended in words that repeat: "exit code 1 KeyError in fetcher.py:_update"."""
         if self.is_late:
             return "no end"
         if self.is_large:
             return "too large"
         if self.code < 0:
             return f"signal {-self.code}"
-        return f"exit code {self.code}" + (f" {self.last_line.partition(':')[0][:80]}" if self.code else "")
+        if not self.code:
+            return "exit code 0"
+        places = _PLACE.findall(self.stderr)
+        where = " in {}:{}".format(*places[-1]) if places else ""
+        return f"exit code {self.code} {self.reason.partition(':')[0][:80]}{where}"
 
 
 def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
