@@ -266,4 +266,4 @@ def _filled(word: str, told: dict[str, str]) -> str:
 
 def open_target(wanted: object) -> NoReturn:
     """Raise `UsageError`: a client asks by itself, and no stream of frames is put to it."""
-    raise UsageError("the target client has sessions: it is run by `kmirror fuzz client`, or a ClientCampaign")
+    raise UsageError("the target client has no stream of frames: it is run by `kmirror fuzz client`")

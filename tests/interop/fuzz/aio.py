@@ -69,8 +69,12 @@ async def order(bootstrap: str, session: str) -> None:
         await bounded(client.close())
 
 
-async def steps(bootstrap: str, session: str) -> None:
-    for step in (write, read, order):
+STEPS = {step.__name__: step for step in (write, read, order)}
+"""All of them are done, or those that the program is told."""
+
+
+async def steps(bootstrap: str, session: str, *names: str) -> None:
+    for step in [STEPS[name] for name in names or STEPS]:
         try:
             await step(bootstrap, session)
         except (KafkaError, TimeoutError) as error:

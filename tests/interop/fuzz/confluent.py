@@ -59,11 +59,15 @@ def order(bootstrap: str, session: str) -> None:
         future.result(WAIT_S + 1)
 
 
+STEPS = {step.__name__: step for step in (write, read, order)}
+"""All of them are done, or those that the program is told."""
+
+
 def main() -> int:
     faulthandler.register(signal.SIGQUIT, all_threads=True)
     faulthandler.enable()
-    bootstrap, session = sys.argv[1:]
-    for step in (write, read, order):
+    bootstrap, session, *names = sys.argv[1:]
+    for step in [STEPS[name] for name in names or STEPS]:
         try:
             step(bootstrap, session)
         except (KafkaException, concurrent.futures.TimeoutError) as error:
