@@ -46,6 +46,7 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
+    TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )

@@ -16,6 +16,7 @@ from contextlib import suppress
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
@@ -190,15 +191,6 @@ class ServedTarget(BrokerTarget):
         self._server.wait()
         if self._server.stdout is not None:
             self._server.stdout.close()
-
-
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process has, 0 where that cannot be seen."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as lines:
-            return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS")), 0)
-    except OSError:
-        return 0
 
 
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:
