@@ -26,6 +26,13 @@ class RequestHead(NamedTuple):
     body_position: int
 
 
+class ResponseHead(NamedTuple):
+    """What the header of a response says, and where its body begins."""
+
+    correlation_id: int
+    body_position: int
+
+
 class DecodedRequest(NamedTuple):
     """A request: header and body."""
 
@@ -149,11 +156,8 @@ def encode_response(body: Message, version: int, *, correlation_id: int) -> byte
     return b"".join(encode_response_chunks(body, version, correlation_id=correlation_id))
 
 
-def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
-    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
-    response = find_response(api_key)
-    if response is None:
-        raise ProtocolError(f"no API has the key {api_key}")
+def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
+    """Return what the header of a response says; its body is not looked at. Raises `ProtocolError`."""
     tags = _response_tags(api_key, version)
     try:
         (correlation_id,) = wire.unpack_int32(frame, 0)
@@ -166,5 +170,13 @@ def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedRespons
 
         header, position = careful.decode(ResponseHeader, frame, len(tags))
         correlation_id = header.correlation_id
-    body, _ = response.decode_prefix(frame, version, position)
-    return DecodedResponse(correlation_id, body)
+    return ResponseHead(correlation_id, position)
+
+
+def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
+    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
+    response = find_response(api_key)
+    if response is None:
+        raise ProtocolError(f"no API has the key {api_key}")
+    correlation_id, position = peek_response(frame, api_key, version)
+    return DecodedResponse(correlation_id, response.decode_prefix(frame, version, position)[0])

@@ -333,6 +333,29 @@ def answer_of_another_version() -> Patch:
     return patch.object(server, "encode_response_chunks", older)
 
 
+def byte_behind_the_answer() -> Patch:
+    """Each answer has one byte more than its schema says."""
+    encode = server.encode_response_chunks
+
+    def longer(body: Message, version: int, **options: Any) -> Any:
+        return [*encode(body, version, **options), b"\0"]
+
+    return patch.object(server, "encode_response_chunks", longer)
+
+
+def closes_over_a_valid_request() -> Patch:
+    """The link is closed over what should have been answered with an error."""
+    reply = Inbound.reply
+
+    def closing(self: Inbound, body: Message) -> None:
+        if isinstance(body, HeartbeatResponse):
+            self.drop()
+        else:
+            reply(self, body)
+
+    return patch.object(Inbound, "reply", closing)
+
+
 def wrong_correlation_id() -> Patch:
     """The correlation id loses its sign."""
     encode = server.encode_response_chunks
@@ -481,6 +504,8 @@ _LOG = (
 )
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (answer_of_another_version, (Kind.REFUSED,), ()),
+    (byte_behind_the_answer, (Kind.REFUSED,), ()),
+    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
     (wrong_correlation_id, (Kind.DIFFERS,), ()),
     (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
     (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
@@ -493,7 +518,11 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
 )
-FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000}
+_TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
+    (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
+    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
+)
+FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000, "bootstrap-server": 1_000}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -501,4 +530,10 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
         yield Planted(plant.__name__.replace("_", " "), target, plant, kinds, FRAMES[target], messages)
 
 
-PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("log", _LOG), *_rows("node", _NODE))
+PLANTED = (
+    *_rows("decoder", _DECODER),
+    *_rows("batch", _BATCH),
+    *_rows("log", _LOG),
+    *_rows("node", _NODE),
+    *_rows("bootstrap-server", _TCP),
+)
