@@ -13,6 +13,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, find_key, find_request, find_response
+from kmirror.protocol.structs import no_version
 from kmirror.protocol.wire import Buffer, Chunk
 
 
@@ -126,6 +127,8 @@ def decode_body(frame: Buffer, head: RequestHead) -> Message:
     request = find_request(head.api_key)
     if request is None:
         raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
+    if not request.MIN_VERSION <= head.api_version <= request.MAX_VERSION:
+        raise ProtocolError(no_version(request, head.api_version), position=2, field="request_api_version")
     return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
 
