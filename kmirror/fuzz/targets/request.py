@@ -1,6 +1,8 @@
 """Our reader of whole requests as a target: header and body, as a broker gets them.
 
-Any bytes are a request or a `ProtocolError`. What the quick reader of the header says, the slow one says too.
+Any bytes are a request or a `ProtocolError`. What the quick reader of the header says, the slow one says too. Outcomes
+tell how far the reader got: a request of which bytes are left over, as brokers take it, or whose arrays are empty, is
+not "taken" as one is of which every part was read.
 """
 
 from __future__ import annotations
@@ -12,9 +14,14 @@ from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.decoder import refused_at
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol import careful
+from kmirror.protocol.careful import within
 from kmirror.protocol.gen.request_header import RequestHeader
 from kmirror.protocol.headers import RequestHead, decode_request
 from kmirror.protocol.registry import all_apis, by_api_name, by_key
+from kmirror.protocol.structs import Struct
+
+LEFT_OVER = f"{TAKEN}, with bytes left over"
+HOLLOW = f"{TAKEN}, without an element in each array"
 
 
 class RequestTarget(Stateless):
@@ -23,10 +30,11 @@ class RequestTarget(Stateless):
     name = "request"
 
     def judge(self, frame: Frame) -> str:
-        """Return "taken" or the field at which the frame was refused; raises `Fault`."""
+        """Return "taken", how it was taken, or the field at which the frame was refused; raises `Fault`."""
         try:
-            head = decode_request(frame.data).head
+            head, body = decode_request(frame.data)
             self._carefully(frame, head)
+            end = body.decode_prefix(frame.data, head.api_version, head.body_position)[1]
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"a valid request: {error}", f"refused {error.field}", TAKEN) from None
@@ -35,7 +43,9 @@ class RequestTarget(Stateless):
             raise
         except Exception as error:
             raise raised(error) from error
-        return TAKEN
+        if end < len(frame.data):
+            return LEFT_OVER
+        return TAKEN if _is_filled(body, head.api_version) else HOLLOW
 
     def _carefully(self, frame: Frame, head: RequestHead) -> None:
         version = by_key(head.api_key).request_header_version(head.api_version)
@@ -45,6 +55,20 @@ class RequestTarget(Stateless):
         )
         if same != head:
             raise Fault(Kind.DIFFERS, f"the header is {head}, read carefully {same}", "header", "the same")
+
+
+def _is_filled(part: Struct, version: int) -> bool:
+    """Return whether each array has an element and no struct is null, tags aside; of elements the last is looked at."""
+    for field in part.FIELDS:
+        is_here = within(version, field.versions) and not within(version, field.tagged)
+        if is_here and (field.is_array or field.struct is not None):
+            value = getattr(part, field.attribute)
+            if not value:
+                return False
+            inner = value[-1] if field.is_array else value
+            if field.struct is not None and not _is_filled(inner, version):
+                return False
+    return True
 
 
 def open_target(wanted: Wanted) -> tuple[RequestTarget, Stream]:

@@ -20,7 +20,7 @@ from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
 from kmirror.log import recovery
 from kmirror.log.memory_store import MemoryStore
-from kmirror.protocol import careful, wire
+from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -166,6 +166,25 @@ def lenient_is_stricter() -> Patch:
         return found
 
     return patch.object(careful.MessageReader, "variable", picky)
+
+
+# -- whole requests -----------------------------------------------------------------------------
+
+
+def header_tags_not_skipped() -> Patch:
+    """The quick reader of the header takes its tags for the beginning of the body."""
+    return patch.object(headers, "_skip_tags", lambda frame, position: position + 1)
+
+
+def version_without_a_field() -> Patch:
+    """A version that is not known is told without the field and the byte of the header."""
+
+    def bare(frame: wire.Buffer, head: headers.RequestHead) -> Message:
+        request = headers.find_request(head.api_key)
+        assert request is not None
+        return request.decode_prefix(frame, head.api_version, head.body_position)[0]
+
+    return patch.object(headers, "decode_body", bare)
 
 
 # -- record batches -----------------------------------------------------------------------------
@@ -485,6 +504,10 @@ _DECODER = (
     (wrong_position, (Kind.RAISED,), ()),
     (lenient_is_stricter, (Kind.DIFFERS,), ()),
 )
+_REQUEST = (
+    (header_tags_not_skipped, (Kind.REFUSED, Kind.DIFFERS), ()),
+    (version_without_a_field, (Kind.RAISED,), ()),
+)
 _BATCH = (
     (crc_not_verified, (Kind.TAKEN,), ()),
     (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
@@ -522,7 +545,7 @@ _TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] 
     (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
     (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
 )
-FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000, "bootstrap-server": 1_000}
+FRAMES = {"decoder": 20_000, "request": 2_000, "batch": 10_000, "log": 500, "node": 1_000, "bootstrap-server": 1_000}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -532,6 +555,7 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
 
 PLANTED = (
     *_rows("decoder", _DECODER),
+    *_rows("request", _REQUEST),
     *_rows("batch", _BATCH),
     *_rows("log", _LOG),
     *_rows("node", _NODE),

@@ -46,7 +46,7 @@ def run(campaign: Campaign, frames: int) -> Campaign:
     return campaign
 
 
-@pytest.mark.parametrize("name", [row.name for row in TARGETS if row.name in ("decoder", "batch")])
+@pytest.mark.parametrize("name", [row.name for row in TARGETS if row.name in ("decoder", "request", "batch")])
 def test_ours_do_only_what_they_may(name: str) -> None:
     target, source = open_target(name, Wanted(seed=11))
     tally = run(Campaign(target, source), FRAMES).tally

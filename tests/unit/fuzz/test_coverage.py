@@ -9,8 +9,16 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.coverage import inputs_of
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.target import TAKEN
+from kmirror.fuzz.targets.request import HOLLOW, LEFT_OVER
 from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from kmirror.protocol.headers import decode_request, encode_request
 
 
@@ -52,6 +60,19 @@ def test_requests_of_the_grammar_have_their_header() -> None:
         assert frame.message is not None
         head, body = decode_request(frame.data)
         assert (head.api_key, head.api_version, type(body)) == (frame.message.API_KEY, frame.version, frame.message)
+
+
+def test_how_far_the_reader_got_is_told() -> None:
+    target, _ = open_target("request", Wanted())
+    topic = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition()])
+    for body, more, outcome in (
+        (OffsetDeleteRequest(topics=[topic]), b"", TAKEN),
+        (OffsetDeleteRequest(topics=[topic]), b"\0", LEFT_OVER),
+        (OffsetDeleteRequest(), b"", HOLLOW),
+        (OffsetDeleteRequest(topics=[OffsetDeleteRequestTopic(name="t")]), b"", HOLLOW),
+    ):
+        data = encode_request(body, 0, correlation_id=1, client_id=None) + more
+        assert target.judge(Frame(0, body.NAME, 0, data, ("made",), False)) == outcome
 
 
 def test_what_reads_no_messages_is_not_guided() -> None:
