@@ -268,6 +268,8 @@ class MetadataImage:
         self.__dict__.update(vars(other))
 
     def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
+        if record.name in self.topics or record.topic_id in self.topic_names:
+            raise ValueError(f"there is a topic {record.name} or {record.topic_id}")
         self.topics[record.name] = TopicImage(record.name, record.topic_id)
         self.topic_names[record.topic_id] = record.name
         key = collision_key(record.name)

@@ -110,6 +110,12 @@ class Transaction:
         return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, version)
 
 
+def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:
+    """Return the partitions in a record, each once; none of what is Empty, whatever it names (TransactionLog.read)."""
+    topics = () if data.transaction_status == Status.EMPTY else data.transaction_partitions or ()
+    return tuple(dict.fromkeys(TopicPartition(row.topic, number) for row in topics for number in row.partition_ids))
+
+
 class TransactionShard(ShardState[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
 
@@ -144,7 +150,7 @@ class TransactionShard(ShardState[str, Transaction]):
             data.producer_epoch,
             data.transaction_timeout_ms,
             status,
-            tuple(TopicPartition(t.topic, p) for t in data.transaction_partitions or () for p in t.partition_ids),
+            _partitions_of(data),
             data.transaction_start_timestamp_ms,
             data.transaction_last_update_timestamp_ms,
             data.previous_producer_id,

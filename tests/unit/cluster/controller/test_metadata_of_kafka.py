@@ -179,6 +179,8 @@ def test_a_record_type_that_is_not_known_ends_the_controller_with_its_offset() -
         PartitionRecord(topic_id=Uuid.from_ints(9, 9), replicas=[1], isr=[1]),
         PartitionRecord(topic_id=KEPT.topic_id, partition_id=-1, replicas=[1], isr=[1]),
         PartitionRecord(topic_id=KEPT.topic_id, replicas=[1, 2], isr=[1], directories=[Uuid.from_ints(3, 3)]),
+        TopicRecord(name="kept", topic_id=Uuid.from_ints(1, 3)),
+        TopicRecord(name="other", topic_id=KEPT.topic_id),
         FenceBrokerRecord(id=7),
         BrokerRegistrationChangeRecord(broker_id=7),
         RegisterBrokerRecord(broker_id=7),

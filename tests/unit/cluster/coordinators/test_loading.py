@@ -11,10 +11,13 @@ from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import ShardState
 from kmirror.cluster.coordinators.transactions.state import Status, Transaction, TransactionShard
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import MirrorShard, StateKey, state_record
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
+from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
+from kmirror.protocol.keyed_records import encode_value
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
@@ -92,3 +95,12 @@ def test_a_transaction_of_a_version_that_is_not_known_is_passed_over() -> None:
     state = TransactionShard()
     assert loaded(state, [transaction("a"), (transaction("b")[0], b"\x00\x63new"), transaction("c")]) is None
     assert sorted(state.all_committed()) == ["a", "c"]
+
+
+def test_a_partition_counts_once_and_what_is_empty_has_none() -> None:
+    for status, wanted in ((Status.ONGOING, (TopicPartition("t", 1), TopicPartition("t", 0))), (Status.EMPTY, ())):
+        value = TransactionLogValue(transaction_status=status)
+        value.transaction_partitions = [PartitionsSchema(topic="t", partition_ids=ids) for ids in ([1, 0], [1])]
+        state = TransactionShard()
+        assert loaded(state, [(transaction("a")[0], encode_value(value, 0))]) is None
+        assert state.all_committed()["a"].partitions == wanted
