@@ -9,9 +9,14 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from kmirror.cluster import server
+from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.controller.apis import create_topics
+from kmirror.cluster.coordinators.groups import state as group_state
 from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
+from kmirror.cluster.coordinators.transactions.state import TransactionShard
+from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
@@ -307,6 +312,49 @@ def index_error_of_recovery() -> Patch:
     return patch.object(recovery, "placed", untyped)
 
 
+# -- internal topics ----------------------------------------------------------------------------
+
+
+def type_not_checked() -> Patch:
+    """A key that is too short for its type is told as struct tells it."""
+    return patch.object(group_state, "record_type", lambda key: wire.unpack_int16(key, 0)[0])
+
+
+def unknown_types_read() -> Patch:
+    """Records of the consumer protocol are taken for offsets."""
+    return patch.object(group_state, "KNOWN_KEYS", range(9))
+
+
+def tombstone_ignored() -> Patch:
+    """A transactional id stays although a tombstone came."""
+    replay = TransactionShard.replay
+
+    def lax(self: TransactionShard, logged: LoggedRecord) -> None:
+        if logged.value is not None:
+            replay(self, logged)
+
+    return patch.object(TransactionShard, "replay", lax)
+
+
+def removed_topic_is_led() -> Patch:
+    """A broker still leads the partitions of a topic that was removed."""
+    return patch.object(MetadataImage, "_forget_leader", lambda self, tp, before: None)
+
+
+def version_not_known() -> Patch:
+    """A record of a version that a later Kafka may write is told as an AssertionError."""
+
+    decode = metadata_batches.decode_metadata_record
+
+    def untyped(value: bytes) -> Any:
+        try:
+            return decode(value)
+        except ProtocolError as error:
+            raise AssertionError(str(error)) from None
+
+    return patch.object(metadata_batches, "decode_metadata_record", untyped)
+
+
 # -- a broker -----------------------------------------------------------------------------------
 
 
@@ -541,11 +589,26 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
 )
+_INTERNAL_TOPICS = (
+    (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
+    (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
+    (tombstone_ignored, (Kind.DIFFERS,), ("__transaction_state",)),
+    (removed_topic_is_led, (Kind.DIFFERS,), ("__cluster_metadata",)),
+    (version_not_known, (Kind.RAISED,), ("__cluster_metadata",)),
+)
 _TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
     (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
 )
-FRAMES = {"decoder": 20_000, "request": 2_000, "batch": 10_000, "log": 500, "node": 1_000, "bootstrap-server": 1_000}
+FRAMES = {
+    "decoder": 20_000,
+    "request": 2_000,
+    "batch": 10_000,
+    "log": 500,
+    "internal-topics": 2_000,
+    "node": 1_000,
+    "bootstrap-server": 1_000,
+}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -558,6 +621,7 @@ PLANTED = (
     *_rows("request", _REQUEST),
     *_rows("batch", _BATCH),
     *_rows("log", _LOG),
+    *_rows("internal-topics", _INTERNAL_TOPICS),
     *_rows("node", _NODE),
     *_rows("bootstrap-server", _TCP),
 )
