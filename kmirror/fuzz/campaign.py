@@ -94,7 +94,7 @@ class Campaign:
             fault = error if isinstance(error, Fault) else raised(error)
             self._found(frame, fault)
             outcome = fault.cause
-        if outcome == TAKEN:
+        if outcome.startswith(TAKEN):
             tally.taken += 1
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:

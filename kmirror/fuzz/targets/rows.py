@@ -41,8 +41,12 @@ class TargetRow(NamedTuple):
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
+    TargetRow("request", "kmirror.fuzz.targets.request", "our reader of whole requests: header and body"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("log", "kmirror.fuzz.targets.log", "our recovery of a partition's log: one of its files broken"),
+    TargetRow(
+        "internal-topics", "kmirror.fuzz.targets.internal_topics", "what our nodes load: groups, transactions, metadata"
+    ),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
