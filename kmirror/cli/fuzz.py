@@ -31,7 +31,8 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of bootstrap-server, or behind client.")
+@click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
@@ -53,6 +54,7 @@ def command(
     frames: int | None,
     minutes: float | None,
     messages: tuple[str, ...],
+    machines: tuple[str, ...],
     bootstrap_server: str | None,
     program: str | None,
     owns_host: bool,
@@ -85,7 +87,7 @@ def command(
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")),
+        command=tuple(shlex.split(program or "")), machines=machines,
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -171,7 +173,8 @@ def _list(output: str) -> int:
 
 def _replay(path: Path, client: ClientOptions, output: str) -> int:
     finding = load(path)
-    again = replay_client(finding, client) if finding.target == NAME else try_again(finding)
+    wanted = Wanted(seed=finding.seed, bootstrap_server=client.bootstrap_server, owns_host=client.owns_host)
+    again = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
     if output == "json":
         click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
     elif again is None:

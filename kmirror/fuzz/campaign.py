@@ -110,7 +110,7 @@ class Campaign:
             return
         finding = Finding(
             self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
-            self.source.seed, frame.number, tuple(frame.story), frame.data, tuple(self.target.before),
+            self.source.seed, frame.number, fault.story or tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
         if self.shrinks:
             finding = self._shrunk(finding, frame, fault)
@@ -121,9 +121,15 @@ class Campaign:
     def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
         """Return the finding with as little as is found to be needed of its frame and of those before it."""
 
+        smallest = fault
+
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
+            nonlocal smallest
             found = put(self.target, frame._replace(data=data), before)
-            return found is not None and (found.kind, found.cause) == (fault.kind, fault.cause)
+            if found is None or (found.kind, found.cause) != (fault.kind, fault.cause):
+                return False
+            smallest = found
+            return True
 
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data
@@ -132,7 +138,7 @@ class Campaign:
             data = shrink(data, lambda candidate: shows(candidate, before), tries)
         if finding.before:
             self.target.fresh()
-        return finding.shrunk(data, before)
+        return finding.shrunk(data, before, smallest)
 
 
 def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:
