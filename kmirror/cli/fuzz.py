@@ -37,6 +37,8 @@ EXIT_STOPPED = 130
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
+@click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
+@click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for the reader kafka.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
@@ -58,6 +60,8 @@ def command(
     messages: tuple[str, ...],
     bootstrap_server: str | None,
     program: str | None,
+    readers: str | None,
+    kafka_jars: str | None,
     owns_host: bool,
     feedback: bool,
     coverage: bool,
@@ -86,7 +90,8 @@ def command(
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")),
+        command=tuple(shlex.split(program or "")), readers=tuple(filter(None, (readers or "").split(","))),
+        kafka_jars=kafka_jars,
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -185,10 +190,12 @@ def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
     console = make_console()
     if tally.findings:
         table = plain_table("findings, by cause")
-        add_numbers(table, "times")
+        add_numbers(table, "times", "messages")
         add_names(table, "finding", "frame")
         for cause, finding in tally.findings.items():
-            table.add_row(f"{tally.counts[cause]:,}", finding.line, finding.frame.hex())
+            table.add_row(
+                f"{tally.counts[cause]:,}", f"{len(tally.messages[cause])}", finding.line, finding.frame.hex()
+            )
         console.print(table)
     refused = tally.frames - tally.taken
     console.print(
@@ -207,7 +214,10 @@ def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
         "seconds": round(tally.seconds, 3),
         "framesPerSecond": round(tally.per_second),
         "outcomes": len(tally.outcomes),
-        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+        "findings": [
+            {**to_json(each), "times": tally.counts[cause], "messages": sorted(tally.messages[cause])}
+            for cause, each in tally.findings.items()
+        ],
     }
 
 

@@ -30,6 +30,8 @@ class Tally:
     """The first finding of each cause."""
     counts: dict[str, int] = field(default_factory=dict)
     """How often each cause was found."""
+    messages: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the messages in which each cause was found."""
     outcomes: set[tuple[str, int, str]] = field(default_factory=set)
     """Message, version and outcome: what the feedback is about."""
 
@@ -92,7 +94,8 @@ class Campaign:
             outcome = self.target.judge(frame)
         except Exception as error:
             fault = error if isinstance(error, Fault) else raised(error)
-            self._found(frame, fault)
+            for each in (fault, *fault.others):
+                self._found(frame, each)
             outcome = fault.cause
         if outcome == TAKEN:
             tally.taken += 1
@@ -106,6 +109,7 @@ class Campaign:
         tally = self.tally
         cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
+        tally.messages.setdefault(cause, set()).add(frame.name)
         if cause in tally.findings:
             return
         finding = Finding(
@@ -123,12 +127,13 @@ class Campaign:
 
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
             found = put(self.target, frame._replace(data=data), before)
-            return found is not None and (found.kind, found.cause) == (fault.kind, fault.cause)
+            wanted = (fault.kind, fault.cause)
+            return found is not None and any((each.kind, each.cause) == wanted for each in (found, *found.others))
 
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data
         if fault.kind not in _WHOLE:
-            tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
+            tries = STATEFUL_TRIES_MAX if finding.before or fault.is_costly else TRIES_MAX
             data = shrink(data, lambda candidate: shows(candidate, before), tries)
         if finding.before:
             self.target.fresh()

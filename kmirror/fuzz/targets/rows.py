@@ -28,6 +28,10 @@ class Wanted:
     """A decoder as a program with its arguments."""
     function: str | None = None
     """A decoder as module:function."""
+    readers: tuple[str, ...] = ()
+    """Names of readers to be compared; all that can be had if there are none."""
+    kafka_jars: str | None = None
+    """A folder with Kafka's jars, for its own decoder."""
 
 
 class TargetRow(NamedTuple):
@@ -46,6 +50,7 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
+    TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )
