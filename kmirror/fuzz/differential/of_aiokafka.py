@@ -16,6 +16,8 @@ from kmirror.fuzz.stream import Frame
 from kmirror.protocol.structs import Field
 
 _TAGS = "TaggedFields"
+# It has a struct where Kafka has two fields: the bytes are the same.
+_NESTED_OTHERWISE = ("CreatePartitionsRequest",)
 
 
 def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
@@ -42,7 +44,7 @@ class AiokafkaReader:
         self._typed = (ValueError, struct.error, KafkaError, CorruptBatch)
 
     def _is_known(self, frame: Frame) -> bool:
-        """Return whether it has this message in this version, with the fields that it has here."""
+        """Return whether its clients use this message in this version."""
         message: Any = frame.message
         return message is None or _class(message, frame.version) is not None
 
@@ -54,9 +56,12 @@ class AiokafkaReader:
         try:
             if cls is None:
                 return Verdict(batches(self.name, frame.data))
-            found = _class(cls, frame.version).decode(frame.data)
+            theirs = _class(cls, frame.version)
+            found = theirs.decode(frame.data)
         except Exception as error:
             return refused(error, is_typed=isinstance(error, self._typed))
+        if not _is_same(cls, frame.version, theirs.SCHEMA):
+            return Verdict(f"{theirs.__name__} with other fields: {', '.join(theirs.SCHEMA.names)}")
         return Verdict(_FORM.struct(cls, frame.version, found))
 
     def close(self) -> None:
@@ -65,20 +70,20 @@ class AiokafkaReader:
 
 @cache
 def _classes() -> Mapping[tuple[int, int, bool], Any]:
-    """Return its structs by API key, version, and whether it is a request."""
-    from aiokafka import protocol
-    from aiokafka.protocol.api import RequestStruct, Response
+    """Return the structs that its clients use, by API key, version, and whether it is a request.
 
-    kinds: dict[bool, Any] = {True: RequestStruct, False: Response}
-    found: dict[tuple[int, int, bool], Any] = {}
+    It has some more, of versions that it never asks for.
+    """
+    from aiokafka import protocol
+    from aiokafka.protocol.api import Request
+
     for module in pkgutil.iter_modules(protocol.__path__):
-        values: list[Any] = list(vars(import_module(f"aiokafka.protocol.{module.name}")).values())
-        for is_request, kind in kinds.items():
-            for each in values:
-                version = getattr(each, "API_VERSION", None)
-                if isinstance(version, int) and isinstance(each, type) and issubclass(each, kind):
-                    key: Any = getattr(each, "API_KEY", None)
-                    found[key, version, is_request] = each
+        import_module(f"aiokafka.protocol.{module.name}")
+    found: dict[tuple[int, int, bool], Any] = {}
+    for request in Request.__subclasses__():
+        for each in request._CLASSES:
+            found[each.API_KEY, each.API_VERSION, True] = each
+            found[each.API_KEY, each.API_VERSION, False] = each.RESPONSE_TYPE
     return found
 
 
@@ -86,8 +91,9 @@ def _classes() -> Mapping[tuple[int, int, bool], Any]:
 def _class(message: Any, version: int) -> Any:
     if message.TYPE not in ("request", "response"):
         return None
-    found = _classes().get((message.API_KEY, version, message.TYPE == "request"))
-    return found if found is not None and _is_same(message, version, found.SCHEMA) else None
+    if message.NAME in _NESTED_OTHERWISE:
+        return None
+    return _classes().get((message.API_KEY, version, message.TYPE == "request"))
 
 
 def _is_same(cls: Any, version: int, schema: Any) -> bool:

@@ -49,7 +49,7 @@ class DifferentialTarget(Stateless):
                 )  # fmt: skip
             elif name != by:
                 fault = difference(frame, by, verdicts[by], name, verdict)
-                if fault is not None and reason_of(fault.cause) is None:
+                if fault is not None and reason_of(fault.cause, frame.data) is None:
                     faults.append(fault)
         if faults:
             faults[0].others = tuple(faults[1:])
@@ -80,7 +80,7 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
         return None
     parts = parting(right.value, verdict.value)
     if parts is not None:
-        where = f"{frame.name} {parts.field}"
+        where = f"{frame.name}{parts.field}"
         if frame.message is not None:
             where = f"a {type_at(frame.message, parts.field)}"
         cause = f"{by} and {name} read {parts.kinds} for {where}"
@@ -99,7 +99,7 @@ def difference(frame: Frame, by: str, right: Verdict, name: str, verdict: Verdic
 def type_at(message: type[Message], path: str) -> str:
     """Return the type of the field at a path of JSON names, as in `topics.name`, as the schema has it."""
     fields: Sequence[Field] = message.FIELDS
-    found = "field of no schema"
+    found = "field of no schema" if path else "message"
     for name in path.split("."):
         field = next((each for each in fields if json_name(each.name) == name), None)
         if field is None:
