@@ -133,7 +133,7 @@ class Campaign:
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data
         if fault.kind not in _WHOLE:
-            tries = STATEFUL_TRIES_MAX if finding.before or fault.is_costly else TRIES_MAX
+            tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
             data = shrink(data, lambda candidate: shows(candidate, before), tries)
         if finding.before:
             self.target.fresh()

@@ -35,16 +35,15 @@ class Fault(Exception):
     """A target did what it may not do: which kind, in words, and the cause under which findings are counted as one.
 
     It is no `KmirrorError`: those are what a target raises where it is right. `others` are what else is wrong with the
-    same frame. With `is_costly` it takes long to see it again.
+    same frame.
     """
 
-    def __init__(self, kind: Kind, told: str, cause: str, expected: str = "", *, is_costly: bool = False) -> None:
+    def __init__(self, kind: Kind, told: str, cause: str, expected: str = "") -> None:
         self.kind = kind
         self.told = told
         self.cause = cause
         self.expected = expected
         self.others: tuple[Fault, ...] = ()
-        self.is_costly = is_costly
         super().__init__(f"{kind.value}: {told}")
 
 

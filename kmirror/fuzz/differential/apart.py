@@ -76,7 +76,7 @@ class ApartReader:
         ready, _, _ = select.select([stdout], [], [], PATIENCE_S)
         if not ready:
             self.close()
-            return Verdict(error=f"no verdict within {PATIENCE_S:.0f} s", fault=Kind.SLOW, is_costly=True)
+            return Verdict(error=f"no verdict within {PATIENCE_S:.0f} s", fault=Kind.SLOW)
         found = receive(stdout)
         if found is not _ENDED:
             return found
@@ -86,7 +86,7 @@ class ApartReader:
         said = self._said.readline().decode("utf-8", "replace").strip()[:_SAID_MAX]
         self.close()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED, is_costly=True)
+        return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED)
 
     def close(self) -> None:
         """End the process."""

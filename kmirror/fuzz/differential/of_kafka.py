@@ -41,17 +41,12 @@ _FORM = Form(_values, _scalar)
 
 
 class KafkaReader:
-    """The classes that Kafka makes of its schemas, and `MemoryRecords`; `jars` is a folder that has Kafka's jars."""
+    """The classes that Kafka makes of its schemas, and `MemoryRecords`; `class_path` has Kafka's jars."""
 
     name = "kafka"
 
-    def __init__(self, jars: str | None = None) -> None:
-        jars = jars or os.environ.get(JARS)
-        if not jars or not Path(jars).is_dir():
-            raise UsageError(f"the reader kafka wants a folder with Kafka's jars: --kafka-jars DIR, or {JARS}")
-        if shutil.which("java") is None:
-            raise UsageError("the reader kafka wants a Java, as a JDK has it: there is no program java")
-        self.oracle = Oracle(f"{jars}/*")
+    def __init__(self, class_path: str) -> None:
+        self.oracle = Oracle(class_path)
         self.version = f"Kafka {self.oracle.ask({'version': True})['version']}"
         self._versions: dict[str, range] = {}
 
@@ -86,6 +81,19 @@ class KafkaReader:
     def close(self) -> None:
         """End the JVM."""
         self.oracle.close()
+
+
+def open_kafka(jars: str | None) -> KafkaReader:
+    """Return the reader with the jars of a folder, that of the environment variable if `jars` is None.
+
+    Raises `UsageError` if there is no such folder, or no Java.
+    """
+    jars = jars or os.environ.get(JARS)
+    if not jars or not Path(jars).is_dir():
+        raise UsageError(f"the reader kafka wants a folder with Kafka's jars: --kafka-jars DIR, or {JARS}")
+    if shutil.which("java") is None:
+        raise UsageError("the reader kafka wants a Java, as a JDK has it: there is no program java")
+    return KafkaReader(f"{jars}/*")
 
 
 class Oracle:

@@ -36,18 +36,18 @@ class Reader(Protocol):
 
 
 class ReaderRow(NamedTuple):
-    """A reader: where its class is, and the package that it wants, "" for none."""
+    """A reader: the module and what opens it, and the package that it wants, "" for none."""
 
     name: str
     module: str
-    cls: str
+    opens: str
     package: str
     about: str
 
 
 READERS: tuple[ReaderRow, ...] = (
     ReaderRow(OURS, "ours", "OurReader", "", "our strict decoder, our reader of record batches"),
-    ReaderRow(KAFKA, "of_kafka", "KafkaReader", "", "Kafka's own classes in a JVM; wants --kafka-jars"),
+    ReaderRow(KAFKA, "of_kafka", "open_kafka", "", "Kafka's own classes in a JVM; wants --kafka-jars"),
     ReaderRow("kio", "of_kio", "KioReader", "kio", "kio's compiled readers"),
     ReaderRow("kafka-python", "of_kafka_python", "KafkaPythonReader", "kafka", "kafka-python's protocol modules"),
     ReaderRow("aiokafka", "of_aiokafka", "AiokafkaReader", "aiokafka", "aiokafka's protocol modules"),
@@ -76,9 +76,9 @@ def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Rea
             continue
         module = f"kmirror.fuzz.differential.{row.module}"
         if row.package:
-            found.append(ApartReader(row.name, module, row.cls))
+            found.append(ApartReader(row.name, module, row.opens))
         else:
-            opens: Any = getattr(importlib.import_module(module), row.cls)
+            opens: Any = getattr(importlib.import_module(module), row.opens)
             found.append(opens(jars) if row.name == KAFKA else opens())
     if len(found) == 1:
         raise UsageError("there is no reader to compare ours with: pip install '.[peers]', or --kafka-jars DIR")

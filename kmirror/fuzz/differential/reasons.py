@@ -90,6 +90,11 @@ REASONS: tuple[Reason, ...] = (
         lambda data: data.rstrip(b"\0").endswith(b"\x80") or b"\0\0\0\x80" in data,
     ),
     Reason(
+        r"kafka takes what ours refuses: ProtocolError: tag N does not exist in version N",
+        "A tag that KIP-1279 adds to a message of Kafka's, in a version before it",
+        "Kafka does not know the tag; a Kafka with the KIP refuses it there, as it does with its own",
+    ),
+    Reason(
         r"kafka and ours read .* for RecordBatch\.lastOffset",
         "Base offset and last offset delta come to more than 63 bits hold",
         "Kafka's sum is negative then, ours is not. No log takes such a batch",

@@ -44,7 +44,7 @@ class DifferentialTarget(Stateless):
                 faults.append(
                     Fault(
                         verdict.fault, f"{name}: {verdict.error}", f"{name}: {verdict.error.partition(':')[0]}",
-                        "an error that it documents", is_costly=verdict.is_costly,
+                        "an error that it documents",
                     )
                 )  # fmt: skip
             elif name != by:

@@ -39,8 +39,6 @@ class Verdict(NamedTuple):
     """The path of the field that was refused, if the reader tells it."""
     again: bytes | None = None
     """What the reader writes of what it read, if it was asked to write it."""
-    is_costly: bool = False
-    """Whether it took the reader's process to see this."""
 
     @property
     def is_taken(self) -> bool:

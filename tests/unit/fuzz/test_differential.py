@@ -242,7 +242,7 @@ def test_what_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
     assert deadly.version == "deadly"
     for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
         found = deadly.read(given(data))
-        assert found == Verdict(error=told, fault=Kind.RAISED, is_costly=True)
+        assert found == Verdict(error=told, fault=Kind.RAISED)
         assert deadly.read(given(b"well")) == Verdict("well")
     assert deadly.read(given(b"print")) == Verdict("print")
 
