@@ -34,6 +34,8 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
+@click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
+@click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for the reader kafka.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
@@ -57,6 +59,8 @@ def command(
     machines: tuple[str, ...],
     bootstrap_server: str | None,
     program: str | None,
+    readers: str | None,
+    kafka_jars: str | None,
     owns_host: bool,
     feedback: bool,
     coverage: bool,
@@ -88,6 +92,7 @@ def command(
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
         command=tuple(shlex.split(program or "")), machines=machines,
+        readers=tuple(filter(None, (readers or "").split(","))), kafka_jars=kafka_jars,
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -136,10 +141,12 @@ def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
     console = make_console()
     if tally.findings:
         table = plain_table("findings, by cause")
-        add_numbers(table, "times")
+        add_numbers(table, "times", "messages")
         add_names(table, "finding", "frame")
         for cause, finding in tally.findings.items():
-            table.add_row(f"{tally.counts[cause]:,}", finding.line, finding.frame.hex())
+            table.add_row(
+                f"{tally.counts[cause]:,}", f"{len(tally.messages[cause])}", finding.line, finding.frame.hex()
+            )
         console.print(table)
     refused = tally.frames - tally.taken
     console.print(
@@ -158,7 +165,10 @@ def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
         "seconds": round(tally.seconds, 3),
         "framesPerSecond": round(tally.per_second),
         "outcomes": len(tally.outcomes),
-        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+        "findings": [
+            {**to_json(each), "times": tally.counts[cause], "messages": sorted(tally.messages[cause])}
+            for cause, each in tally.findings.items()
+        ],
     }
 
 
