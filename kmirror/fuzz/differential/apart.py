@@ -25,6 +25,8 @@ from kmirror.fuzz.stream import Frame
 from kmirror.protocol.registry import by_name
 
 PATIENCE_S = 10.0
+START_S = 60.0
+"""To start and to import the reader; on a busy machine that takes a while."""
 MEMORY_BYTES_MAX = 1 << 31
 """Of address space, for the reader's process: far more than any frame of a campaign wants."""
 _SIZE_BYTES = 4
@@ -49,7 +51,7 @@ class ApartReader:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment()
         )
-        found = self._receive()
+        found = self._receive(START_S)
         if not isinstance(found, str):
             raise UsageError(f"the reader {self.name} does not start: {found}")
         return found
@@ -69,14 +71,14 @@ class ApartReader:
         found: Verdict | None = verdict
         return found
 
-    def _receive(self) -> Any:
+    def _receive(self, within_s: float = PATIENCE_S) -> Any:
         """Return what the process answers; a verdict if it does not."""
         assert self._process is not None and self._process.stdout is not None
         stdout = self._process.stdout
-        ready, _, _ = select.select([stdout], [], [], PATIENCE_S)
+        ready, _, _ = select.select([stdout], [], [], within_s)
         if not ready:
             self.close()
-            return Verdict(error=f"no verdict within {PATIENCE_S:.0f} s", fault=Kind.SLOW)
+            return Verdict(error=f"no verdict within {within_s:.0f} s", fault=Kind.SLOW)
         found = receive(stdout)
         if found is not _ENDED:
             return found
