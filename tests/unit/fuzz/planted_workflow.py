@@ -185,7 +185,7 @@ _MIRRORS = (
     removed_topic_is_paused,
     mirror_deleted_too_early,
 )
-SESSIONS = 60
+SESSIONS = 120
 PLANTED_THERE = (
     *(PlantedThere(plant, "fetches", SESSIONS) for plant in _FETCHES),
     *(PlantedThere(plant, "mirrors", SESSIONS) for plant in _MIRRORS),
