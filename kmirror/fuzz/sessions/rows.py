@@ -33,6 +33,7 @@ class MachineRow(NamedTuple):
 
 MACHINES: tuple[MachineRow, ...] = (
     MachineRow("groups", "kmirror.fuzz.sessions.groups", "members of classic consumer groups, and their offsets", True),
+    MachineRow("transactions", "kmirror.fuzz.sessions.transactions", "producers with transactions, and readers", True),
 )
 
 

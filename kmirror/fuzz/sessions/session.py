@@ -191,7 +191,7 @@ class Session:
 
     def _send(self, step: Step, disorder: Disorder = Disorder.NONE) -> Call:
         self._count += 1
-        call = Call(self._count, step, tuple(call for call, _ in self._open.values()))
+        call = Call(self._count, step)
         self._sent.append(step)
         for name in sorted(self.machine.aged):
             if hasattr(step.body, name):
