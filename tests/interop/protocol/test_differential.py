@@ -21,7 +21,7 @@ from kmirror.fuzz.differential.verdicts import Verdict, refused
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.protocol.registry import by_name, names
 
-FRAMES = int(os.environ.get("KMIRROR_DIFFERENTIAL_FRAMES", "6000"))
+FRAMES = int(os.environ.get("KMIRROR_DIFFERENTIAL_FRAMES", "3000"))
 
 
 @pytest.fixture(scope="module")
