@@ -97,7 +97,7 @@ class Campaign:
             for each in (fault, *fault.others):
                 self._found(frame, each)
             outcome = fault.cause
-        if outcome == TAKEN:
+        if outcome.startswith(TAKEN):
             tally.taken += 1
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:
@@ -114,7 +114,7 @@ class Campaign:
             return
         finding = Finding(
             self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
-            self.source.seed, frame.number, tuple(frame.story), frame.data, tuple(self.target.before),
+            self.source.seed, frame.number, fault.story or tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
         if self.shrinks:
             finding = self._shrunk(finding, frame, fault)
@@ -125,10 +125,16 @@ class Campaign:
     def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
         """Return the finding with as little as is found to be needed of its frame and of those before it."""
 
+        smallest = fault
+
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
+            nonlocal smallest
             found = put(self.target, frame._replace(data=data), before)
-            wanted = (fault.kind, fault.cause)
-            return found is not None and any((each.kind, each.cause) == wanted for each in (found, *found.others))
+            for each in () if found is None else (found, *found.others):
+                if (each.kind, each.cause) == (fault.kind, fault.cause):
+                    smallest = each
+                    return True
+            return False
 
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data
@@ -137,7 +143,7 @@ class Campaign:
             data = shrink(data, lambda candidate: shows(candidate, before), tries)
         if finding.before:
             self.target.fresh()
-        return finding.shrunk(data, before)
+        return finding.shrunk(data, before, smallest)
 
 
 def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:

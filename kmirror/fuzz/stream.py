@@ -95,7 +95,7 @@ class Stream:
     def block(self, number: int) -> list[Frame]:
         """Return the frames of a block: the first is valid."""
         random = Random(f"{self.seed}/{number}").random
-        message, version, data, spots, is_canonical = self._template(random)
+        message, version, data, spots, is_canonical = self.template(random)
         first = number * BLOCK_FRAMES
         name = message.NAME
         found = [Frame(first, name, version, bytes(data), (), is_canonical, message)]
@@ -106,11 +106,12 @@ class Stream:
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its parts broken, found where they stood in the valid message."""
-        template = self._template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
+        template = self.template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
         data, steps = mutate(random, bytearray(parent.data), template.spots)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps], is_canonical=False)
 
-    def _template(self, random: Callable[[], float]) -> Template:
+    def template(self, random: Callable[[], float]) -> Template:
+        """Return a valid frame of any of the messages in any of its versions."""
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
         body = grammar(message, version, self.vocabulary, self.records).draw(random)

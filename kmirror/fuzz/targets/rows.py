@@ -28,6 +28,8 @@ class Wanted:
     """A decoder as a program with its arguments."""
     function: str | None = None
     """A decoder as module:function."""
+    machines: tuple[str, ...] = ()
+    """Names of rule machines; all if there are none."""
     readers: tuple[str, ...] = ()
     """Names of readers to be compared; all that can be had if there are none."""
     kafka_jars: str | None = None
@@ -45,11 +47,17 @@ class TargetRow(NamedTuple):
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
+    TargetRow("request", "kmirror.fuzz.targets.request", "our reader of whole requests: header and body"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("log", "kmirror.fuzz.targets.log", "our recovery of a partition's log: one of its files broken"),
+    TargetRow(
+        "internal-topics", "kmirror.fuzz.targets.internal_topics", "what our nodes load: groups, transactions, metadata"
+    ),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
+    TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
+    TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
     TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
