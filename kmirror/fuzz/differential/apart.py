@@ -25,7 +25,8 @@ from kmirror.fuzz.stream import Frame
 from kmirror.protocol.registry import by_name
 
 PATIENCE_S = 15.0
-_START_S = 120.0
+START_S = 120.0
+"""To start and to import the reader; on a busy machine that takes a while."""
 MEMORY_BYTES_MAX = 1 << 31
 """Of address space, for the reader's process: far more than any frame of a campaign wants."""
 _SIZE_BYTES = 4
@@ -50,7 +51,7 @@ class ApartReader:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment()
         )
-        found = self._receive(_START_S)
+        found = self._receive(START_S)
         if not isinstance(found, str):
             raise UsageError(f"the reader {self.name} does not start: {found}")
         return found

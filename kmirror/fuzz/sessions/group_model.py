@@ -458,8 +458,8 @@ def all_out(group: Group) -> Moves:
     for generation in generations:
         yield (
             replace(
-                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation, protocol=None, leader=None,
-                members=(), pending=frozenset(), storing=None, reads=reads,
+                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation, reads=reads,
+                protocol=None, leader=None, members=(), pending=frozenset(), storing=None,
             ),
             told,
         )  # fmt: skip
