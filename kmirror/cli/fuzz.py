@@ -16,6 +16,7 @@ from kmirror.cli.commands import CONTEXT
 from kmirror.cli.output import complain
 from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import Finding, keep, load, to_json
 from kmirror.fuzz.pieces import Piece, joined, pieces, run_piece
@@ -38,6 +39,12 @@ EXIT_STOPPED = 130
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of the target bootstrap-server.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
+@click.option(
+    "--recorded",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Break the requests that kmirror proxy --record wrote there.",
+)
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
 @click.option(
@@ -59,6 +66,7 @@ def command(
     bootstrap_server: str | None,
     program: str | None,
     owns_host: bool,
+    recorded: Path | None,
     feedback: bool,
     coverage: bool,
     jobs: int,
@@ -86,7 +94,7 @@ def command(
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")),
+        command=tuple(shlex.split(program or "")), recorded=_recorded(recorded),
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -96,6 +104,8 @@ def command(
         parts = pieces(target, wanted, frames, shrinks=not no_shrink)
         _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
+        if recorded is not None:
+            raise click.UsageError("--coverage has inputs of its own: --recorded goes without it")
         from kmirror.fuzz.coverage import run
 
         watch.follow(run(target, wanted, frames=frames, seconds=seconds))
@@ -106,6 +116,18 @@ def command(
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
     _tell(target, drawn, watch.tally, output)
     return EXIT_STOPPED if watch.is_stopped else EXIT_FINDINGS if watch.tally.findings else 0
+
+
+def _recorded(path: Path | None) -> tuple[bytes, ...]:
+    """Return the requests of a record; raises `UsageError` if it is none, or has none."""
+    if path is None:
+        return ()
+    from kmirror.proxy.record import read_record  # It brings a broker's code with it.
+
+    frames = tuple(line.frame for line in read_record(path) if line.frame)
+    if not frames:
+        raise UsageError(f"{path}: holds no request")
+    return frames
 
 
 def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:

@@ -11,6 +11,13 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Struct
 from kmirror.protocol.wire import Buffer
 
+REQUEST_SPOTS: tuple[RawSpot, ...] = (
+    (Kind.NUMBER, 0, 2, None),
+    (Kind.NUMBER, 2, 4, None),
+    (Kind.NUMBER, 4, 8, None),
+    (Kind.SHORT_LENGTH, 8, 10, None),
+)
+"""The parts with which the header of every request begins: key, version, correlation id, length of the client id."""
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 
 

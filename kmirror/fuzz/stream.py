@@ -19,7 +19,8 @@ from kmirror.protocol.gen.request_header import RequestHeader
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 
-_BROKEN_HEADS_SHARE = 0.05
+BROKEN_HEADS_SHARE = 0.05
+"""In so many blocks the parts of a request's header may be broken too."""
 BLOCK_FRAMES = 32
 """A valid message, and thirty-one made of it."""
 
@@ -122,5 +123,5 @@ class Stream:
         head.data[:4] = key.to_bytes(2, "big") + version.to_bytes(2, "big")
         size = len(head.data)
         moved: list[RawSpot] = [(kind, size + start, size + end, field) for kind, start, end, field in spots]
-        kept = head.spots if random() < _BROKEN_HEADS_SHARE else []
+        kept = head.spots if random() < BROKEN_HEADS_SHARE else []
         return Template(message, version, head.data + data, [*kept, *moved], is_canonical)

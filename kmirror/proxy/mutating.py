@@ -13,7 +13,7 @@ from random import Random
 
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.noted import spots_of
+from kmirror.fuzz.noted import REQUEST_SPOTS, spots_of
 from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -33,12 +33,6 @@ from kmirror.protocol.headers import RequestHead, peek_request
 from kmirror.protocol.registry import find_key, find_request, find_response
 from kmirror.proxy.relay import is_request
 
-_HEADER_SPOTS: tuple[RawSpot, ...] = (
-    (Kind.NUMBER, 0, 2, None),
-    (Kind.NUMBER, 2, 4, None),
-    (Kind.NUMBER, 4, 8, None),
-    (Kind.SHORT_LENGTH, 8, 10, None),
-)
 _NUMBER_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
 
 
@@ -140,7 +134,7 @@ def _told(head: RequestHead | None) -> str:
 def _request_spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
     request = find_request(head.api_key)
     body = [] if request is None else spots_of(request, frame, head.api_version, head.body_position)
-    return [*_HEADER_SPOTS, *body]
+    return [*REQUEST_SPOTS, *body]
 
 
 def _spots(frame: bytes, head: RequestHead) -> list[RawSpot]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.stream import Source
+from kmirror.fuzz.recorded import RecordedStream
+from kmirror.fuzz.stream import Source, Stream
 from kmirror.fuzz.target import Target
 
 
@@ -28,6 +29,8 @@ class Wanted:
     """A decoder as a program with its arguments."""
     function: str | None = None
     """A decoder as module:function."""
+    recorded: tuple[bytes, ...] = ()
+    """Requests with their headers, to be taken as the valid frames; those of the grammar if there are none."""
 
 
 class TargetRow(NamedTuple):
@@ -59,7 +62,10 @@ _PYTHON = "python:"
 
 
 def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
-    """Return the target of this name, and its frames; raises `UsageError` if there is none."""
+    """Return the target of this name, and its frames; raises `UsageError` if there is none.
+
+    With `wanted.recorded` the frames are made of those, for any target that is given messages.
+    """
     rows = {row.name: row for row in TARGETS}
     if name.startswith(_PYTHON):
         name, wanted = _PYTHON, replace(wanted, function=name.removeprefix(_PYTHON))
@@ -69,4 +75,12 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
-    return target, source
+    if not wanted.recorded:
+        return target, source
+    try:
+        if not isinstance(source, Stream):
+            raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
+        return target, RecordedStream(wanted.seed, wanted.recorded, source.messages, has_heads=source.has_heads)
+    except UsageError:
+        target.close()
+        raise
