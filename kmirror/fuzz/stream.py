@@ -53,9 +53,12 @@ class Frame(NamedTuple):
 
 
 class Source(Protocol):
-    """Where frames come from: a seed names them all."""
+    """Where frames come from."""
 
-    seed: int
+    @property
+    def seed(self) -> int:
+        """Return the seed, which names all frames."""
+        ...
 
     def block(self, number: int) -> list[Frame]:
         """Return the frames of a block, the first of them valid; blocks can be made in any order."""

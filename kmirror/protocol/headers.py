@@ -51,6 +51,9 @@ class DecodedResponse(NamedTuple):
 _pack_head = wire.fused("hhi")[1]
 _unpack_head = wire.fused("hhih")[0]  # With the size of the client id, -1 for none.
 _HEAD_BYTES = 10
+_unpack_key = wire.fused("hh")[0]
+_VERSION_MAX = 32
+"""No API has so many versions; see `is_request`."""
 
 
 def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
@@ -88,6 +91,25 @@ def peek_request(frame: Buffer) -> RequestHead:
     except wire.READ_ERRORS:
         return _careful_head(frame)
     return RequestHead(key, version, correlation_id, client_id, position)
+
+
+def is_request(frame: Buffer) -> bool:
+    """Return whether a frame begins as a request does, and not as the bare SASL tokens after a SaslHandshake v0 do.
+
+    Such a token begins with text or with the tag of an ASN.1 value: as key and version that is none of an API.
+    """
+    if len(frame) < 8:
+        return False
+    key, version = _unpack_key(frame, 0)
+    return find_key(key) is not None and 0 <= version < _VERSION_MAX
+
+
+def find_head(frame: Buffer) -> RequestHead | None:
+    """Return the header of a request; None for a frame that is none, or whose header cannot be read."""
+    try:
+        return peek_request(frame) if is_request(frame) else None
+    except ProtocolError:
+        return None
 
 
 def _skip_tags(frame: Buffer, position: int) -> int:

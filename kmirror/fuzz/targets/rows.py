@@ -31,6 +31,12 @@ class Wanted:
     """A decoder as module:function."""
     recorded: tuple[bytes, ...] = ()
     """Requests with their headers, to be taken as the valid frames; those of the grammar if there are none."""
+    machines: tuple[str, ...] = ()
+    """Names of rule machines; all if there are none."""
+    readers: tuple[str, ...] = ()
+    """Names of readers to be compared; all that can be had if there are none."""
+    kafka_jars: str | None = None
+    """A folder with Kafka's jars, for its own decoder."""
 
 
 class TargetRow(NamedTuple):
@@ -53,6 +59,9 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
+    TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
+    TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
+    TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import select
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
 from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
@@ -60,16 +63,37 @@ class Line:
 
     def ask(self, frame: bytes, patience_s: float) -> bytes:
         """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
+        self.send(frame)
+        return self.receive(patience_s)
+
+    def send(self, frame: bytes) -> None:
+        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nobody listens."""
         if self._socket is None:
             self._socket = socket.create_connection(self.address, PATIENCE_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(patience_s)
-        try:
+        self._socket.settimeout(PATIENCE_S)
+        with self._or_ended():
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+
+    def receive(self, patience_s: float) -> bytes:
+        """Return the next answer; raises `Closed`, or `Silence` if it is not there in time, and then hangs up."""
+        assert self._socket is not None, "nothing was sent"
+        self._socket.settimeout(patience_s)
+        with self._or_ended():
             size = int.from_bytes(self._read(4), "big", signed=True)
             if not 0 <= size <= _FRAME_BYTES_MAX:
                 raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
             return self._read(size)
+
+    def has_data(self, within_s: float) -> bool:
+        """Return whether an answer, or the end of the link, comes in time."""
+        assert self._socket is not None, "nothing was sent"
+        return bool(select.select([self._socket], [], [], within_s)[0])
+
+    @contextmanager
+    def _or_ended(self) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             self.close()
             raise Silence from None
@@ -199,15 +223,6 @@ class ServedTarget(BrokerTarget):
         self._server.wait()
         if self._server.stdout is not None:
             self._server.stdout.close()
-
-
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process has, 0 where that cannot be seen."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as lines:
-            return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS")), 0)
-    except OSError:
-        return 0
 
 
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:

@@ -203,3 +203,10 @@ def test_a_program_is_a_target(script: str, found: set[str]) -> None:
 def test_no_broker_but_on_this_host(address: str) -> None:
     with pytest.raises(UsageError):
         open_target("bootstrap-server", Wanted(bootstrap_server=address))
+
+
+def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kmirror.fuzz.shrink.SECONDS_MAX", 0.0)
+    tried: list[bytes] = []
+    shrink(bytes(100), lambda candidate: bool(tried.append(candidate)))
+    assert len(tried) == 1

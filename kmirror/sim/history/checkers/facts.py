@@ -317,6 +317,10 @@ def is_control(row: LogRow) -> bool:
     return row.value.startswith("<")
 
 
+def is_producer_reset(row: LogRow) -> bool:
+    return row.value.startswith("<MIRROR_PID_RESET")
+
+
 def covers(spans: Iterable[Span], at: Instant) -> bool:
     """Return whether one of the spans covers the moment `at`."""
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)

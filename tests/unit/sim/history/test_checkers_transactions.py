@@ -144,6 +144,21 @@ def test_an_unclean_election_may_take_the_producer_reset() -> None:
     assert hand.elected(2, 3, at=2, unclean=True).found() == []
 
 
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (["theirs", "plain", "ours"], ["pid-collision"]),
+        (["theirs", "<MIRROR_PID_RESET -1>", "ours"], []),
+        (["ours", "theirs", "plain"], []),
+    ],
+)
+def test_between_foreign_and_own_producers_there_is_a_reset(log: list[str], expected: list[str]) -> None:
+    hand = Hand().wrote("theirs", -1, pid=7, acked=False)
+    hand.wrote("plain", -1, cluster="b", acked=False).wrote("ours", -1, cluster="b", pid=9, acked=False)
+    ids = {"theirs": 7, "ours": 9}
+    assert hand.final("b", [row(n, value, pid=ids.get(value, -1)) for n, value in enumerate(log)]).found() == expected
+
+
 def test_an_ack_for_what_another_producer_wrote_is_told() -> None:
     hand = Hand().look("a", [row(0, "foreign", pid=7)], at=2).wrote("mine", 0, at=5, pid=7)
     assert hand.final("a", [row(0, "foreign", pid=7)]).found() == ["acked-lost", "pid-collision", "duplicate-at-offset"]
