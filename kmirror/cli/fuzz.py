@@ -22,8 +22,9 @@ from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.clients.campaign import NAME
 from kmirror.fuzz.findings import load, to_json
 from kmirror.fuzz.pieces import Piece, joined, pieces, run_piece
+from kmirror.fuzz.profiles import DEFAULT, PROFILES, Profile
 from kmirror.fuzz.replaying import try_again
-from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
 
 
 @click.command("fuzz", context_settings=CONTEXT)
@@ -33,6 +34,7 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
 @click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
+@click.option("--profile", metavar="NAME", default=DEFAULT, show_default=True, help="What comes often; --list tells.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
@@ -54,7 +56,7 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
 @click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
 @click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
-@click.option("--list", "is_list", is_flag=True, help="Print the targets.")
+@click.option("--list", "is_list", is_flag=True, help="Print the targets and the profiles.")
 @client_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -64,6 +66,7 @@ def command(
     minutes: float | None,
     messages: tuple[str, ...],
     machines: tuple[str, ...],
+    profile: str,
     bootstrap_server: str | None,
     program: str | None,
     readers: str | None,
@@ -101,7 +104,7 @@ def command(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
         command=tuple(shlex.split(program or "")), machines=machines,
         readers=tuple(filter(None, (readers or "").split(","))), kafka_jars=kafka_jars,
-        recorded=_recorded(recorded),
+        recorded=_recorded(recorded), profile=profile,
     )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
@@ -125,7 +128,7 @@ def command(
         with closing(opened):
             campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
-    _tell(target, drawn, watch.tally, output)
+    _tell(target, wanted, watch.tally, output)
     return watch.exit_code
 
 
@@ -157,9 +160,9 @@ def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, m
         watch.follow(joined(rows))
 
 
-def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
+def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
     if output == "json":
-        click.echo(json.dumps(_as_json(target, seed, tally)))
+        click.echo(json.dumps(_as_json(target, wanted, tally)))
         return
     console = make_console()
     if tally.findings:
@@ -172,17 +175,20 @@ def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
             )
         console.print(table)
     refused = tally.frames - tally.taken
+    profile = "" if wanted.profile == DEFAULT else f", profile {wanted.profile}"
     console.print(
-        f"{target}, seed {seed}: {tally.frames:,} frames in {tally.seconds:,.1f} s ({tally.per_second:,.0f}/s), "
-        f"{tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; {len(tally.findings)} findings",
+        f"{target}, seed {wanted.seed}{profile}: {tally.frames:,} frames in {tally.seconds:,.1f} s "
+        f"({tally.per_second:,.0f}/s), {tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; "
+        f"{len(tally.findings)} findings",
         highlight=False,
     )
 
 
-def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
+def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
     return {
         "target": target,
-        "seed": seed,
+        "seed": wanted.seed,
+        "profile": wanted.profile,
         "frames": tally.frames,
         "taken": tally.taken,
         "seconds": round(tally.seconds, 3),
@@ -197,11 +203,19 @@ def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
 
 def _list(output: str) -> int:
     if output == "json":
-        click.echo(json.dumps([{"name": row.name, "about": row.about} for row in TARGETS]))
+        told = {"targets": list(map(_row, TARGETS)), "profiles": list(map(_row, PROFILES))}
+        click.echo(json.dumps(told))
         return 0
     for row in TARGETS:
         click.echo(f"{row.name:20} {row.about}")
+    click.echo("\nprofiles:")
+    for profile in PROFILES:
+        click.echo(f"{profile.name:20} {profile.about}")
     return 0
+
+
+def _row(row: TargetRow | Profile) -> dict[str, str]:
+    return {"name": row.name, "about": row.about}
 
 
 def _replay(path: Path, client: ClientOptions, output: str) -> int:

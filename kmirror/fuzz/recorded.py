@@ -15,7 +15,7 @@ from kmirror.errors import ProtocolError, UsageError
 from kmirror.fuzz.mutations import mutate
 from kmirror.fuzz.noted import REQUEST_SPOTS, spots_of
 from kmirror.fuzz.spots import RawSpot
-from kmirror.fuzz.stream import BLOCK_FRAMES, BROKEN_HEADS_SHARE, Frame
+from kmirror.fuzz.stream import BLOCK_FRAMES, BROKEN_HEADS_SHARE, Frame, Stream
 from kmirror.protocol.headers import RequestHead, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_request
@@ -33,18 +33,19 @@ class _Request(NamedTuple):
 
 
 class RecordedStream:
-    """The frames of a seed that are made of recorded requests: whole ones, or with `has_heads` off their bodies."""
+    """The frames of a seed that are made of recorded requests instead of the grammar."""
 
-    def __init__(
-        self, seed: int, frames: Sequence[bytes], messages: Sequence[type[Message]], *, has_heads: bool
-    ) -> None:
-        """Take the requests of these messages; raises `UsageError` if there is none."""
-        self.seed = seed
-        self._has_heads = has_heads
+    def __init__(self, stream: Stream, frames: Sequence[bytes]) -> None:
+        """Take the place of `stream`: with its seed, its messages, and heads as it has them.
+
+        Raises `UsageError` if no frame is a request of those messages.
+        """
+        self.seed = stream.seed
+        self._stream = stream
         kinds: dict[tuple[int, int], dict[bytes, _Request]] = {}
         for frame in frames:
             found = _request_in(frame)
-            if found is not None and found.message in messages:
+            if found is not None and found.message in stream.messages:
                 alike = kinds.setdefault((found.head.api_key, found.head.api_version), {})
                 alike[frame[:4] + frame[8:]] = found  # Whatever its correlation id.
         if not kinds:
@@ -59,21 +60,21 @@ class RecordedStream:
         first, name, version = number * BLOCK_FRAMES, request.message.NAME, request.head.api_version
         found = [Frame(first, name, version, bytes(data), (), False, request.message)]
         for place in range(first + 1, first + BLOCK_FRAMES):
-            broken, steps = mutate(random, data, spots)
+            broken, steps = mutate(random, data, spots, self._stream.mutations)
             found.append(Frame(place, name, version, bytes(broken), steps, False, request.message))
         return found
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its parts broken, found where they stood in the recorded request."""
         _, _, spots = self._template(Random(f"{self.seed}/recorded/{parent.number // BLOCK_FRAMES}").random)
-        data, steps = mutate(random, bytearray(parent.data), spots)
+        data, steps = mutate(random, bytearray(parent.data), spots, self._stream.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
 
     def _template(self, random: Callable[[], float]) -> tuple[_Request, bytearray, list[RawSpot]]:
         alike = self._kinds[int(random() * len(self._kinds))]
         request = alike[int(random() * len(alike))]
         at, spots = request.head.body_position, self._spots(request)
-        if self._has_heads:
+        if self._stream.has_heads:
             broken = [*REQUEST_SPOTS, *spots] if random() < BROKEN_HEADS_SHARE else spots
             return request, bytearray(request.frame), broken
         return (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
+from kmirror.fuzz.profiles import DEFAULT, profiled
 from kmirror.fuzz.recorded import RecordedStream
 from kmirror.fuzz.stream import Source, Stream
 from kmirror.fuzz.target import Target
@@ -20,7 +21,8 @@ class Wanted:
     seed: int = 1
     messages: tuple[str, ...] = ()
     """Names of messages, as in FetchRequest; all that the target takes if there are none."""
-    profile: str = "arbitrary"
+    profile: str = DEFAULT
+    """The name of a row of `profiles.PROFILES`."""
     bootstrap_server: str | None = None
     """HOST:PORT of a broker."""
     owns_host: bool = False
@@ -84,12 +86,13 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
-    if not wanted.recorded:
-        return target, source
     try:
-        if not isinstance(source, Stream):
-            raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
-        return target, RecordedStream(wanted.seed, wanted.recorded, source.messages, has_heads=source.has_heads)
+        source = profiled(source, wanted.profile)
+        if wanted.recorded:
+            if not isinstance(source, Stream):
+                raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
+            source = RecordedStream(source, wanted.recorded)
     except UsageError:
         target.close()
         raise
+    return target, source
