@@ -30,6 +30,8 @@ class Tally:
     """The first finding of each cause."""
     counts: dict[str, int] = field(default_factory=dict)
     """How often each cause was found."""
+    messages: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the messages in which each cause was found."""
     outcomes: set[tuple[str, int, str]] = field(default_factory=set)
     """Message, version and outcome: what the feedback is about."""
 
@@ -92,9 +94,10 @@ class Campaign:
             outcome = self.target.judge(frame)
         except Exception as error:
             fault = error if isinstance(error, Fault) else raised(error)
-            self._found(frame, fault)
+            for each in (fault, *fault.others):
+                self._found(frame, each)
             outcome = fault.cause
-        if outcome == TAKEN:
+        if outcome.startswith(TAKEN):
             tally.taken += 1
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:
@@ -106,6 +109,7 @@ class Campaign:
         tally = self.tally
         cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
+        tally.messages.setdefault(cause, set()).add(frame.name)
         if cause in tally.findings:
             return
         finding = Finding(
@@ -126,10 +130,11 @@ class Campaign:
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
             nonlocal smallest
             found = put(self.target, frame._replace(data=data), before)
-            if found is None or (found.kind, found.cause) != (fault.kind, fault.cause):
-                return False
-            smallest = found
-            return True
+            for each in () if found is None else (found, *found.others):
+                if (each.kind, each.cause) == (fault.kind, fault.cause):
+                    smallest = each
+                    return True
+            return False
 
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data

@@ -34,7 +34,8 @@ class Kind(Enum):
 class Fault(Exception):
     """A target did what it may not do: which kind, in words, and the cause under which findings are counted as one.
 
-    It is no `KmirrorError`: those are what a target raises where it is right.
+    It is no `KmirrorError`: those are what a target raises where it is right. `others` are what else is wrong with the
+    same frame.
     """
 
     def __init__(self, kind: Kind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
@@ -44,6 +45,7 @@ class Fault(Exception):
         self.expected = expected
         self.story = tuple(story)
         """What the target was given in the frame, if that says more than what was done to the frame."""
+        self.others: tuple[Fault, ...] = ()
         super().__init__(f"{kind.value}: {told}")
 
 

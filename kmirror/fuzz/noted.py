@@ -8,9 +8,18 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import wire
 from kmirror.protocol.careful import decode
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import find_key, find_response
 from kmirror.protocol.structs import Struct
 from kmirror.protocol.wire import Buffer
 
+REQUEST_SPOTS: tuple[RawSpot, ...] = (
+    (Kind.NUMBER, 0, 2, None),
+    (Kind.NUMBER, 2, 4, None),
+    (Kind.NUMBER, 4, 8, None),
+    (Kind.SHORT_LENGTH, 8, 10, None),
+)
+"""The parts with which the header of every request begins: key, version, correlation id, length of the client id."""
+CORRELATION_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 
 
@@ -62,3 +71,26 @@ def spots_of(message: type[Message], frame: Buffer, version: int, position: int 
     except ProtocolError:
         pass  # What was read before it has its spots.
     return spots
+
+
+def places_of(message: type[Message], frame: Buffer, version: int, position: int, name: str) -> list[tuple[int, int]]:
+    """Return where the fields of this name stand in the message at `position`, up to the fault of a broken one."""
+    places: list[tuple[int, int]] = []
+
+    def note(start: int, end: int, path: str, value: object) -> None:
+        if path.rpartition(".")[2] == name:
+            places.append((start, end))
+
+    try:
+        decode(message, frame, version, position, note=note)
+    except ProtocolError:
+        pass  # As above.
+    return places
+
+
+def answer_spots(frame: Buffer, key: int, version: int) -> list[RawSpot]:
+    """Return the parts of an answer to a request of this API, without its header; one of all bytes for an unknown."""
+    response, api = find_response(key), find_key(key)
+    if response is None or api is None:
+        return [(Kind.BYTES, 0, len(frame), None)]
+    return spots_of(response, frame, version, 4 + api.response_header_version(version))

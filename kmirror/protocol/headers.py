@@ -13,6 +13,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, find_key, find_request, find_response
+from kmirror.protocol.structs import no_version
 from kmirror.protocol.wire import Buffer, Chunk
 
 
@@ -23,6 +24,13 @@ class RequestHead(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
+    body_position: int
+
+
+class ResponseHead(NamedTuple):
+    """What the header of a response says, and where its body begins."""
+
+    correlation_id: int
     body_position: int
 
 
@@ -43,6 +51,9 @@ class DecodedResponse(NamedTuple):
 _pack_head = wire.fused("hhi")[1]
 _unpack_head = wire.fused("hhih")[0]  # With the size of the client id, -1 for none.
 _HEAD_BYTES = 10
+_unpack_key = wire.fused("hh")[0]
+_VERSION_MAX = 32
+"""No API has so many versions; see `is_request`."""
 
 
 def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
@@ -82,6 +93,25 @@ def peek_request(frame: Buffer) -> RequestHead:
     return RequestHead(key, version, correlation_id, client_id, position)
 
 
+def is_request(frame: Buffer) -> bool:
+    """Return whether a frame begins as a request does, and not as the bare SASL tokens after a SaslHandshake v0 do.
+
+    Such a token begins with text or with the tag of an ASN.1 value: as key and version that is none of an API.
+    """
+    if len(frame) < 8:
+        return False
+    key, version = _unpack_key(frame, 0)
+    return find_key(key) is not None and 0 <= version < _VERSION_MAX
+
+
+def find_head(frame: Buffer) -> RequestHead | None:
+    """Return the header of a request; None for a frame that is none, or whose header cannot be read."""
+    try:
+        return peek_request(frame) if is_request(frame) else None
+    except ProtocolError:
+        return None
+
+
 def _skip_tags(frame: Buffer, position: int) -> int:
     n, position = wire.read_uvarint(frame, position)
     for _ in range(n):
@@ -119,6 +149,8 @@ def decode_body(frame: Buffer, head: RequestHead) -> Message:
     request = find_request(head.api_key)
     if request is None:
         raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
+    if not request.MIN_VERSION <= head.api_version <= request.MAX_VERSION:
+        raise ProtocolError(no_version(request, head.api_version), position=2, field="request_api_version")
     return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
 
@@ -149,11 +181,8 @@ def encode_response(body: Message, version: int, *, correlation_id: int) -> byte
     return b"".join(encode_response_chunks(body, version, correlation_id=correlation_id))
 
 
-def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
-    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
-    response = find_response(api_key)
-    if response is None:
-        raise ProtocolError(f"no API has the key {api_key}")
+def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
+    """Return what the header of a response says; its body is not looked at. Raises `ProtocolError`."""
     tags = _response_tags(api_key, version)
     try:
         (correlation_id,) = wire.unpack_int32(frame, 0)
@@ -166,5 +195,13 @@ def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedRespons
 
         header, position = careful.decode(ResponseHeader, frame, len(tags))
         correlation_id = header.correlation_id
-    body, _ = response.decode_prefix(frame, version, position)
-    return DecodedResponse(correlation_id, body)
+    return ResponseHead(correlation_id, position)
+
+
+def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
+    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
+    response = find_response(api_key)
+    if response is None:
+        raise ProtocolError(f"no API has the key {api_key}")
+    correlation_id, position = peek_response(frame, api_key, version)
+    return DecodedResponse(correlation_id, response.decode_prefix(frame, version, position)[0])

@@ -6,14 +6,13 @@ clients and the broker, so a seed alone does not bring back the same run; a stor
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from kmirror.errors import ProtocolError
+from kmirror.fuzz.asked import Asked
 from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.noted import spots_of
+from kmirror.fuzz.noted import CORRELATION_SPOT, REQUEST_SPOTS, answer_spots, spots_of
 from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -29,17 +28,8 @@ from kmirror.kernel.events import (
     Send,
 )
 from kmirror.kernel.wrapping import Wrapper
-from kmirror.protocol.headers import RequestHead, peek_request
-from kmirror.protocol.registry import find_key, find_request, find_response
-from kmirror.proxy.relay import is_request
-
-_HEADER_SPOTS: tuple[RawSpot, ...] = (
-    (Kind.NUMBER, 0, 2, None),
-    (Kind.NUMBER, 2, 4, None),
-    (Kind.NUMBER, 4, 8, None),
-    (Kind.SHORT_LENGTH, 8, 10, None),
-)
-_NUMBER_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
+from kmirror.protocol.headers import RequestHead, find_head
+from kmirror.protocol.registry import find_key, find_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +64,15 @@ class Mutating(Wrapper):
         self._every = every
         self._on_broken = on_broken
         self._count = 0
-        self._asked: dict[InboundLink, deque[RequestHead]] = {}
+        self._asked = Asked()
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, with some frames in them broken."""
         match event:
             case RequestReceived(name, frame):
-                head = _head(frame)
-                if head is not None:
-                    self._asked.setdefault(name, deque()).append(head)
+                self._asked.add(name, find_head(frame))
             case LinkClosed(InboundLink() as name):
-                self._asked.pop(name, None)
+                self._asked.forget(name)
         return [self._passed(effect) for effect in self.inner.handle(now, event)]
 
     def _passed(self, effect: Effect) -> Effect:
@@ -92,20 +80,10 @@ class Mutating(Wrapper):
             case Send(link, chunks):
                 return Send(link, self._broken("broker", chunks, None))
             case Reply(name, chunks):
-                return Reply(name, self._broken("client", chunks, self._answered(name, b"".join(chunks[:1]))))
+                return Reply(name, self._broken("client", chunks, self._asked.answered(name, chunks[0])))
             case CloseLink(InboundLink() as name):
-                self._asked.pop(name, None)
+                self._asked.forget(name)
         return effect
-
-    def _answered(self, name: InboundLink, first: bytes) -> RequestHead | None:
-        """Return the request that is answered, known by its number; those before it have no answer."""
-        number = int.from_bytes(first[:4], "big", signed=True)
-        asked = self._asked.get(name, deque())
-        if not any(head.correlation_id == number for head in asked):
-            return None
-        while asked[0].correlation_id != number:
-            asked.popleft()
-        return asked.popleft()
 
     def _broken(self, to: str, chunks: tuple[Chunk, ...], head: RequestHead | None) -> tuple[Chunk, ...]:
         self._count += 1
@@ -113,23 +91,16 @@ class Mutating(Wrapper):
             return chunks
         frame = b"".join(chunks)
         if to == "broker":
-            head = _head(frame)
+            head = find_head(frame)
             spots = [(Kind.BYTES, 0, len(frame), None)] if head is None else _request_spots(frame, head)
         else:
-            spots = [_NUMBER_SPOT, *([(Kind.BYTES, 0, len(frame), None)] if head is None else _spots(frame, head))]
+            spots = [CORRELATION_SPOT, *([(Kind.BYTES, 0, len(frame), None)] if head is None else _spots(frame, head))]
         data, steps = mutate(self._random, bytearray(frame), [spot for spot in spots if spot[2] <= len(frame)])
         if not steps or bytes(data) == frame:
             return chunks
         broken = Broken(self._count, self._name, to, _told(head), bytes(data), steps)
         self._on_broken(broken)
         return (broken.data,)
-
-
-def _head(frame: Chunk) -> RequestHead | None:
-    try:
-        return peek_request(frame) if is_request(frame) else None
-    except ProtocolError:
-        return None
 
 
 def _told(head: RequestHead | None) -> str:
@@ -140,12 +111,8 @@ def _told(head: RequestHead | None) -> str:
 def _request_spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
     request = find_request(head.api_key)
     body = [] if request is None else spots_of(request, frame, head.api_version, head.body_position)
-    return [*_HEADER_SPOTS, *body]
+    return [*REQUEST_SPOTS, *body]
 
 
 def _spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
-    """Return the parts of an answer to this request."""
-    response, api = find_response(head.api_key), find_key(head.api_key)
-    if response is None or api is None:
-        return [(Kind.BYTES, 0, len(frame), None)]
-    return spots_of(response, frame, head.api_version, 4 + api.response_header_version(head.api_version))
+    return answer_spots(frame, head.api_key, head.api_version)

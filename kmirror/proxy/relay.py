@@ -50,6 +50,7 @@ from kmirror.protocol.headers import (
     decode_body,
     decode_response,
     encode_response_chunks,
+    is_request,
     peek_request,
 )
 from kmirror.protocol.message import Message
@@ -73,21 +74,7 @@ _API_VERSIONS = key_of(ApiVersionsResponse)
 _SASL_HANDSHAKE = key_of(SaslHandshakeRequest)
 _SESSIONS_FROM = 7
 _DRAIN = "drain"
-_VERSION_MAX = 32
-"""No API has so many versions; see `is_request`."""
-_unpack_key = wire.fused("hh")[0]
 _unpack_correlation = wire.fused("i")[0]
-
-
-def is_request(frame: Chunk) -> bool:
-    """Return whether a frame begins as a request does, and not as the bare SASL tokens after a SaslHandshake v0 do.
-
-    Such a token begins with text or with the tag of an ASN.1 value: as key and version that is none of an API.
-    """
-    if len(frame) < 8:
-        return False
-    key, version = _unpack_key(frame, 0)
-    return find_key(key) is not None and 0 <= version < _VERSION_MAX
 
 
 class _Sent(NamedTuple):

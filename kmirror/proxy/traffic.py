@@ -25,12 +25,11 @@ from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.produce_request import ProduceRequest
-from kmirror.protocol.headers import RequestHead, decode_response, peek_request
+from kmirror.protocol.headers import RequestHead, decode_response, find_head
 from kmirror.protocol.message import Message
 from kmirror.protocol.produce_acks import produce_acks
 from kmirror.protocol.registry import find_key, key_of
 from kmirror.protocol.structs import Struct
-from kmirror.proxy.relay import is_request
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -111,12 +110,7 @@ class Watched(Wrapper):
 
     def _begin(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         opened, number, waiting = self._links[name]
-        head = None
-        if is_request(frame):
-            try:
-                head = peek_request(frame)
-            except ProtocolError:
-                pass
+        head = find_head(frame)
         begun = Exchange(self._name, opened.address, number, now, head, frame)
         if head is not None and head.api_key == _PRODUCE and _acks(frame, head) == Acks.NONE:
             self._on_exchange(begun)

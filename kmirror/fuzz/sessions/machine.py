@@ -202,7 +202,7 @@ class Machine(Protocol[K, S]):
         """Note what the client learns from an answer, which may be an old one."""
         ...
 
-    def last(self, known: K) -> Iterator[Step]:
+    def last(self, known: K) -> Iterator[Step | Pause]:
         """Yield the requests that end a session, when nothing else is under way: each is answered before the next."""
         ...
 

@@ -178,8 +178,9 @@ class Possible(Generic[S]):
     def _after(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
         for state, answers in outcomes:
             due = config.due
-            if answers:
-                due |= {(number, told) for number, told in answers.items() if number not in self.cut}
+            if answers:  # One that is on its way may become another one.
+                kept = {(number, told) for number, told in due if number not in answers}
+                due = frozenset(kept | {(number, told) for number, told in answers.items() if number not in self.cut})
             yield Config(state, config.waiting, due, config.names)
 
 

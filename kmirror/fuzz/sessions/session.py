@@ -306,6 +306,9 @@ class Session:
                 self._read(number)
         for count, step in enumerate(self.machine.last(self.known)):
             assert count < _LAST_MAX, f"the machine {self.machine.name} does not end"
+            if isinstance(step, Pause):
+                self._pause(step)
+                continue
             self._link.rest()
             self._read(self._send(step).number)
 

@@ -1,7 +1,7 @@
 """A broker behind a port as a target: one of ours that is started here, or any on loopback.
 
-Each request is answered or its link is closed; the broker goes on serving others, and ours keeps its memory. A frame
-waits for its end before the next is sent, so that a finding is of one frame.
+Each request is answered or its link is closed, a valid one is answered; the broker goes on serving others, and ours
+keeps its memory. A frame waits for its end before the next is sent, so that a finding is of one frame.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from contextlib import contextmanager, suppress
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
+from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -125,6 +126,7 @@ class BrokerTarget(Stateless):
     def __init__(self, host: str, port: int) -> None:
         self.line = Line(host, port)
         self._tried = 0
+        self._versions: Versions | None = None
 
     def fresh(self) -> None:
         """Begin a new connection: all that there is to forget."""
@@ -137,16 +139,18 @@ class BrokerTarget(Stateless):
     def judge(self, frame: Frame) -> str:
         """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
         self._tried += 1
-        outcome = self._outcome(frame.data)
+        outcome = self._outcome(frame)
         if self._tried % PROBE_EVERY == 0:
             self.probe()
         return outcome
 
-    def _outcome(self, data: bytes) -> str:
+    def _outcome(self, frame: Frame) -> str:
+        data = frame.data
         may_wait = api_of(data)[0] in _MAY_WAIT
         try:
             return judged(data, self.line.ask(data, WAITS_S if may_wait else PATIENCE_S))
         except Closed:
+            check_closed(frame, self._told())
             return "closed"
         except Silence:
             if may_wait:
@@ -156,11 +160,17 @@ class BrokerTarget(Stateless):
         except OSError as error:
             raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
 
+    def _told(self) -> Versions:
+        """Return what the broker tells of its APIs, asked once."""
+        if self._versions is None:
+            self._versions = versions_in(self.line.ask(versions_question(), PATIENCE_S))
+        return self._versions
+
     def probe(self) -> None:
         """Ask ApiVersions on a link of its own; raises `Fault` if there is no answer."""
         line = Line(*self.line.address)
         try:
-            line.ask(_request(ApiVersionsRequest(), 0), PATIENCE_S)
+            line.ask(versions_question(), PATIENCE_S)
         except (OSError, Closed, Silence) as error:
             raise Fault(Kind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
         finally:
@@ -213,15 +223,6 @@ class ServedTarget(BrokerTarget):
         self._server.wait()
         if self._server.stdout is not None:
             self._server.stdout.close()
-
-
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process has, 0 where that cannot be seen."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as lines:
-            return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS")), 0)
-    except OSError:
-        return 0
 
 
 def open_target(wanted: Wanted) -> tuple[ServedTarget, Stream]:

@@ -1,0 +1,255 @@
+"""`kmirror fuzz client`: a port that answers a client library, and breaks some of the answers.
+
+With --client a program is run again and again and judged; without it the port serves whoever connects, until it is
+stopped. What answers is a broker of ours, or any behind the proxy.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from kmirror.cli.fuzz_watch import EXIT_STOPPED, Watch
+from kmirror.cli.output import complain
+from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.cli.serve import Signals
+from kmirror.errors import UsageError
+from kmirror.fuzz.clients.campaign import (
+    MEMORY_MIB,
+    NAME,
+    PATIENCE_S,
+    REPLAY_TRIES,
+    Client,
+    ClientCampaign,
+    ClientTally,
+    entries_of,
+)
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Names
+from kmirror.fuzz.clients.served import Front, OwnCluster
+from kmirror.fuzz.clients.session import Drawn, Next, Row, Session
+from kmirror.fuzz.findings import Fault, Finding, to_json
+from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
+
+C = TypeVar("C", bound=Callable[..., Any])
+LOOK_EVERY_S = 0.25
+_OPTIONS = (
+    click.option("--client", metavar="WORDS", help="A client's program; {bootstrap} is where it connects."),
+    click.option("--listen", metavar="[HOST:]PORT", help="Where clients connect; by default a free port of 127.0.0.1."),
+    click.option("--patience", type=click.FloatRange(min=0, min_open=True), default=PATIENCE_S, show_default=True,
+                 metavar="SECONDS", help="So long the program of --client may run."),
+    click.option("--memory", type=click.IntRange(min=1), default=MEMORY_MIB, show_default=True,
+                 metavar="MIB", help="So much more it may take than with whole answers."),
+    click.option("--strict", is_flag=True, help="An exit code of it other than 0 is a finding."),
+)  # fmt: skip
+
+
+def client_options(command: C) -> C:
+    """Give a command the options that the target client alone has."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class ClientOptions:
+    """What was asked for of a client and the port before it."""
+
+    bootstrap_server: str | None
+    owns_host: bool
+    shrinks: bool
+    client: str | None
+    listen: str | None
+    patience: float
+    memory: int
+    strict: bool
+
+    @property
+    def program(self) -> Client:
+        """Return the program that is to be run; raises `UsageError` if none is named."""
+        words = tuple(shlex.split(self.client or ""))
+        if not words:
+            raise UsageError("name the program of the client, as in --client 'python3 my_client.py {bootstrap}'")
+        return Client(words, self.patience, self.memory, self.strict)
+
+
+class _ProxyFront(Proxy):
+    """The proxy before any broker."""
+
+    def names(self) -> Names:
+        """Return those of its ports; topic ids are the broker's, and stay while it has the topics."""
+        first = [each.endpoint for name, each in self._ports.items() if name in self._bootstrap]
+        return Names([*first, *self.brokers.values()])
+
+
+@contextmanager
+def _front(options: ClientOptions, door: Door) -> Iterator[Front]:
+    """Open what answers clients, until the block ends."""
+    host, port = _address(options.listen)
+    if options.bootstrap_server is None:
+        with OwnCluster(door, host=host, port=port) as cluster:
+            yield cluster
+        return
+    if host != HOST:
+        raise UsageError(f"before a broker that is not kmirror's the proxy listens at {HOST} alone: --listen PORT")
+    servers = options.bootstrap_server
+    with _ProxyFront(servers, port=port, own_host=options.owns_host, interpose=door.interpose) as proxy:
+        yield proxy
+
+
+def _address(listen: str | None) -> tuple[str, int]:
+    host, _, port = (listen or "0").rpartition(":")
+    if not port.isdecimal() or int(port) > PORT_MAX:
+        raise UsageError(f"--listen takes PORT or HOST:PORT, not {listen!r}")
+    return host.strip("[]") or HOST, int(port)
+
+
+def fuzz_client(
+    watch: Watch, options: ClientOptions, seed: int, output: str, *, frames: int | None, seconds: float | None
+) -> int:
+    """Fuzz a client, and tell what it came to; return the exit code."""
+    door = Door()
+    if options.client is None:
+        with _front(options, door) as front:
+            served = _Served(door, front, seed, frames=frames, seconds=seconds)
+            is_stopped = served.run(output)
+        _tell(served.tally, seed, output)
+        return EXIT_STOPPED if is_stopped else 0
+    with _front(options, door) as front:
+        campaign = ClientCampaign(options.program, front, door, seed, shrinks=options.shrinks, on_finding=watch.found)
+        watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+    _tell(campaign.tally, seed, output)
+    return watch.exit_code
+
+
+def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
+    """Give a program the answers of a finding again; return what is wrong with what it does, None for nothing.
+
+    The program is the one that --client names: no file says what is run.
+    """
+    door = Door()
+    with _front(options, door) as front:
+        campaign = ClientCampaign(options.program, front, door, finding.seed)
+        campaign.begin()
+        return campaign.play(entries_of(finding), REPLAY_TRIES)
+
+
+class _Served:
+    """A port that serves whoever connects; each link is a session."""
+
+    def __init__(self, door: Door, front: Front, seed: int, *, frames: int | None, seconds: float | None) -> None:
+        self.tally = ClientTally()
+        self._front = front
+        self._seed = seed
+        self._frames = frames
+        self._seconds = seconds
+        self._begun = 0
+        self._open: dict[int, Session] = {}
+        door.session, door.on_end = self._begin, self._end
+
+    def run(self, output: str) -> bool:
+        """Say where clients connect, and serve until all is done or a signal comes; return whether one came."""
+        signals = Signals()
+        with signals.caught():
+            servers = self._front.bootstrap_servers
+            said = {"bootstrap_servers": servers, "seed": self._seed}
+            click.echo(json.dumps(said) if output == "json" else f"bootstrap.servers={servers}")
+            began = time.monotonic()
+            while not signals.ending.wait(LOOK_EVERY_S) and not self._is_done(time.monotonic() - began):
+                pass
+        for session in list(self._open.values()):
+            self._end(session)
+        return signals.ending.is_set()
+
+    def _is_done(self, seconds: float) -> bool:
+        self.tally.seconds = seconds
+        answers = self.tally.frames + sum(session.answers for session in list(self._open.values()))
+        return (self._frames is not None and answers >= self._frames) or (
+            self._seconds is not None and seconds >= self._seconds
+        )
+
+    def _begin(self) -> Session:
+        number, self._begun = self._begun, self._begun + 1
+        session = self._open[number] = Session(number, Drawn(self._seed, number), self._front.names())
+        return session
+
+    def _end(self, session: Session) -> None:
+        if self._open.pop(session.number, None) is None:
+            return
+        session.ended()
+        self.tally.add(session)
+        last = session.last
+        if last is not None and last.story:
+            told = f"{last.entry} ({', '.join(last.story)}), then {last.next.value}"
+            complain(f"kmirror: link {session.number} of seed {self._seed}: {told}\n")
+
+
+# -- the end --------------------------------------------------------------------------------------
+
+
+def _tell(tally: ClientTally, seed: int, output: str) -> None:
+    if output == "json":
+        click.echo(json.dumps(_as_json(tally, seed)))
+        return
+    console = make_console()
+    table = plain_table()
+    add_names(table, "answer")
+    add_numbers(table, "version", "whole", "broken", *(f"broken, {what.value}" for what in Next))
+    for (message, version), counts in _by_answer(tally.rows).items():
+        broken = [counts[True, what] for what in Next]
+        whole = sum(counts[False, what] for what in Next)
+        table.add_row(message, str(version), *(f"{each:,}" for each in (whole, sum(broken), *broken)))
+    console.print(table)
+    ends = plain_table()
+    add_names(ends, "the program's end")
+    add_numbers(ends, "times")
+    for what, count in tally.ends.most_common():
+        ends.add_row(what, f"{count:,}")
+    for what, count in tally.unsteady.most_common():
+        ends.add_row(f"not seen again: {what}", f"{count:,}")
+    if tally.ends:
+        console.print(ends)
+    console.print(
+        f"{NAME}, seed {seed}: {tally.sessions:,} sessions, {tally.frames:,} answers, "
+        f"{tally.frames - tally.taken:,} broken, in {tally.seconds:,.1f} s; {len(tally.findings)} findings",
+        highlight=False,
+    )
+
+
+def _by_answer(rows: Counter[Row]) -> dict[tuple[str, int], Counter[tuple[bool, Next]]]:
+    found: dict[tuple[str, int], Counter[tuple[bool, Next]]] = {}
+    for row, count in sorted(rows.items(), key=lambda each: each[0][:2]):
+        found.setdefault((row.message, row.version), Counter())[row.is_broken, row.next] += count
+    return found
+
+
+def _as_json(tally: ClientTally, seed: int) -> dict[str, Any]:
+    return {
+        "target": NAME,
+        "seed": seed,
+        "sessions": tally.sessions,
+        "frames": tally.frames,
+        "taken": tally.taken,
+        "seconds": round(tally.seconds, 3),
+        "answers": [
+            {
+                "message": row.message,
+                "version": row.version,
+                "broken": row.is_broken,
+                "next": row.next.value,
+                "times": n,
+            }
+            for row, n in sorted(tally.rows.items(), key=lambda each: (each[0][:3], each[0].next.value))
+        ],
+        "ends": dict(tally.ends),
+        "notSeenAgain": dict(tally.unsteady),
+        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+    }

@@ -1,0 +1,91 @@
+"""How is an answer broken that a client waits for?
+
+A part of it is broken as in any frame; or it says that something went wrong, in a code that Kafka knows; or the records
+in it are others, broken where a reader of batches takes its steps. Its correlation id is kept most times: a client
+that gets another closes its link, and reads no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz import batches
+from kmirror.fuzz.mutations import mutate
+from kmirror.fuzz.noted import CORRELATION_SPOT, answer_spots, places_of
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.headers import RequestHead, decode_response, encode_response
+from kmirror.protocol.registry import find_key, find_response, key_of
+from kmirror.spec.error_codes import ErrorCode
+
+Draw = Callable[[], float]
+Broken = tuple[bytes, tuple[str, ...]]
+"""An answer, and what was done to it, a line each; nothing if it is whole."""
+
+_ERROR_SHARE = 0.2
+_RECORDS_SHARE = 0.5
+_LEGACY_SHARE = 0.1
+_CORRELATION_SHARE = 1 / 32
+_OF_A_KIND_SHARE = 0.6
+_CODES = tuple(int(code) for code in ErrorCode if code is not ErrorCode.NONE)
+_FETCH = key_of(FetchResponse)
+_BASE_OFFSET_BYTES = 8
+
+
+def broken(random: Draw, frame: bytes, head: RequestHead) -> Broken:
+    """Return the answer to a request broken, and how."""
+    if head.api_key == _FETCH and random() < _RECORDS_SHARE:
+        found = _with_other_records(random, frame, head)
+        if found is not None:
+            return found
+    if random() < _ERROR_SHARE:
+        found = _with_error(random, frame, head)
+        if found is not None:
+            return found
+    spots = [spot for spot in answer_spots(frame, head.api_key, head.api_version) if spot[2] <= len(frame)]
+    if not spots or random() < _CORRELATION_SHARE:
+        spots = [CORRELATION_SPOT]
+    elif random() < _OF_A_KIND_SHARE:
+        # An answer of hundreds of numbers has one count or two.
+        kinds = sorted({spot[0] for spot in spots})
+        kind = kinds[int(random() * len(kinds))]
+        spots = [spot for spot in spots if spot[0] is kind]
+    data, steps = mutate(random, bytearray(frame), spots)
+    return bytes(data), tuple(map(str, steps))
+
+
+def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
+    """Return the answer with an error code in one of the places for one; None if it has none."""
+    response, api = find_response(head.api_key), find_key(head.api_key)
+    if response is None or api is None:
+        return None
+    body_at = 4 + api.response_header_version(head.api_version)
+    places = places_of(response, frame, head.api_version, body_at, "error_code")
+    if not places:
+        return None
+    start, end = places[int(random() * len(places))]
+    code = _CODES[int(random() * len(_CODES))]
+    data = frame[:start] + code.to_bytes(end - start, "big", signed=True) + frame[end:]
+    return data, (f"error {ErrorCode(code).name} at {start}",)
+
+
+def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
+    """Return the answer with a broken batch in the place of a partition's records; None if there are no records.
+
+    The batch begins at the offset of those records: a client throws away what is before its position.
+    """
+    try:
+        body: Any = decode_response(frame, head.api_key, head.api_version).body
+    except ProtocolError:
+        return None
+    filled = [row for topic in body.responses for row in topic.partitions if row.records]
+    if not filled:
+        return None
+    row = filled[int(random() * len(filled))]
+    is_legacy = random() < _LEGACY_SHARE
+    data, steps = batches.broken(random, batches.draw_legacy(random) if is_legacy else batches.draw_parts(random))
+    row.records = bytes(row.records[:_BASE_OFFSET_BYTES]) + data[_BASE_OFFSET_BYTES:]
+    number = int.from_bytes(frame[:4], "big", signed=True)
+    changed = encode_response(body, head.api_version, correlation_id=number)
+    return changed, (f"other records of partition {row.partition_index}", *map(str, steps))

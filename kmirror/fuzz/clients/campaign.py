@@ -1,0 +1,269 @@
+"""How is a client library fuzzed? Its program runs again and again, and each time other answers are broken.
+
+What it does is judged: a signal, no end in time, much more memory or processor time than with whole answers. An exit
+code is told, and judged only if that is asked for. A finding is one only if the same answers show it again.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.campaign import Tally
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Entry, read_entry
+from kmirror.fuzz.clients.program import Bounds, Ended, run_program
+from kmirror.fuzz.clients.served import Front
+from kmirror.fuzz.clients.session import Drawn, Plan, Row, Script, Session, Whole
+from kmirror.fuzz.findings import Fault, Finding, Kind
+from kmirror.fuzz.shrink import fewer, shrink
+
+PATIENCE_S = 30.0
+MEMORY_MIB = 256
+CONFIRM_TRIES = 3
+REPLAY_TRIES = 5
+_TRIES_MAX = 60
+_SHRINK_S = 240.0
+"""Of the clock, at most, for one finding."""
+_SETTLE_S = 0.2
+_STDERR_LINES = 40
+NAME = "client"
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program that uses a client library, and what it may take.
+
+    In its words {bootstrap} stands for the servers, and {session} for a name that no other run has.
+    """
+
+    words: tuple[str, ...]
+    patience_s: float = PATIENCE_S
+    memory_mib: int = MEMORY_MIB
+    """More than with whole answers."""
+    is_strict: bool = False
+    """Whether another exit code than 0 is a finding."""
+
+
+@dataclass
+class ClientTally(Tally):
+    """What a campaign came to; its frames are answers, and those that were whole are `taken`."""
+
+    sessions: int = 0
+    rows: Counter[Row] = field(default_factory=Counter)
+    """What the client did after the answers."""
+    ends: Counter[str] = field(default_factory=Counter)
+    """How the program ended."""
+    unsteady: Counter[str] = field(default_factory=Counter)
+    """What looked like a finding, and was not seen again."""
+
+    def add(self, session: Session) -> None:
+        """Count the answers of a session that is over."""
+        self.sessions += 1
+        self.frames += session.answers
+        self.taken += session.answers - len(session.broken)
+        self.rows += session.rows
+        self.outcomes.update((row.message, row.version, row.next.value) for row in session.rows if row.is_broken)
+
+
+class ClientCampaign:
+    """Sessions of a client's program at an open front.
+
+    The door is that of the front: `session` of it is set here.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        front: Front,
+        door: Door,
+        seed: int,
+        *,
+        shrinks: bool = True,
+        on_finding: Callable[[Finding], object] | None = None,
+    ) -> None:
+        self.tally = ClientTally()
+        self._client = client
+        self._front = front
+        self._seed = seed
+        self._shrinks = shrinks
+        self._on_finding = on_finding
+        self._session: Session | None = None
+        self._runs = 0
+        self._seen: list[tuple[int, int]] = []
+        self._whole: Ended | None = None
+        door.session = lambda: self._session
+
+    def run(self, *, frames: int | None = None, seconds: float | None = None) -> Iterator[ClientTally]:
+        """Go on until so many answers were given, or so many seconds are over; yield the tally after each session.
+
+        Without either it does not end by itself. Raises `UsageError` if the program fails with whole answers.
+        """
+        began = time.monotonic()
+        self.begin()
+        tally, number = self.tally, 0
+        while (frames is None or tally.frames < frames) and (seconds is None or tally.seconds < seconds):
+            session, ended = self._run(Drawn(self._seed, number, self._seen), number)
+            tally.add(session)
+            fault = self.judged(session, ended)
+            tally.ends[ended.outcome] += 1
+            if fault is not None:
+                self._found(session, fault, ended)
+            number += 1
+            tally.seconds = time.monotonic() - began
+            yield tally
+
+    def begin(self) -> None:
+        """Run the program with whole answers, to learn what it asks and what it takes.
+
+        Twice: the first run has the cluster create its internal topics. Raises `UsageError` if it fails.
+        """
+        for _ in range(2):
+            session, ended = self._run(Whole(), 0)
+        if ended.code or ended.is_late or not session.answers:
+            told = ended.outcome if ended.code or ended.is_late else "it has asked nothing"
+            raise UsageError(
+                f"{self._client.words[0]} has to end with 0 while answers are whole: {told}\n{ended.stderr[-2000:]}"
+            )
+        self._seen, self._whole = session.seen, ended
+
+    def play(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
+        """Give the program these answers; return what is wrong with what it does, None for nothing.
+
+        A program with threads asks not always in the same order: it is tried so often until something is seen.
+        """
+        faults = (self._shown(entries) for _ in range(tries))
+        return next((found[0] for found in faults if found is not None), None)
+
+    def judged(self, session: Session, ended: Ended) -> Fault | None:
+        """Return what the program did that it may not."""
+        assert self._whole is not None, "it was run with whole answers first"
+        last = session.broken[-1].entry if session.broken else None
+        after = f"after {last}" if last is not None else "with whole answers"
+        short = last.name if last is not None else "whole answers"
+        patience = self._client.patience_s
+        if ended.is_large:
+            told = f"{ended.peak_bytes >> 20} MiB, {self._whole.peak_bytes >> 20} with whole answers, {after}"
+            return Fault(Kind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
+        if ended.busy_s > self._whole.busy_s + patience / 2:
+            told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
+            return Fault(Kind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
+        if ended.is_late:
+            return Fault(Kind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
+        if ended.code < 0:
+            name = signal.Signals(-ended.code).name
+            return Fault(Kind.RAISED, f"{name} {after}: {ended.reason}", f"{name} after {short}", "no signal")
+        if ended.code and self._client.is_strict:
+            return Fault(Kind.RAISED, f"exit code {ended.code} {after}: {ended.reason}", ended.outcome, "exit code 0")
+        return None
+
+    # -- one session --------------------------------------------------------------------------
+
+    def _run(self, plan: Plan, number: int) -> tuple[Session, Ended]:
+        """Run the program once; return its session and how it ended."""
+        self._runs += 1
+        told = {"{bootstrap}": self._front.bootstrap_servers, "{session}": f"s{self._seed}-{self._runs}"}
+        words = [_filled(word, told) for word in self._client.words]
+        whole = self._whole.peak_bytes if self._whole is not None else 1 << 40
+        bounds = Bounds(self._client.patience_s, whole + (self._client.memory_mib << 20))
+        session = self._session = Session(number, plan, self._front.names())
+        try:
+            ended = run_program(words, bounds)
+        finally:
+            self._session = None
+        until = time.monotonic() + _SETTLE_S
+        while session.is_open and time.monotonic() < until:
+            time.sleep(0.001)  # Its links are closed: the port hears of it in a moment.
+        session.ended()
+        return session, ended
+
+    # -- findings -----------------------------------------------------------------------------
+
+    def _found(self, session: Session, fault: Fault, ended: Ended) -> None:
+        tally = self.tally
+        entries = [given.entry for given in session.broken]
+        cause = f"{fault.kind.value} {fault.cause}"
+        if cause not in tally.findings:
+            needed = self._needed(entries, fault)
+            if needed is None:
+                tally.unsteady[cause] += 1
+                return
+            entries, fault, ended = needed
+            cause = f"{fault.kind.value} {fault.cause}"
+        tally.counts[cause] = tally.counts.get(cause, 0) + 1
+        if cause in tally.findings:
+            return
+        finding = self._finding(session, entries, fault, ended)
+        tally.findings[cause] = finding
+        if self._on_finding is not None:
+            self._on_finding(finding)
+
+    def _needed(self, entries: list[Entry], fault: Fault) -> tuple[list[Entry], Fault, Ended] | None:
+        """Return as few of the answers as show a fault of this kind, and what they show; None if they do not."""
+        shown: list[tuple[Fault, Ended]] = []
+
+        def shows(some: Sequence[bytes]) -> bool:
+            found = self._shown([read_entry(raw) for raw in some])
+            if found is not None and found[0].kind is fault.kind:
+                shown.append(found)
+                return True
+            return False
+
+        kept = [entry.to_bytes() for entry in entries]
+        if not kept or not any(shows(kept) for _ in range(CONFIRM_TRIES)):
+            return None
+        if self._shrinks:
+            kept = self._shrunk(kept, shows)
+        return [read_entry(raw) for raw in kept], *shown[-1]
+
+    def _shrunk(self, kept: list[bytes], shows: Callable[[Sequence[bytes]], bool]) -> list[bytes]:
+        until = time.monotonic() + _SHRINK_S
+
+        def still_shows(some: Sequence[bytes]) -> bool:
+            return bool(some) and time.monotonic() < until and shows(some)
+
+        alone = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_shows([raw])), None)
+        kept = [alone] if alone is not None else fewer(kept, still_shows, _TRIES_MAX)
+        *before, last = kept
+        head = read_entry(last).head
+        data = shrink(last[len(head) :], lambda data: still_shows([*before, head + data]), _TRIES_MAX)
+        return [*before, head + data]
+
+    def _shown(self, entries: Sequence[Entry]) -> tuple[Fault, Ended] | None:
+        session, ended = self._run(Script(entries, self._front.names()), 0)
+        fault = self.judged(session, ended)
+        return None if fault is None else (fault, ended)
+
+    def _finding(self, session: Session, entries: list[Entry], fault: Fault, ended: Ended) -> Finding:
+        *before, last = entries
+        stories = {(given.entry.key, given.entry.nth): given.story for given in session.broken}
+        story = [f"{entry}: {', '.join(stories.get((entry.key, entry.nth), ()))}" for entry in entries]
+        told = [f"stderr: {line}" for line in ended.stderr.splitlines()[-_STDERR_LINES:]]
+        return Finding(
+            NAME, fault.kind, fault.cause, fault.told, fault.expected, last.name, last.version,
+            self._seed, session.number, (f"program: {' '.join(self._client.words)}", *story, *told),
+            last.to_bytes(), tuple(entry.to_bytes() for entry in before),
+        )  # fmt: skip
+
+
+def entries_of(finding: Finding) -> list[Entry]:
+    """Return the answers that a finding keeps, in their order; raises `UsageError` if it is of another target."""
+    if finding.target != NAME:
+        raise UsageError(f"a finding of the target {finding.target}, not of a client")
+    return [read_entry(raw) for raw in (*finding.before, finding.frame)]
+
+
+def _filled(word: str, told: dict[str, str]) -> str:
+    for name, value in told.items():
+        word = word.replace(name, value)
+    return word
+
+
+def open_target(wanted: object) -> NoReturn:
+    """Raise `UsageError`: a client asks by itself, and no stream of frames is put to it."""
+    raise UsageError("the target client has no stream of frames: it is run by `kmirror fuzz client`")

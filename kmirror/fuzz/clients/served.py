@@ -1,0 +1,50 @@
+"""What answers the client before its answers are broken? A cluster of ours with a topic and some records in it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Names
+from kmirror.fuzz.requests import PARTITIONS, TOPIC
+from kmirror.net.cluster import TcpCluster
+
+RECORDS = 20
+"""In each partition of the topic."""
+_CONFIGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+class Front(Protocol):
+    """Where clients connect, while it is open."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Return it as text for a client's config."""
+        ...
+
+    def names(self) -> Names:
+        """Return the names under which ports and ids of this run are kept in answers."""
+        ...
+
+
+class OwnCluster(TcpCluster):
+    """A broker of ours in memory, with the topic `TOPIC`; `host` and `port` are where it listens."""
+
+    def __init__(self, door: Door, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__(
+            brokers=1, host=host, port=port, configs=_CONFIGS, topics={TOPIC: PARTITIONS}, interpose=door.interpose
+        )
+
+    def start(self) -> None:
+        """Listen, and write the records."""
+        super().start()
+        for partition in range(PARTITIONS):
+            self.produce(TOPIC, partition, [b"record %d" % number for number in range(RECORDS)])
+
+    def names(self) -> Names:
+        """Return those of the port and of the topic's id."""
+        return Names([self.endpoint(1)], [self.image.topics[TOPIC].topic_id])

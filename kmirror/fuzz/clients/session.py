@@ -1,0 +1,165 @@
+"""What was a client given in a session, and what did it do next?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+from typing import NamedTuple, Protocol
+
+from kmirror.fuzz.clients.breaking import Broken, broken
+from kmirror.fuzz.clients.entries import Entry, Names, xored
+from kmirror.kernel.events import InboundLink
+from kmirror.protocol.headers import RequestHead
+
+BROKEN_MAX = 500
+"""A client that asks for ever is given whole answers after so many broken ones."""
+_ONE_SHARE = 0.5
+_ONE_API_SHARE = 0.5
+_SHARES = (0.02, 0.05, 0.2)
+_SHARES_OF_ONE_API = (0.1, 0.3, 1.0)
+
+
+class Next(Enum):
+    """What a client did after an answer, on the same link."""
+
+    ASKED = "asked on"
+    CLOSED = "closed the link"
+    NOTHING = "nothing more"
+
+
+@dataclass(slots=True)
+class Given:
+    """An answer that was given."""
+
+    entry: Entry
+    """Its data are empty if the answer was whole."""
+    story: tuple[str, ...]
+    next: Next = Next.NOTHING
+
+
+class Row(NamedTuple):
+    """What is counted together."""
+
+    message: str
+    version: int
+    is_broken: bool
+    next: Next
+
+
+class Plan(Protocol):
+    """Which answers of a session are broken, and how?"""
+
+    def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
+        """Return what is given in place of the whole answer to the `nth` request of an API; None for that itself."""
+        ...
+
+
+class Whole:
+    """Nothing is broken."""
+
+    def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
+        """Return None."""
+        return None
+
+
+class Drawn:
+    """Session `number` of a seed: one answer is broken, or some of one API, or some of all.
+
+    `seen` are the APIs that the client asks of in a whole session, and how often; without them no single one is chosen.
+    """
+
+    def __init__(self, seed: int, number: int, seen: Sequence[tuple[int, int]] = ()) -> None:
+        self._random = Random(f"{seed}/client/{number}").random
+        self._only: int | None = None
+        self._nth: int | None = None
+        self._share = _SHARES[int(self._random() * len(_SHARES))]
+        is_one, is_one_api = self._random() < _ONE_SHARE, self._random() < _ONE_API_SHARE
+        if seen and (is_one or is_one_api):
+            self._only, times = seen[int(self._random() * len(seen))]
+            self._share = _SHARES_OF_ONE_API[int(self._random() * len(_SHARES_OF_ONE_API))]
+            if is_one:
+                self._nth, self._share = int(self._random() * times), 1.0
+
+    def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
+        """Return the answer broken, if it is one of those that are."""
+        if self._only not in (None, head.api_key) or self._nth not in (None, nth):
+            return None
+        return broken(self._random, frame, head) if self._random() < self._share else None
+
+
+class Script:
+    """Answers that were kept are given again, each to the same request of its API in the same version."""
+
+    def __init__(self, entries: Sequence[Entry], names: Names) -> None:
+        self._entries = {(each.key, each.nth): each for each in entries}
+        self._names = names
+
+    def answer(self, head: RequestHead, nth: int, frame: bytes) -> Broken | None:
+        """Return the kept answer to this request, if there is one."""
+        entry = self._entries.get((head.api_key, nth))
+        if entry is None or entry.version != head.api_version:
+            return None
+        return xored(self._names.given(entry.data), frame[:4]), ("as it was kept",)
+
+
+class Session:
+    """A client's session: one run of a program, or one link."""
+
+    def __init__(self, number: int, plan: Plan, names: Names) -> None:
+        self.number = number
+        self.answers = 0
+        self.broken: list[Given] = []
+        self.rows: Counter[Row] = Counter()
+        """What was done after the answers, as far as that is known."""
+        self.last: Given | None = None
+        self._plan = plan
+        self._names = names
+        self._counts: Counter[int] = Counter()
+        self._last: dict[InboundLink, Given] = {}
+
+    @property
+    def seen(self) -> list[tuple[int, int]]:
+        """Return the keys of the APIs that were asked of, and how often."""
+        return sorted(self._counts.items())
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it is not known yet what the client does after an answer."""
+        return bool(self._last)
+
+    def asked(self, link: InboundLink) -> None:
+        """Note that the client asks something."""
+        self._then(link, Next.ASKED)
+
+    def closed(self, link: InboundLink) -> None:
+        """Note that the client has closed a link."""
+        self._then(link, Next.CLOSED)
+
+    def ended(self) -> None:
+        """Note that nothing more comes."""
+        for link in list(self._last):
+            self._then(link, Next.NOTHING)
+
+    def answer(self, link: InboundLink, head: RequestHead, frame: bytes) -> bytes:
+        """Return what the client is given for the answer to its request."""
+        nth = self._counts[head.api_key]
+        self._counts[head.api_key] += 1
+        self.answers += 1
+        found = self._plan.answer(head, nth, frame) if len(self.broken) < BROKEN_MAX else None
+        data, story = (b"", ()) if found is None or found[0] == frame else found
+        kept = self._names.kept(xored(data, frame[:4]))
+        self._then(link, Next.ASKED)  # Of several requests under way.
+        given = self.last = self._last[link] = Given(Entry(head.api_key, head.api_version, nth, kept), story)
+        if not story:
+            return frame
+        self.broken.append(given)
+        return data
+
+    def _then(self, link: InboundLink, what: Next) -> None:
+        given = self._last.pop(link, None)
+        if given is not None:
+            given.next = what
+            self.rows[Row(given.entry.name, given.entry.version, bool(given.story), what)] += 1

@@ -1,0 +1,70 @@
+"""A Kafka client that asks ApiVersions three times, and has one fault; run with nothing but the standard library."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import sys
+
+
+def ask(link: socket.socket, number: int) -> bytes:
+    """Return the answer to an ApiVersions of version 0, after its correlation id."""
+    request = struct.pack(">hhih", 18, 0, number, -1)
+    link.sendall(struct.pack(">i", len(request)) + request)
+    return exactly(link, struct.unpack(">i", exactly(link, 4))[0])[4:]
+
+
+def exactly(link: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        more = link.recv(size - len(found))
+        if not more:
+            sys.exit(0)
+        found += more
+    return found
+
+
+def loops(error: int, count: int, rest: bytes) -> None:
+    while count:
+        count -= 1  # Below zero there is no end.
+
+
+def waits(error: int, count: int, rest: bytes) -> None:
+    if count * 6 > len(rest):
+        signal.pause()
+
+
+def grows(error: int, count: int, rest: bytes) -> None:
+    held = []
+    for number in range(count):
+        held.append(bytes([number % 256]) * (1 << 16))
+
+
+def dies(error: int, count: int, rest: bytes) -> None:
+    if count < 0:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def gives_up(error: int, count: int, rest: bytes) -> None:
+    if error:
+        raise LookupError(f"error {error}")
+
+
+def nothing(error: int, count: int, rest: bytes) -> None:
+    pass
+
+
+def fails(error: int, count: int, rest: bytes) -> None:
+    sys.exit("it cannot even be run")
+
+
+if __name__ == "__main__":
+    fault = globals()[sys.argv[1]]
+    host, _, port = sys.argv[2].rpartition(":")
+    with socket.create_connection((host, int(port))) as opened:
+        for turn in range(3):
+            answer = ask(opened, turn)
+            if len(answer) >= 6:
+                fault(*struct.unpack_from(">hi", answer), answer[6:])

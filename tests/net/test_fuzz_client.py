@@ -1,0 +1,210 @@
+"""`kmirror fuzz client`: bad clients are found, each for what it does, and their findings can be seen again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import read_entry
+from kmirror.fuzz.clients.served import OwnCluster
+from kmirror.fuzz.clients.session import Next
+from kmirror.fuzz.findings import Finding, Kind, load
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.headers import decode_response
+from tests.net.wire import WITHIN_S, Wire
+
+SCRIPT = Path(__file__).with_name("bad_client.py")
+QUICK = (sys.executable, "-I", "-S", str(SCRIPT))
+SESSIONS_MAX = 300
+
+
+@pytest.fixture(scope="module")
+def door() -> Door:
+    return Door()
+
+
+@pytest.fixture(scope="module")
+def front(door: Door) -> Iterator[OwnCluster]:
+    with OwnCluster(door) as cluster:
+        yield cluster
+
+
+def client(fault: str, *, patience_s: float = 20.0, is_strict: bool = False) -> Client:
+    return Client((*QUICK, fault, "{bootstrap}"), patience_s, memory_mib=64, is_strict=is_strict)
+
+
+def campaign(of: Client, front: OwnCluster, door: Door, *, shrinks: bool = False) -> ClientCampaign:
+    return ClientCampaign(of, front, door, 1, shrinks=shrinks)
+
+
+def first_finding(found: ClientCampaign) -> Finding:
+    for tally in found.run():
+        if tally.findings:
+            return next(iter(tally.findings.values()))
+        assert tally.sessions < SESSIONS_MAX
+    raise AssertionError("a campaign without bounds does not end")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "cause", "patience_s"),
+    [
+        ("loops", Kind.SLOW, "spins after ApiVersionsResponse", 2.0),
+        ("waits", Kind.SILENT, "hangs after ApiVersionsResponse", 2.0),
+        ("grows", Kind.MEMORY, "memory after ApiVersionsResponse", 20.0),
+        ("dies", Kind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
+    ],
+)
+def test_a_bad_client_is_found(
+    fault: str, kind: Kind, cause: str, patience_s: float, front: OwnCluster, door: Door
+) -> None:
+    finding = first_finding(campaign(client(fault, patience_s=patience_s), front, door))
+    assert (finding.target, finding.kind, finding.cause) == ("client", kind, cause)
+    assert (finding.message, finding.version) == ("ApiVersionsResponse", 0)
+
+
+def test_an_exit_code_is_told_and_judged_if_that_is_wanted(front: OwnCluster, door: Door) -> None:
+    lenient = campaign(client("gives_up"), front, door)
+    for tally in lenient.run():
+        if "exit code 1 LookupError in bad_client.py:gives_up" in tally.ends:
+            break
+        assert tally.sessions < SESSIONS_MAX
+    assert not lenient.tally.findings
+    finding = first_finding(campaign(client("gives_up", is_strict=True), front, door))
+    assert finding.cause == "exit code 1 LookupError in bad_client.py:gives_up"
+    assert any(line.startswith("stderr: LookupError: error ") for line in finding.story)
+
+
+def test_a_finding_is_shrunk_and_seen_again_elsewhere(front: OwnCluster, door: Door) -> None:
+    finding = first_finding(campaign(client("dies"), front, door, shrinks=True))
+    assert not finding.before
+    (entry,) = entries_of(finding)
+    assert len(entry.data) == 10  # The count is the last that such a client needs: it is below zero.
+    other = Door()
+    with OwnCluster(other) as elsewhere:
+        again = campaign(client("dies"), elsewhere, other)
+        again.begin()
+        fault = again.play([entry])
+        assert fault is not None and fault.cause == finding.cause
+        assert again.play([entry._replace(version=1)]) is None  # Not what this client asks.
+        assert again.play([entry._replace(nth=7)]) is None
+
+
+def test_what_is_seen_once_is_no_finding(front: OwnCluster, door: Door, tmp_path: Path) -> None:
+    once = tmp_path / "once.py"
+    once.write_text(
+        "import os, pathlib, runpy, signal, sys\n"
+        "mark = pathlib.Path(sys.argv[3])\n"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "mark.write_text(mark.read_text() + '.' if mark.exists() else '.')\n"
+        "if len(mark.read_text()) == 9: os.kill(os.getpid(), signal.SIGSEGV)\n"
+    )
+    words = (sys.executable, "-I", "-S", str(once), "nothing", "{bootstrap}", str(tmp_path / "mark"))
+    found = campaign(Client(words), front, door)
+    for tally in found.run():
+        if tally.sessions == 12:
+            break
+    assert not tally.findings
+    assert tally.unsteady.total() == tally.ends["signal 11"] == 1
+
+
+def test_a_program_that_cannot_run_is_said(front: OwnCluster, door: Door) -> None:
+    with pytest.raises(UsageError, match="it cannot even be run"):
+        campaign(client("fails"), front, door).begin()
+    with pytest.raises(UsageError, match="it has asked nothing"):
+        campaign(Client((sys.executable, "-c", "")), front, door).begin()
+    with pytest.raises(UsageError, match="no-such-program: "):
+        campaign(Client(("no-such-program",)), front, door).begin()
+
+
+def test_the_tally_says_what_a_client_did_next(front: OwnCluster, door: Door) -> None:
+    found = campaign(client("nothing"), front, door)
+    *_, tally = found.run(frames=150)
+    assert 150 <= tally.frames == tally.rows.total()
+    assert tally.taken == sum(count for row, count in tally.rows.items() if not row.is_broken) < tally.frames
+    assert {row.next for row in tally.rows} == {Next.ASKED, Next.CLOSED}
+    assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
+
+
+def test_brokers_and_clients_outside_of_sessions_have_whole_answers(front: OwnCluster, door: Door) -> None:
+    campaign(client("nothing"), front, door).begin()
+    assert len(front.read(TopicPartition("fuzz", 0))) == 20
+    with Wire(front.bootstrap_servers) as wire:
+        wire.ask(ApiVersionsRequest(), 3)
+
+
+def test_it_has_no_stream_of_frames() -> None:
+    with pytest.raises(UsageError, match="kmirror fuzz client"):
+        open_target("client", Wanted())
+
+
+# -- the command ------------------------------------------------------------------------------------
+
+
+def kmirror(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kmirror", "fuzz", *words], capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
+
+
+def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: Door, tmp_path: Path) -> None:
+    program = " ".join((*QUICK, "dies", "{bootstrap}"))
+    words = ("client", "--client", program, "--seed", "1", "--frames", "200", "--corpus", str(tmp_path), "-o", "json")
+    ran = kmirror(*words)
+    assert ran.returncode == 4, ran.stderr
+    told = json.loads(ran.stdout)
+    assert [each["cause"] for each in told["findings"]] == ["SIGSEGV after ApiVersionsResponse"]
+    assert told["ends"]["signal 11"] >= told["findings"][0]["times"] >= 1
+    (path,) = tmp_path.iterdir()
+    assert load(path).story[0] == f"program: {program}"
+    again = kmirror("--replay", str(path), "--client", program)
+    assert again.returncode == 4 and "now: raised: SIGSEGV after ApiVersionsResponse v0" in again.stdout
+    mended = kmirror("--replay", str(path), "--client", " ".join((*QUICK, "nothing", "{bootstrap}")))
+    assert mended.returncode == 0 and "not seen again" in mended.stderr
+    # A file from somebody else does not say what is run here.
+    unnamed = kmirror("--replay", str(path))
+    assert unnamed.returncode == 1 and "--client" in unnamed.stderr
+
+
+@pytest.mark.parametrize("is_behind", [False, True], ids=["own", "proxied"])
+def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> None:
+    more = ("--bootstrap-server", front.bootstrap_servers) if is_behind else ()
+    command = [sys.executable, "-m", "kmirror", "fuzz", "client", "--seed", "3", "-o", "json", *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        for _ in range(20):
+            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=WITHIN_S, check=False)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WITHIN_S)
+    told = json.loads(out)
+    assert process.returncode == 130, err
+    assert told["sessions"] == 20
+    assert 0 < told["frames"] - told["taken"] < told["frames"]
+    assert "link " in err and " of seed 3: ApiVersionsResponse v0, number " in err
+
+
+def test_what_cannot_be_wanted_is_said(front: OwnCluster) -> None:
+    for words, told in (
+        (("--listen", "x"), "--listen takes PORT or HOST:PORT"),
+        (("--jobs", "2"), "takes no --jobs"),
+        (("--listen", "0.0.0.0:0", "--bootstrap-server", front.bootstrap_servers), "--listen PORT"),
+    ):
+        ran = kmirror("client", *words)
+        assert ran.returncode in (1, 2) and told in ran.stderr
+
+
+def test_an_entry_is_read_as_it_was_kept() -> None:
+    with pytest.raises(UsageError, match="8 bytes, not 7"):
+        read_entry(bytes(7))
+    assert decode_response(bytes(10), 18, 0).body  # What the shrunk finding above begins as.

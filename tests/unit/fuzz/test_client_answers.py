@@ -1,0 +1,212 @@
+"""Answers to clients: which are broken and how, how they are kept and given again, what a client did next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from kmirror.fuzz.clients.breaking import broken
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Entry, Names, read_entry, xored
+from kmirror.fuzz.clients.session import BROKEN_MAX, Drawn, Next, Row, Script, Session, Whole
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Effect, Event, InboundLink, LinkClosed, Reply, RequestReceived
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseBroker
+from kmirror.protocol.headers import RequestHead, decode_response, encode_request, encode_response
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.error_codes import ErrorCode
+
+LINK, OTHER = InboundLink(("client", 1)), InboundLink(("client", 2))
+NO_NAMES = Names()
+RECORDS = (77).to_bytes(8, "big") + bytes(60)
+
+
+def head(message: type[Message], version: int, number: int = 5) -> RequestHead:
+    return RequestHead(key_of(message), version, number, "me", 0)
+
+
+def answer(body: Message, version: int, number: int = 5) -> bytes:
+    return encode_response(body, version, correlation_id=number)
+
+
+METADATA = answer(MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="127.0.0.1", port=9_092)]), 9)
+FETCH = answer(
+    FetchResponse(
+        responses=[FetchableTopicResponse(topic="t", partitions=[PartitionData(partition_index=3, records=RECORDS)])]
+    ),
+    11,
+)
+
+
+def test_every_kind_of_break_is_drawn() -> None:
+    random = Random(1).random
+    found = [broken(random, METADATA, head(MetadataResponse, 9)) for _ in range(2_000)]
+    assert all(story and data != METADATA for data, story in found if data != METADATA)
+    kept = sum(data[:4] == METADATA[:4] for data, _ in found)
+    assert 0.9 * len(found) < kept < len(found)
+    words = Counter(story[0].partition(":")[0] for _, story in found)
+    assert {"one more", "broken UTF-8", "cut inside", "off by one", "another number", "very many tags"} <= set(words)
+
+
+def test_an_error_stands_where_an_answer_has_one() -> None:
+    random, seen = Random(1).random, set()
+    whole = answer(HeartbeatResponse(), 4)
+    for _ in range(2_000):
+        data, story = broken(random, whole, head(HeartbeatResponse, 4))
+        if story[0].startswith("error "):
+            body = decode_response(data, key_of(HeartbeatResponse), 4).body
+            assert isinstance(body, HeartbeatResponse)
+            assert story[0] == f"error {ErrorCode(body.error_code).name} at 9"
+            seen.add(body.error_code)
+    assert len(seen) > 50 and 0 not in seen
+
+
+def test_other_records_begin_where_those_were_and_the_answer_can_be_read() -> None:
+    random, count = Random(1).random, 0
+    for _ in range(200):
+        data, story = broken(random, FETCH, head(FetchResponse, 11))
+        if story[0] == "other records of partition 3":
+            body = decode_response(data, key_of(FetchResponse), 11).body
+            assert isinstance(body, FetchResponse)
+            records = body.responses[0].partitions[0].records
+            assert records is not None and bytes(records[:8]) == RECORDS[:8] and bytes(records) != RECORDS
+            count += 1
+    assert count > 50
+
+
+@pytest.mark.parametrize("data", [b"", b"\1\2\3", METADATA[:9], b"\0\0\0\5" + bytes(3)])
+def test_what_cannot_be_read_is_broken_too(data: bytes) -> None:
+    random = Random(1).random
+    for of in (MetadataResponse, FetchResponse):
+        for _ in range(50):
+            broken(random, data, head(of, of.MAX_VERSION))
+    broken(random, data, RequestHead(9_999, 0, 5, None, 0))
+
+
+# -- what is kept -----------------------------------------------------------------------------------
+
+
+def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> None:
+    first = Names([Endpoint("127.0.0.1", 9_092)], [Uuid(b"a" * 16)])
+    second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
+    data = METADATA + b"a" * 16
+    kept = first.kept(xored(data, METADATA[:4]))
+    assert len(kept) == len(data)  # Names are as long as what they stand for.
+    assert kept[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in kept
+    given = xored(second.given(kept), (77).to_bytes(4, "big"))
+    assert given == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)
+    assert xored(first.given(kept), METADATA[:4]) == data
+
+
+def test_an_answer_without_the_clients_id_is_kept_by_the_difference() -> None:
+    assert xored(xored(b"\0\0\0\7rest", b"\0\0\0\5"), b"\0\0\1\5") == b"\0\0\1\7rest"
+    assert xored(b"\1\2", b"\0\0\0\5") == b"\1\2"  # It was cut within.
+
+
+def test_an_entry_is_read_back() -> None:
+    entry = Entry(3, 12, 70_000, b"data")
+    assert read_entry(entry.to_bytes()) == entry
+    assert str(entry) == "MetadataResponse v12, number 70000"
+    assert Entry(9_999, 0, 0, b"").name == "the answer of API 9999"
+
+
+def test_a_script_gives_an_answer_to_the_same_request_alone() -> None:
+    script = Script([Entry(3, 9, 1, b"\0\0\0\0body")], NO_NAMES)
+    assert script.answer(head(MetadataResponse, 9), 0, METADATA) is None
+    assert script.answer(head(MetadataResponse, 8), 1, METADATA) is None
+    assert script.answer(head(FetchResponse, 9), 1, METADATA) is None
+    given = script.answer(head(MetadataResponse, 9), 1, METADATA)
+    assert given is not None and given[0] == METADATA[:4] + b"body"
+
+
+# -- sessions ---------------------------------------------------------------------------------------
+
+
+def play(plan: Drawn) -> list[tuple[int, bytes]]:
+    session = Session(0, plan, NO_NAMES)
+    for _ in range(20):
+        session.answer(LINK, head(MetadataResponse, 9), METADATA)
+        session.answer(LINK, head(FetchResponse, 11), FETCH)
+    return [(each.entry.key, each.entry.data) for each in session.broken]
+
+
+def test_a_session_is_drawn_from_its_seed_and_number() -> None:
+    seen = [(key_of(MetadataResponse), 20), (key_of(FetchResponse), 20)]
+    sessions = [play(Drawn(1, number, seen)) for number in range(60)]
+    assert sessions == [play(Drawn(1, number, seen)) for number in range(60)]
+    assert sessions != [play(Drawn(2, number, seen)) for number in range(60)]
+    sizes = [len(each) for each in sessions]
+    assert sizes.count(1) > 15 and max(sizes) > 10  # One answer alone, or many.
+    assert sum(len({key for key, _ in each}) == 1 for each in sessions) > 30
+
+
+def test_what_a_client_did_next_is_counted_by_link() -> None:
+    session = Session(0, Whole(), NO_NAMES)
+    for link in (LINK, OTHER):
+        session.asked(link)
+        assert session.answer(link, head(MetadataResponse, 9), METADATA) == METADATA
+    session.asked(LINK)
+    session.closed(OTHER)
+    session.answer(LINK, head(FetchResponse, 11), FETCH)
+    assert session.is_open
+    session.ended()
+    assert not session.is_open
+    assert session.rows == Counter(
+        [
+            Row("MetadataResponse", 9, False, Next.ASKED),
+            Row("MetadataResponse", 9, False, Next.CLOSED),
+            Row("FetchResponse", 11, False, Next.NOTHING),
+        ]
+    )
+    assert session.seen == [(key_of(FetchResponse), 1), (key_of(MetadataResponse), 2)]
+
+
+def test_a_client_that_asks_for_ever_is_given_whole_answers_at_last() -> None:
+    script = Script([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
+    session = Session(0, script, NO_NAMES)
+    given = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]
+    assert [each == METADATA for each in given] == [False] * BROKEN_MAX + [True] * 5
+
+
+class Broker:
+    """A node that answers each request with an empty Heartbeat."""
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        if isinstance(event, RequestReceived):
+            number = int.from_bytes(event.frame[4:8], "big")
+            return [Reply(event.link, (answer(HeartbeatResponse(), 4, number)[:4], answer(HeartbeatResponse(), 4)[4:]))]
+        return []
+
+
+def ask(client_id: str, number: int) -> bytes:
+    return encode_request(HeartbeatRequest(), 4, correlation_id=number, client_id=client_id)
+
+
+def test_a_door_breaks_answers_to_clients_and_tells_when_a_link_ends() -> None:
+    door, ends = Door(), list[Session]()
+    begun = Session(1, Script([Entry(key_of(HeartbeatResponse), 4, 1, b"\0\0\0\0no")], NO_NAMES), NO_NAMES)
+    door.session, door.on_end = lambda: begun, ends.append
+    node, now = door.interpose("broker", Broker()), 0
+
+    def given(link: InboundLink, frame: bytes) -> list[bytes]:
+        effects = node.handle(now, RequestReceived(link, frame))
+        return [b"".join(each.chunks) for each in effects if isinstance(each, Reply)]
+
+    whole = answer(HeartbeatResponse(), 4)[4:]
+    assert given(OTHER, ask("broker-1", 7)) == [(7).to_bytes(4, "big") + whole]  # Brokers are none of the sessions.
+    assert given(LINK, ask("me", 8)) == [(8).to_bytes(4, "big") + whole]
+    assert given(LINK, ask("me", 9)) == [(9).to_bytes(4, "big") + b"no"]
+    assert given(OTHER, ask("broker-1", 9)) == [(9).to_bytes(4, "big") + whole]
+    assert begun.answers == 2
+    for link in (OTHER, LINK):
+        node.handle(now, LinkClosed(link))
+    assert ends == [begun]
+    assert [row.next for row in begun.rows] == [Next.ASKED, Next.CLOSED]
