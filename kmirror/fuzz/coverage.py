@@ -22,7 +22,7 @@ from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import Finding, from_json, to_json
 from kmirror.fuzz.grammar import Random, Template, grammar
-from kmirror.fuzz.mutations import mutate
+from kmirror.fuzz.mutations import Table, mutate
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.target import Target
 from kmirror.fuzz.targets.request import RequestTarget
@@ -61,6 +61,7 @@ def run(
     if not is_installed():
         raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
     asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
+    asked["profile"] = wanted.profile
     bounds = [] if frames is None else [f"-runs={frames}"]
     bounds += [] if seconds is None else [f"-max_total_time={max(1, round(seconds))}"]
     words = [sys.executable, "-c", _START, json.dumps(asked), str(with_grammar), f"-seed={wanted.seed or 1}", *bounds]
@@ -124,9 +125,8 @@ class Bodies:
         if random() < _GRAMMAR_SHARE:
             head = bytes(int(random() * 256) for _ in range(HEAD_BYTES))
         message, version = self._named(head)
-        return head + _broken(
-            grammar(message, version, self._stream.vocabulary, self._stream.records).draw(random), random
-        )
+        template = grammar(message, version, self._stream.vocabulary, self._stream.records).draw(random)
+        return head + _broken(template, random, self._stream.mutations)
 
     def _named(self, data: bytes) -> tuple[type[Message], int]:
         messages = self._stream.messages
@@ -152,12 +152,14 @@ class Requests:
 
     def mutated(self, data: bytes, random: Random) -> bytes:
         """Return a request of the grammar."""
-        return _broken(self._stream.template(random), random)
+        return _broken(self._stream.template(random), random, self._stream.mutations)
 
 
-def _broken(template: Template, random: Random) -> bytes:
+def _broken(template: Template, random: Random, mutations: Table) -> bytes:
     """Return a valid frame, broken half of the time."""
-    return bytes(mutate(random, template.data, template.spots)[0] if random() < _GRAMMAR_SHARE else template.data)
+    if random() >= _GRAMMAR_SHARE:
+        return bytes(template.data)
+    return bytes(mutate(random, template.data, template.spots, mutations)[0])
 
 
 def inputs_of(target: Target, source: Source) -> Inputs:
@@ -176,7 +178,9 @@ def main() -> None:
     os.dup2(1, _SAID_TO)
     os.dup2(2, 1)
     asked, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
-    wanted = Wanted(seed=asked["seed"], messages=tuple(asked["messages"]), function=asked["function"])
+    wanted = Wanted(
+        seed=asked["seed"], messages=tuple(asked["messages"]), profile=asked["profile"], function=asked["function"]
+    )
     with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
         target, stream = open_target(asked["target"], wanted)
     inputs = inputs_of(target, stream)

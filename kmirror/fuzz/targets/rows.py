@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.stream import Source
+from kmirror.fuzz.profiles import DEFAULT, profiled
+from kmirror.fuzz.recorded import RecordedStream
+from kmirror.fuzz.stream import Source, Stream
 from kmirror.fuzz.target import Target
 
 
@@ -19,7 +21,8 @@ class Wanted:
     seed: int = 1
     messages: tuple[str, ...] = ()
     """Names of messages, as in FetchRequest; all that the target takes if there are none."""
-    profile: str = "arbitrary"
+    profile: str = DEFAULT
+    """The name of a row of `profiles.PROFILES`."""
     bootstrap_server: str | None = None
     """HOST:PORT of a broker."""
     owns_host: bool = False
@@ -28,6 +31,8 @@ class Wanted:
     """A decoder as a program with its arguments."""
     function: str | None = None
     """A decoder as module:function."""
+    recorded: tuple[bytes, ...] = ()
+    """Requests with their headers, to be taken as the valid frames; those of the grammar if there are none."""
     machines: tuple[str, ...] = ()
     """Names of rule machines; all if there are none."""
     readers: tuple[str, ...] = ()
@@ -68,7 +73,10 @@ _PYTHON = "python:"
 
 
 def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
-    """Return the target of this name, and its frames; raises `UsageError` if there is none."""
+    """Return the target of this name, and its frames; raises `UsageError` if there is none.
+
+    With `wanted.recorded` the frames are made of those, for any target that is given messages.
+    """
     rows = {row.name: row for row in TARGETS}
     if name.startswith(_PYTHON):
         name, wanted = _PYTHON, replace(wanted, function=name.removeprefix(_PYTHON))
@@ -78,4 +86,13 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
+    try:
+        source = profiled(source, wanted.profile)
+        if wanted.recorded:
+            if not isinstance(source, Stream):
+                raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
+            source = RecordedStream(source, wanted.recorded)
+    except UsageError:
+        target.close()
+        raise
     return target, source
