@@ -116,6 +116,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "target",
         "vocabulary",
     ),
+    "kmirror.fuzz.differential": ("readers", "verdicts", "reasons"),
     "kmirror.fuzz.targets": ("rows",),
     "kmirror.spark": (
         "sessions",
