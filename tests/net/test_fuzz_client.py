@@ -61,6 +61,7 @@ def first_finding(found: ClientCampaign) -> Finding:
     [
         ("loops", Kind.SLOW, "spins after ApiVersionsResponse", 2.0),
         ("waits", Kind.SILENT, "hangs after ApiVersionsResponse", 2.0),
+        ("storms", Kind.SLOW, "asks without pause after ApiVersionsResponse", 20.0),
         ("grows", Kind.MEMORY, "memory after ApiVersionsResponse", 20.0),
         ("dies", Kind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
     ],
@@ -174,6 +175,23 @@ def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: 
     # A file from somebody else does not say what is run here.
     unnamed = kmirror("--replay", str(path))
     assert unnamed.returncode == 1 and "--client" in unnamed.stderr
+
+
+def test_sigterm_ends_the_program_too_and_comes_to_a_summary(tmp_path: Path) -> None:
+    slow, mark = tmp_path / "slow.py", tmp_path / "runs"
+    slow.write_text(
+        "import os, pathlib, runpy, sys, time\n"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "mark = pathlib.Path(sys.argv[3])\n"
+        "runs = mark.read_text().split() if mark.exists() else []\n"
+        "mark.write_text(' '.join([*runs, str(os.getpid())]))\n"
+        "if len(runs) == 3: os.kill(os.getppid(), 15); time.sleep(600)\n"
+    )
+    program = f"{sys.executable} -I -S {slow} nothing {{bootstrap}} {mark}"
+    ran = kmirror("client", "--client", program, "--seed", "1", "-o", "json")
+    assert ran.returncode == 130, ran.stderr
+    assert json.loads(ran.stdout)["sessions"] == 1
+    assert not Path(f"/proc/{mark.read_text().split()[-1]}").exists()
 
 
 @pytest.mark.parametrize("is_behind", [False, True], ids=["own", "proxied"])
