@@ -27,6 +27,8 @@ from tests.net.wire import WITHIN_S, Wire
 SCRIPT = Path(__file__).with_name("bad_client.py")
 QUICK = (sys.executable, "-I", "-S", str(SCRIPT))
 SESSIONS_MAX = 300
+PATIENCE_S = 4 * WITHIN_S
+"""For a command that starts a cluster, and processes of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +156,11 @@ def test_it_has_no_stream_of_frames() -> None:
 
 def kmirror(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kmirror", "fuzz", *words], capture_output=True, text=True, timeout=WITHIN_S, check=False
+        [sys.executable, "-m", "kmirror", "fuzz", *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 
@@ -202,9 +208,9 @@ def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> N
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         for _ in range(20):
-            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=WITHIN_S, check=False)
+            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=PATIENCE_S, check=False)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=WITHIN_S)
+        out, err = process.communicate(timeout=PATIENCE_S)
     told = json.loads(out)
     assert process.returncode == 130, err
     assert told["sessions"] == 20
