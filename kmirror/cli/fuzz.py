@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from kmirror.cli.fuzz_watch import EXIT_FINDINGS, Watch
 from kmirror.cli.output import complain
 from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
+from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.clients.campaign import NAME
 from kmirror.fuzz.findings import load, to_json
 from kmirror.fuzz.pieces import Piece, joined, pieces, run_piece
+from kmirror.fuzz.profiles import DEFAULT, PROFILES, Profile
 from kmirror.fuzz.replaying import try_again
-from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
 
 
 @click.command("fuzz", context_settings=CONTEXT)
@@ -31,9 +34,19 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
 @click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker of bootstrap-server, or behind client.")
+@click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
+@click.option("--profile", metavar="NAME", default=DEFAULT, show_default=True, help="What comes often; --list tells.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client.")
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
+@click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
+@click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for the reader kafka.")
 @click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
+@click.option(
+    "--recorded",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Break the requests that kmirror proxy --record wrote there.",
+)
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
 @click.option(
@@ -44,7 +57,7 @@ from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Keep findings there.")
 @click.option("--replay", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Try a finding again.")
 @click.option("--no-shrink", is_flag=True, help="Leave frames as they were found.")
-@click.option("--list", "is_list", is_flag=True, help="Print the targets.")
+@click.option("--list", "is_list", is_flag=True, help="Print the targets and the profiles.")
 @client_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -53,9 +66,14 @@ def command(
     frames: int | None,
     minutes: float | None,
     messages: tuple[str, ...],
+    machines: tuple[str, ...],
+    profile: str,
     bootstrap_server: str | None,
     program: str | None,
+    readers: str | None,
+    kafka_jars: str | None,
     owns_host: bool,
+    recorded: Path | None,
     feedback: bool,
     coverage: bool,
     jobs: int,
@@ -76,17 +94,19 @@ def command(
     if is_list:
         return _list(output)
     client = ClientOptions(bootstrap_server=bootstrap_server, owns_host=owns_host, shrinks=not no_shrink, **of_client)
+    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    wanted = Wanted(
+        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
+        command=tuple(shlex.split(program or "")), machines=machines,
+        readers=tuple(filter(None, (readers or "").split(","))), kafka_jars=kafka_jars,
+        recorded=_recorded(recorded), profile=profile,
+    )  # fmt: skip
     if replay is not None:
-        return _replay(replay, client, output)
+        return _replay(replay, wanted, client, output)
     if target is None and bootstrap_server is not None:
         target = "bootstrap-server"
     if target is None:
         raise click.UsageError("name a TARGET; --list tells which there are")
-    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    wanted = Wanted(
-        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")),
-    )  # fmt: skip
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
@@ -99,6 +119,8 @@ def command(
         parts = pieces(target, wanted, frames, shrinks=not no_shrink)
         _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
+        if recorded is not None:
+            raise click.UsageError("--coverage has inputs of its own: --recorded goes without it")
         from kmirror.fuzz.coverage import run
 
         watch.follow(run(target, wanted, frames=frames, seconds=seconds))
@@ -107,8 +129,20 @@ def command(
         with closing(opened):
             campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
-    _tell(target, drawn, watch.tally, output)
+    _tell(target, wanted, watch.tally, output)
     return watch.exit_code
+
+
+def _recorded(path: Path | None) -> tuple[bytes, ...]:
+    """Return the requests of a record; raises `UsageError` if it is none, or has none."""
+    if path is None:
+        return ()
+    from kmirror.proxy.record import read_record  # It brings a broker's code with it.
+
+    frames = tuple(line.frame for line in read_record(path) if line.frame)
+    if not frames:
+        raise UsageError(f"{path}: holds no request")
+    return frames
 
 
 def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:
@@ -127,51 +161,68 @@ def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, m
         watch.follow(joined(rows))
 
 
-def _tell(target: str, seed: int, tally: Tally, output: str) -> None:
+def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
     if output == "json":
-        click.echo(json.dumps(_as_json(target, seed, tally)))
+        click.echo(json.dumps(_as_json(target, wanted, tally)))
         return
     console = make_console()
     if tally.findings:
         table = plain_table("findings, by cause")
-        add_numbers(table, "times")
+        add_numbers(table, "times", "messages")
         add_names(table, "finding", "frame")
         for cause, finding in tally.findings.items():
-            table.add_row(f"{tally.counts[cause]:,}", finding.line, finding.frame.hex())
+            table.add_row(
+                f"{tally.counts[cause]:,}", f"{len(tally.messages[cause])}", finding.line, finding.frame.hex()
+            )
         console.print(table)
     refused = tally.frames - tally.taken
+    profile = "" if wanted.profile == DEFAULT else f", profile {wanted.profile}"
     console.print(
-        f"{target}, seed {seed}: {tally.frames:,} frames in {tally.seconds:,.1f} s ({tally.per_second:,.0f}/s), "
-        f"{tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; {len(tally.findings)} findings",
+        f"{target}, seed {wanted.seed}{profile}: {tally.frames:,} frames in {tally.seconds:,.1f} s "
+        f"({tally.per_second:,.0f}/s), {tally.taken:,} taken, {refused:,} refused in {len(tally.outcomes):,} ways; "
+        f"{len(tally.findings)} findings",
         highlight=False,
     )
 
 
-def _as_json(target: str, seed: int, tally: Tally) -> dict[str, Any]:
+def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
     return {
         "target": target,
-        "seed": seed,
+        "seed": wanted.seed,
+        "profile": wanted.profile,
         "frames": tally.frames,
         "taken": tally.taken,
         "seconds": round(tally.seconds, 3),
         "framesPerSecond": round(tally.per_second),
         "outcomes": len(tally.outcomes),
-        "findings": [{**to_json(each), "times": tally.counts[cause]} for cause, each in tally.findings.items()],
+        "findings": [
+            {**to_json(each), "times": tally.counts[cause], "messages": sorted(tally.messages[cause])}
+            for cause, each in tally.findings.items()
+        ],
     }
 
 
 def _list(output: str) -> int:
     if output == "json":
-        click.echo(json.dumps([{"name": row.name, "about": row.about} for row in TARGETS]))
+        told = {"targets": list(map(_row, TARGETS)), "profiles": list(map(_row, PROFILES))}
+        click.echo(json.dumps(told))
         return 0
     for row in TARGETS:
         click.echo(f"{row.name:20} {row.about}")
+    click.echo("\nprofiles:")
+    for profile in PROFILES:
+        click.echo(f"{profile.name:20} {profile.about}")
     return 0
 
 
-def _replay(path: Path, client: ClientOptions, output: str) -> int:
+def _row(row: TargetRow | Profile) -> dict[str, str]:
+    return {"name": row.name, "about": row.about}
+
+
+def _replay(path: Path, wanted: Wanted, client: ClientOptions, output: str) -> int:
     finding = load(path)
-    again = replay_client(finding, client) if finding.target == NAME else try_again(finding)
+    wanted = replace(wanted, seed=finding.seed)
+    again = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
     if output == "json":
         click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))
     elif again is None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.log_dirs import UNASSIGNED
@@ -194,7 +195,16 @@ class MetadataImage:
         """Every list of directories, likewise."""
 
     def apply(self, record: Message, delta: Delta) -> None:
-        """Replay one record, and add what it changed to `delta`."""
+        """Replay one record, and add what it changed to `delta`.
+
+        Raises `CorruptBatch` for one that does not fit what was replayed before it; the image is of no use then.
+        """
+        try:
+            self._apply(record, delta)
+        except (LookupError, ValueError) as error:
+            raise CorruptBatch(f"{record.NAME} does not fit the records before it: {error!r}") from error
+
+    def _apply(self, record: Message, delta: Delta) -> None:
         match record:
             case TopicRecord():
                 self._add_topic(record, delta)
@@ -258,6 +268,8 @@ class MetadataImage:
         self.__dict__.update(vars(other))
 
     def _add_topic(self, record: TopicRecord, delta: Delta) -> None:
+        if record.name in self.topics or record.topic_id in self.topic_names:
+            raise ValueError(f"there is a topic {record.name} or {record.topic_id}")
         self.topics[record.name] = TopicImage(record.name, record.topic_id)
         self.topic_names[record.topic_id] = record.name
         key = collision_key(record.name)
@@ -289,6 +301,8 @@ class MetadataImage:
         delta.topics_created.pop(name, None)
 
     def _set_partition(self, record: PartitionRecord, delta: Delta) -> None:
+        if record.directories and len(record.directories) != len(record.replicas):
+            raise ValueError(f"{len(record.directories)} directories of {len(record.replicas)} replicas")
         partition = PartitionImage(
             self._shared(record.replicas),
             self._shared(record.isr),

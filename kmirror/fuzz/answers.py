@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.target import TAKEN
-from kmirror.protocol.headers import decode_response
+from kmirror.protocol.headers import peek_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 from kmirror.protocol.structs import Struct
@@ -17,6 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 _CODES_MAX = 64
 _NO_CODE, _CODE_MAX = -2, 1_000
 # With the last two a topic is being created for whoever asks again.
+_UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 _PROMISES = {
     str(int(code)) for code in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 }
@@ -37,20 +38,21 @@ def judged(request: bytes, answer: bytes) -> str:
     """Return the outcome that an answer is, "taken" if there is no error in it; raises `Fault` if it is none."""
     key, version = api_of(request)
     api = find_key(key)
+    if api is not None and api.name == "ApiVersions" and answer[4:6] == _UNSUPPORTED_VERSION:
+        version = 0  # Which every client can read (KIP-511).
     if api is None or not api.min_version <= version <= api.max_version:
-        # ApiVersions in a version that a broker lacks is answered in version 0.
-        if api is None or api.name != "ApiVersions":
-            raise Fault(Kind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
-        version = 0
+        raise Fault(Kind.TAKEN, f"an answer to API {key} v{version}", "answer to no API", "a closed link")
     if answer[:4] != request[4:8]:
         told = f"correlation id {answer[:4].hex()} for {request[4:8].hex()}"
         raise Fault(Kind.DIFFERS, told, "correlation id", "the id of the request")
     try:
-        body = decode_response(answer, key, version).body
+        at = peek_response(answer, key, version).body_position
+        body, end = api.response.decode_prefix(answer, version, at)
     except ProtocolError as error:
-        if api.name != "ApiVersions":
-            raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
-        body = decode_response(answer, key, 0).body
+        raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
+    if end < len(answer):
+        told = f"{len(answer) - end} bytes are left over behind the answer of {api.name} v{version}"
+        raise Fault(Kind.REFUSED, told, f"bytes behind the answer of {api.name}", "an answer that is read to its end")
     found = sorted(set(codes(body)))
     if found and not _NO_CODE < found[0] <= found[-1] <= _CODE_MAX:
         raise Fault(Kind.TAKEN, f"error codes {found}", f"no error code in {api.name}", f"from -1 to {_CODE_MAX}")

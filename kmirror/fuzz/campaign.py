@@ -30,6 +30,8 @@ class Tally:
     """The first finding of each cause."""
     counts: dict[str, int] = field(default_factory=dict)
     """How often each cause was found."""
+    messages: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the messages in which each cause was found."""
     outcomes: set[tuple[str, int, str]] = field(default_factory=set)
     """Message, version and outcome: what the feedback is about."""
 
@@ -92,9 +94,10 @@ class Campaign:
             outcome = self.target.judge(frame)
         except Exception as error:
             fault = error if isinstance(error, Fault) else raised(error)
-            self._found(frame, fault)
+            for each in (fault, *fault.others):
+                self._found(frame, each)
             outcome = fault.cause
-        if outcome == TAKEN:
+        if outcome.startswith(TAKEN):
             tally.taken += 1
         key = (frame.name, frame.version, outcome)
         if key not in tally.outcomes:
@@ -106,11 +109,12 @@ class Campaign:
         tally = self.tally
         cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
+        tally.messages.setdefault(cause, set()).add(frame.name)
         if cause in tally.findings:
             return
         finding = Finding(
             self.target.name, fault.kind, fault.cause, fault.told, fault.expected, frame.name, frame.version,
-            self.source.seed, frame.number, tuple(frame.story), frame.data, tuple(self.target.before),
+            self.source.seed, frame.number, fault.story or tuple(frame.story), frame.data, tuple(self.target.before),
         )  # fmt: skip
         if self.shrinks:
             finding = self._shrunk(finding, frame, fault)
@@ -121,9 +125,16 @@ class Campaign:
     def _shrunk(self, finding: Finding, frame: Frame, fault: Fault) -> Finding:
         """Return the finding with as little as is found to be needed of its frame and of those before it."""
 
+        smallest = fault
+
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
+            nonlocal smallest
             found = put(self.target, frame._replace(data=data), before)
-            return found is not None and (found.kind, found.cause) == (fault.kind, fault.cause)
+            for each in () if found is None else (found, *found.others):
+                if (each.kind, each.cause) == (fault.kind, fault.cause):
+                    smallest = each
+                    return True
+            return False
 
         before = fewer(finding.before, lambda some: shows(frame.data, some))
         data = frame.data
@@ -132,7 +143,7 @@ class Campaign:
             data = shrink(data, lambda candidate: shows(candidate, before), tries)
         if finding.before:
             self.target.fresh()
-        return finding.shrunk(data, before)
+        return finding.shrunk(data, before, smallest)
 
 
 def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:

@@ -1,7 +1,8 @@
 """Guided by coverage: atheris (libFuzzer for Python) looks for new lines of code, with the grammar as its mutator.
 
 libFuzzer ends the process that it runs in, so it runs in one of its own, which says what it finds, a line of JSON each.
-An input is two bytes for the message, one for the version, and the body.
+An input is two bytes for the message, one for the version, and the body; for a reader of whole requests it is the
+request, whose header says what it is.
 """
 
 from __future__ import annotations
@@ -12,23 +13,28 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from random import Random
-from typing import Any
+from collections.abc import Iterator
+from random import Random as Seeded
+from typing import Any, Protocol
 
 from kmirror.errors import UsageError
+from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import Finding, from_json, to_json
-from kmirror.fuzz.grammar import grammar
-from kmirror.fuzz.mutations import mutate
-from kmirror.fuzz.stream import Frame, Stream
+from kmirror.fuzz.grammar import Random, Template, grammar
+from kmirror.fuzz.mutations import Table, mutate
+from kmirror.fuzz.stream import Frame, Source, Stream
+from kmirror.fuzz.target import Target
+from kmirror.fuzz.targets.request import RequestTarget
 from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import find_key
 
 HEAD_BYTES = 3
 _TOLD_EVERY = 1_000
 _GRAMMAR_SHARE = 0.5
 _INPUT_BYTES_MAX = 4_096
+_STEPS = ("found by coverage",)
 # The stdout of the process with libFuzzer: atheris says things of its own on file 1, which is stderr from then on.
 _SAID_TO = 3
 # Readers are instrumented as they are imported, so that comes before everything else.
@@ -48,13 +54,14 @@ def is_installed() -> bool:
 def run(
     target: str, wanted: Wanted, *, frames: int | None, seconds: float | None, with_grammar: bool = True
 ) -> Iterator[Tally]:
-    """Fuzz a target whose frames are bodies of messages; yield the tally as it grows.
+    """Fuzz a reader of messages; yield the tally as it grows.
 
     Findings come shrunk as in any campaign. Raises `UsageError` without atheris.
     """
     if not is_installed():
         raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
     asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}
+    asked["profile"] = wanted.profile
     bounds = [] if frames is None else [f"-runs={frames}"]
     bounds += [] if seconds is None else [f"-max_total_time={max(1, round(seconds))}"]
     words = [sys.executable, "-c", _START, json.dumps(asked), str(with_grammar), f"-seed={wanted.seed or 1}", *bounds]
@@ -85,8 +92,20 @@ def _add(tally: Tally, finding: Finding) -> None:
     tally.counts[cause] = 1
 
 
-class Inputs:
-    """What libFuzzer's inputs are: frames of a stream's messages."""
+class Inputs(Protocol):
+    """What libFuzzer's inputs mean."""
+
+    def frame(self, data: bytes) -> Frame | None:
+        """Return the frame that an input is; None for one that is too short."""
+        ...
+
+    def mutated(self, data: bytes, random: Random) -> bytes:
+        """Return what the grammar makes in its place."""
+        ...
+
+
+class Bodies:
+    """What libFuzzer's inputs are for a reader of bodies: frames of a stream's messages."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -98,25 +117,58 @@ class Inputs:
             return None
         message, version = self._named(data)
         self._number += 1
-        return Frame(self._number, message.NAME, version, data[HEAD_BYTES:], ("found by coverage",), False, message)
+        return Frame(self._number, message.NAME, version, data[HEAD_BYTES:], _STEPS, False, message)
 
-    def mutated(self, data: bytes, max_size: int, seed: int, otherwise: Callable[[bytes, int], bytes]) -> bytes:
-        """Return what the grammar makes of the input, or `otherwise`, which is libFuzzer's own mutation."""
-        random = Random(seed).random
-        if len(data) >= HEAD_BYTES and random() > _GRAMMAR_SHARE:
-            return otherwise(data, max_size)
+    def mutated(self, data: bytes, random: Random) -> bytes:
+        """Return a frame of the grammar, half of the time of the message and version that the input is of."""
         head = bytes(int(random() * 256) for _ in range(HEAD_BYTES)) if len(data) < HEAD_BYTES else data[:HEAD_BYTES]
         if random() < _GRAMMAR_SHARE:
             head = bytes(int(random() * 256) for _ in range(HEAD_BYTES))
         message, version = self._named(head)
         template = grammar(message, version, self._stream.vocabulary, self._stream.records).draw(random)
-        body = mutate(random, template.data, template.spots)[0] if random() < _GRAMMAR_SHARE else template.data
-        return (head + body)[:max_size]
+        return head + _broken(template, random, self._stream.mutations)
 
     def _named(self, data: bytes) -> tuple[type[Message], int]:
         messages = self._stream.messages
         message = messages[int.from_bytes(data[:2], "big") % len(messages)]
         return message, message.MIN_VERSION + data[2] % (message.MAX_VERSION - message.MIN_VERSION + 1)
+
+
+class Requests:
+    """What they are for a reader of whole requests: the requests, with their headers."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._number = 0
+
+    def frame(self, data: bytes) -> Frame:
+        """Return the frame that an input is, named by its header."""
+        self._number += 1
+        key, version = api_of(data)
+        api = find_key(key)
+        if api is None or not api.min_version <= version <= api.max_version:
+            return Frame(self._number, "Request", -1, data, _STEPS, False)
+        return Frame(self._number, api.request.NAME, version, data, _STEPS, False, api.request)
+
+    def mutated(self, data: bytes, random: Random) -> bytes:
+        """Return a request of the grammar."""
+        return _broken(self._stream.template(random), random, self._stream.mutations)
+
+
+def _broken(template: Template, random: Random, mutations: Table) -> bytes:
+    """Return a valid frame, broken half of the time."""
+    if random() >= _GRAMMAR_SHARE:
+        return bytes(template.data)
+    return bytes(mutate(random, template.data, template.spots, mutations)[0])
+
+
+def inputs_of(target: Target, source: Source) -> Inputs:
+    """Return what libFuzzer's inputs are for a target; raises `UsageError` if it reads no messages in this process."""
+    if isinstance(source, Stream) and not source.has_heads:
+        return Bodies(source)
+    if isinstance(source, Stream) and isinstance(target, RequestTarget):
+        return Requests(source)
+    raise UsageError("--coverage is for readers of messages: decoder, request, python:module:function")
 
 
 def main() -> None:
@@ -126,13 +178,14 @@ def main() -> None:
     os.dup2(1, _SAID_TO)
     os.dup2(2, 1)
     asked, with_grammar = json.loads(sys.argv[1]), sys.argv[2] == "True"
-    wanted = Wanted(seed=asked["seed"], messages=tuple(asked["messages"]), function=asked["function"])
+    wanted = Wanted(
+        seed=asked["seed"], messages=tuple(asked["messages"]), profile=asked["profile"], function=asked["function"]
+    )
     with atheris.instrument_imports(include=["kmirror.protocol", "kmirror.records"]):
         target, stream = open_target(asked["target"], wanted)
-    if not isinstance(stream, Stream) or stream.has_heads:
-        raise UsageError("--coverage is for targets whose frames are bodies of messages")
+    inputs = inputs_of(target, stream)
     campaign = Campaign(target, stream, on_finding=lambda finding: _say(to_json(finding)))
-    inputs, tally, began = Inputs(stream), campaign.tally, time.monotonic()
+    tally, began = campaign.tally, time.monotonic()
     told: set[tuple[str, int, str]] = set()
 
     def tell() -> None:
@@ -152,7 +205,10 @@ def main() -> None:
     if with_grammar:
 
         def mutated(data: bytes, max_size: int, seed: int) -> bytes:
-            return inputs.mutated(data, max_size, seed, atheris.Mutate)
+            random = Seeded(seed).random
+            if data and random() > _GRAMMAR_SHARE:
+                return bytes(atheris.Mutate(data, max_size))
+            return inputs.mutated(data, random)[:max_size]
 
         atheris.Setup(words, try_one, custom_mutator=mutated, internal_libfuzzer=True)
     else:

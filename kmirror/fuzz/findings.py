@@ -34,14 +34,18 @@ class Kind(Enum):
 class Fault(Exception):
     """A target did what it may not do: which kind, in words, and the cause under which findings are counted as one.
 
-    It is no `KmirrorError`: those are what a target raises where it is right.
+    It is no `KmirrorError`: those are what a target raises where it is right. `others` are what else is wrong with the
+    same frame.
     """
 
-    def __init__(self, kind: Kind, told: str, cause: str, expected: str = "") -> None:
+    def __init__(self, kind: Kind, told: str, cause: str, expected: str = "", story: Sequence[str] = ()) -> None:
         self.kind = kind
         self.told = told
         self.cause = cause
         self.expected = expected
+        self.story = tuple(story)
+        """What the target was given in the frame, if that says more than what was done to the frame."""
+        self.others: tuple[Fault, ...] = ()
         super().__init__(f"{kind.value}: {told}")
 
 
@@ -90,9 +94,9 @@ class Finding:
         message = self.message.replace("/", "-")  # What is not a message may be a file of a partition's folder.
         return f"{self.kind.value}-{message}-v{self.version}-{mark}.json"
 
-    def shrunk(self, frame: bytes, before: Sequence[bytes]) -> Finding:
-        """Return it with a smaller frame, and fewer before it, that show the same."""
-        return replace(self, frame=frame, before=tuple(before))
+    def shrunk(self, frame: bytes, before: Sequence[bytes], fault: Fault) -> Finding:
+        """Return it with a smaller frame, and fewer before it, that show the same, as `fault` tells it."""
+        return replace(self, frame=frame, before=tuple(before), told=fault.told, story=fault.story or self.story)
 
 
 def to_json(finding: Finding) -> dict[str, Any]:

@@ -6,7 +6,7 @@ stand further left are not mended: a frame that is a little wrong in its middle 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kmirror.fuzz.spots import Kind, RawSpot, Spot
@@ -275,12 +275,25 @@ MUTATIONS: tuple[Mutation, ...] = (
 )
 
 
-def _by_kind() -> tuple[tuple[Mutation, ...], ...]:
-    """Return the mutations of each kind, each as often as it weighs."""
-    return tuple(tuple(row for row in MUTATIONS if kind in row.kinds for _ in range(row.weight)) for kind in Kind)
+Table = tuple[tuple[Mutation, ...], ...]
+"""The mutations of each kind, each as often as it weighs."""
 
 
-BY_KIND = _by_kind()
+def table(factors: Mapping[str, int]) -> Table:
+    """Return the mutations by kind, weighed; `factors` has names of mutations, 1 stands for all others.
+
+    A kind of which nothing is left keeps its own weights.
+    """
+
+    def of(kind: Kind, factors: Mapping[str, int]) -> tuple[Mutation, ...]:
+        return tuple(
+            row for row in MUTATIONS if kind in row.kinds for _ in range(row.weight * factors.get(row.name, 1))
+        )
+
+    return tuple(of(kind, factors) or of(kind, {}) for kind in Kind)
+
+
+BY_KIND = table({})
 
 
 class Step(NamedTuple):
@@ -295,7 +308,9 @@ class Step(NamedTuple):
         return f"{self.mutation.name}: {Spot(*self.spot)}{how}"
 
 
-def mutate(random: Random, template: bytearray, spots: list[RawSpot]) -> tuple[bytearray, list[Step]]:
+def mutate(
+    random: Random, template: bytearray, spots: list[RawSpot], by_kind: Table = BY_KIND
+) -> tuple[bytearray, list[Step]]:
     """Return a copy of the bytes with one to four parts broken, and how, in the order in which it was done."""
     data = bytearray(template)
     n = len(spots)
@@ -310,7 +325,7 @@ def mutate(random: Random, template: bytearray, spots: list[RawSpot]) -> tuple[b
         chosen = sorted(some, key=_start, reverse=True)
     steps = []
     for spot in chosen:
-        rows = BY_KIND[spot[0]]
+        rows = by_kind[spot[0]]
         row = rows[int(random() * len(rows))]
         if spot[2] <= len(data):
             steps.append(Step(row, spot, row.change(random, data, spot)))

@@ -12,6 +12,13 @@ from kmirror.protocol.registry import find_key, find_response
 from kmirror.protocol.structs import Struct
 from kmirror.protocol.wire import Buffer
 
+REQUEST_SPOTS: tuple[RawSpot, ...] = (
+    (Kind.NUMBER, 0, 2, None),
+    (Kind.NUMBER, 2, 4, None),
+    (Kind.NUMBER, 4, 8, None),
+    (Kind.SHORT_LENGTH, 8, 10, None),
+)
+"""The parts with which the header of every request begins: key, version, correlation id, length of the client id."""
 CORRELATION_SPOT: RawSpot = (Kind.NUMBER, 0, 4, None)
 _WIDTHS = {Kind.SHORT_LENGTH: 2, Kind.LENGTH: 4, Kind.COUNT: 4}
 

@@ -45,7 +45,10 @@ def run_piece(piece: Piece) -> dict[str, Any]:
         "frames": tally.frames,
         "taken": tally.taken,
         "seconds": tally.seconds,
-        "findings": [[cause, to_json(finding), tally.counts[cause]] for cause, finding in tally.findings.items()],
+        "findings": [
+            [cause, to_json(finding), tally.counts[cause], sorted(tally.messages[cause])]
+            for cause, finding in tally.findings.items()
+        ],
         "outcomes": sorted(tally.outcomes),
     }
 
@@ -58,7 +61,8 @@ def joined(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
         tally.taken += row["taken"]
         tally.seconds += row["seconds"]
         tally.outcomes |= {(name, version, outcome) for name, version, outcome in row["outcomes"]}
-        for cause, finding, count in row["findings"]:
+        for cause, finding, count, messages in row["findings"]:
             tally.counts[cause] = tally.counts.get(cause, 0) + count
+            tally.messages.setdefault(cause, set()).update(messages)
             tally.findings.setdefault(cause, from_json(finding))
         yield tally

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
+SECONDS_MAX = 60.0
+"""After so many seconds what was found by then is the answer: what hangs is tried a few times only."""
 TRIES_MAX = 2_000
 STATEFUL_TRIES_MAX = 100
 """A target with a state begins anew for each try."""
@@ -16,10 +19,11 @@ def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MA
     `tries` times at most.
     """
     left = tries
+    deadline = time.monotonic() + SECONDS_MAX
 
     def holds(candidate: bytes) -> bool:
         nonlocal left
-        left -= 1
+        left = left - 1 if time.monotonic() < deadline else 0
         return shows_it(candidate)
 
     size = max(1, len(data) // 2)

@@ -12,14 +12,17 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 from kmirror.fuzz.grammar import Template, grammar
-from kmirror.fuzz.mutations import Step, mutate
+from kmirror.fuzz.mutations import BY_KIND, Step, Table, mutate
+from kmirror.fuzz.noted import spots_of
 from kmirror.fuzz.spots import RawSpot
 from kmirror.fuzz.vocabulary import ARBITRARY, Vocabulary
 from kmirror.protocol.gen.request_header import RequestHeader
+from kmirror.protocol.headers import peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
 
-_BROKEN_HEADS_SHARE = 0.05
+BROKEN_HEADS_SHARE = 0.05
+"""In so many blocks the parts of a request's header may be broken too."""
 BLOCK_FRAMES = 32
 """A valid message, and thirty-one made of it."""
 
@@ -52,9 +55,12 @@ class Frame(NamedTuple):
 
 
 class Source(Protocol):
-    """Where frames come from: a seed names them all."""
+    """Where frames come from."""
 
-    seed: int
+    @property
+    def seed(self) -> int:
+        """Return the seed, which names all frames."""
+        ...
 
     def block(self, number: int) -> list[Frame]:
         """Return the frames of a block, the first of them valid; blocks can be made in any order."""
@@ -76,6 +82,9 @@ class Stream:
     """What stands in fields of records; arbitrary bytes if there is nothing."""
     has_heads: bool = False
     """Whether each is a whole request, with its header: the messages are requests then."""
+    mutations: Table = BY_KIND
+    valid_share: float = 0.0
+    """How many of the frames behind the first of a block are valid, each another one; from 0 to 1."""
 
     def frames(self, first: int = 0) -> Iterator[Frame]:
         """Yield the frames from number `first` on, without end."""
@@ -92,22 +101,29 @@ class Stream:
     def block(self, number: int) -> list[Frame]:
         """Return the frames of a block: the first is valid."""
         random = Random(f"{self.seed}/{number}").random
-        message, version, data, spots, is_canonical = self._template(random)
+        template = self.template(random)
+        message, version, data, spots, _ = template
         first = number * BLOCK_FRAMES
-        name = message.NAME
-        found = [Frame(first, name, version, bytes(data), (), is_canonical, message)]
+        found = [_whole(first, template)]
         for place in range(first + 1, first + BLOCK_FRAMES):
-            broken, steps = mutate(random, data, spots)
-            found.append(Frame(place, name, version, bytes(broken), steps, False, message))
+            if self.valid_share and random() < self.valid_share:
+                found.append(_whole(place, self.template(random)))
+                continue
+            broken, steps = mutate(random, data, spots, self.mutations)
+            found.append(Frame(place, message.NAME, version, bytes(broken), steps, False, message))
         return found
 
     def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
         """Return the frame with more of its parts broken, found where they stood in the valid message."""
-        template = self._template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
-        data, steps = mutate(random, bytearray(parent.data), template.spots)
+        template = self.template(Random(f"{self.seed}/{parent.number // BLOCK_FRAMES}").random)
+        spots = template.spots
+        if parent.is_valid and parent.data != template.data:  # Another valid one of its block.
+            spots = _spots_of(parent, has_head=self.has_heads)
+        data, steps = mutate(random, bytearray(parent.data), spots, self.mutations)
         return parent._replace(data=bytes(data), steps=[*parent.steps, *steps], is_canonical=False)
 
-    def _template(self, random: Callable[[], float]) -> Template:
+    def template(self, random: Callable[[], float]) -> Template:
+        """Return a valid frame of any of the messages in any of its versions."""
         message = self.messages[int(random() * len(self.messages))]
         version = message.MIN_VERSION + int(random() * (message.MAX_VERSION - message.MIN_VERSION + 1))
         body = grammar(message, version, self.vocabulary, self.records).draw(random)
@@ -121,5 +137,16 @@ class Stream:
         head.data[:4] = key.to_bytes(2, "big") + version.to_bytes(2, "big")
         size = len(head.data)
         moved: list[RawSpot] = [(kind, size + start, size + end, field) for kind, start, end, field in spots]
-        kept = head.spots if random() < _BROKEN_HEADS_SHARE else []
+        kept = head.spots if random() < BROKEN_HEADS_SHARE else []
         return Template(message, version, head.data + data, [*kept, *moved], is_canonical)
+
+
+def _whole(number: int, template: Template) -> Frame:
+    message, version, data, _, is_canonical = template
+    return Frame(number, message.NAME, version, bytes(data), (), is_canonical, message)
+
+
+def _spots_of(frame: Frame, *, has_head: bool) -> list[RawSpot]:
+    assert frame.message is not None, "of a stream of messages"
+    position = peek_request(frame.data).body_position if has_head else 0
+    return spots_of(frame.message, frame.data, frame.version, position)

@@ -8,7 +8,7 @@ from typing import Protocol
 from kmirror.fuzz.stream import Frame
 
 TAKEN = "taken"
-"""What `judge` returns of a frame in which nothing was wrong."""
+"""How what `judge` returns of a frame begins in which nothing was wrong."""
 
 
 class Target(Protocol):

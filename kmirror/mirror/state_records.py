@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.errors import ProtocolError
 from kmirror.kernel.java import hash_of_text, partition_for, partition_of_hash
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
@@ -28,12 +29,13 @@ from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue, Stretch, UncutReplica
-from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value
+from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value, record_type
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 NOT_SETTLED = -1
 NEVER_MIRRORED = -2
 VALUE_VERSION = 0
+_KEYS = (MirrorPartitionStateKey.API_KEY, LastMirrorEpochsKey.API_KEY)
 
 
 class StateKey(NamedTuple):
@@ -156,11 +158,20 @@ def tombstones(key: StateKey) -> Sequence[KeyValue]:
     return (encode_key(state), None), (encode_key(epoch), None)
 
 
+def _state_of(data: MirrorPartitionStateValue) -> MirrorState:
+    try:
+        return MirrorState(data.state)
+    except ValueError:
+        raise ProtocolError(f"no partition has the mirror state {data.state}", field="state") from None
+
+
 class MirrorShard(ShardState[StateKey, PartitionState]):
     """All states in one partition of `__mirror_state`."""
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of `__mirror_state`."""
+        """Apply one record of `__mirror_state`; one of an unknown type is passed over."""
+        if record_type(record.key) not in _KEYS:
+            return
         name = decode_key(MIRROR_STATE_TOPIC, record.key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
         at = StateKey(name.mirror_name, name.topic_id, name.partition)
@@ -168,7 +179,7 @@ class MirrorShard(ShardState[StateKey, PartitionState]):
         found = decode_value(MIRROR_STATE_TOPIC, name, record.value)
         data = None if found is None else found[0]
         if isinstance(data, MirrorPartitionStateValue):
-            state, epoch = MirrorState(data.state), before.last_mirrored_epoch
+            state, epoch = _state_of(data), before.last_mirrored_epoch
             after = PartitionState(data.topic_name, state, data.leader_epoch, epoch, *kept_from(data))
         elif isinstance(name, MirrorPartitionStateKey):
             after = PartitionState(before.topic, last_mirrored_epoch=before.last_mirrored_epoch)

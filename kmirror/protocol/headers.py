@@ -13,6 +13,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, find_key, find_request, find_response
+from kmirror.protocol.structs import no_version
 from kmirror.protocol.wire import Buffer, Chunk
 
 
@@ -23,6 +24,13 @@ class RequestHead(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
+    body_position: int
+
+
+class ResponseHead(NamedTuple):
+    """What the header of a response says, and where its body begins."""
+
+    correlation_id: int
     body_position: int
 
 
@@ -141,6 +149,8 @@ def decode_body(frame: Buffer, head: RequestHead) -> Message:
     request = find_request(head.api_key)
     if request is None:
         raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
+    if not request.MIN_VERSION <= head.api_version <= request.MAX_VERSION:
+        raise ProtocolError(no_version(request, head.api_version), position=2, field="request_api_version")
     return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
 
@@ -171,11 +181,8 @@ def encode_response(body: Message, version: int, *, correlation_id: int) -> byte
     return b"".join(encode_response_chunks(body, version, correlation_id=correlation_id))
 
 
-def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
-    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
-    response = find_response(api_key)
-    if response is None:
-        raise ProtocolError(f"no API has the key {api_key}")
+def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
+    """Return what the header of a response says; its body is not looked at. Raises `ProtocolError`."""
     tags = _response_tags(api_key, version)
     try:
         (correlation_id,) = wire.unpack_int32(frame, 0)
@@ -188,5 +195,13 @@ def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedRespons
 
         header, position = careful.decode(ResponseHeader, frame, len(tags))
         correlation_id = header.correlation_id
-    body, _ = response.decode_prefix(frame, version, position)
-    return DecodedResponse(correlation_id, body)
+    return ResponseHead(correlation_id, position)
+
+
+def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
+    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
+    response = find_response(api_key)
+    if response is None:
+        raise ProtocolError(f"no API has the key {api_key}")
+    correlation_id, position = peek_response(frame, api_key, version)
+    return DecodedResponse(correlation_id, response.decode_prefix(frame, version, position)[0])

@@ -84,6 +84,16 @@ def _int16(buffer: Buffer, path: str) -> int:
     return int(wire.unpack_int16(buffer, 0)[0])
 
 
+def record_type(key: Buffer) -> int:
+    """Return the type with which the key of a coordinator's record begins."""
+    return _int16(key, "record_type")
+
+
+def value_version(value: Buffer) -> int:
+    """Return the version with which the value of a coordinator's record begins."""
+    return _int16(value, "version")
+
+
 def _names(topic: str, record_type: int) -> tuple[str, str]:
     table = COORDINATOR_RECORDS.get(topic)
     if table is None:
@@ -95,7 +105,7 @@ def _names(topic: str, record_type: int) -> tuple[str, str]:
 
 def decode_key(topic: str, buffer: Buffer) -> Message:
     """Return the key of a record of `topic`, one of the internal topics."""
-    name, _ = _names(topic, _int16(buffer, "record_type"))
+    name, _ = _names(topic, record_type(buffer))
     return by_name(name).decode_prefix(buffer, 0, 2)[0]
 
 
@@ -104,7 +114,7 @@ def decode_value(topic: str, key: Message, buffer: Buffer | None) -> VersionedMe
     if buffer is None:
         return None
     _, name = _names(topic, -1 if key.API_KEY is None else key.API_KEY)
-    version = _int16(buffer, "version")
+    version = value_version(buffer)
     message, _ = by_name(name).decode_prefix(buffer, version, 2)
     return VersionedMessage(message, version)
 
@@ -132,4 +142,6 @@ __all__ = [
     "encode_key",
     "encode_metadata_record",
     "encode_value",
+    "record_type",
+    "value_version",
 ]

@@ -262,5 +262,9 @@ def check_version(cls: type[Root], version: int, error: type[KmirrorError] = Loc
     if not isinstance(version, int):
         raise LocalProtocolError(f"a version is a whole number, not {version!r}")
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-        known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
-        raise error(f"{cls.NAME} has no version {version}: known are {known}")
+        raise error(no_version(cls, version))
+
+
+def no_version(cls: type[Root], version: int) -> str:
+    """Return in words that the message does not have this version, and which it has."""
+    return f"{cls.NAME} has no version {version}: known are {cls.MIN_VERSION} to {cls.MAX_VERSION}"

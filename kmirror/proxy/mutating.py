@@ -12,7 +12,7 @@ from random import Random
 
 from kmirror.fuzz.asked import Asked
 from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.noted import CORRELATION_SPOT, answer_spots, spots_of
+from kmirror.fuzz.noted import CORRELATION_SPOT, REQUEST_SPOTS, answer_spots, spots_of
 from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
@@ -30,13 +30,6 @@ from kmirror.kernel.events import (
 from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.headers import RequestHead, find_head
 from kmirror.protocol.registry import find_key, find_request
-
-_HEADER_SPOTS: tuple[RawSpot, ...] = (
-    (Kind.NUMBER, 0, 2, None),
-    (Kind.NUMBER, 2, 4, None),
-    (Kind.NUMBER, 4, 8, None),
-    (Kind.SHORT_LENGTH, 8, 10, None),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,7 @@ def _told(head: RequestHead | None) -> str:
 def _request_spots(frame: bytes, head: RequestHead) -> list[RawSpot]:
     request = find_request(head.api_key)
     body = [] if request is None else spots_of(request, frame, head.api_version, head.body_position)
-    return [*_HEADER_SPOTS, *body]
+    return [*REQUEST_SPOTS, *body]
 
 
 def _spots(frame: bytes, head: RequestHead) -> list[RawSpot]:

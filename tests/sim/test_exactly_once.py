@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.producer_id_range import first_producer_id
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -168,24 +169,25 @@ def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_comm
 @pytest.mark.decision("D15")
 @pytest.mark.kip("1279", "MIRROR_PID_RESET")
 def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> None:
-    """B hands out ids from 0 again; the mirrored log holds the same ids with higher sequences and epochs."""
+    """Though two clusters have a range in common: the mirrored log has B's ids, with higher sequences and epochs."""
+    first = first_producer_id(pair(start=False).b.cluster_id)
+    second = first + 1000  # Of the next broker's block.
     log = [
-        transactional(0, 0, 0, "a0", "a1", "a2", producer_epoch=7),
-        marker(offset=3, epoch=0, pid=0, commit=True, producer_epoch=7),
-        transactional(4, 0, 1, "b0", "b1", producer_epoch=9),
-        marker(offset=6, epoch=0, pid=1, commit=True, producer_epoch=9),
+        transactional(0, 0, first, "a0", "a1", "a2", producer_epoch=7),
+        marker(offset=3, epoch=0, pid=first, commit=True, producer_epoch=7),
+        transactional(4, 0, second, "b0", "b1", producer_epoch=9),
+        marker(offset=6, epoch=0, pid=second, commit=True, producer_epoch=9),
     ]
     p = pair(logs=WrittenLogs({TOPIC: log}))
     p.begin()
-    assert sorted(p.b.log().producers.entries) == [0, 1]
+    assert sorted(p.b.log().producers.entries) == [first, second]
     p.fail_over()
     assert all(not replica.log.producers.entries for replica in p.b.replicas(TP).values()), "on every replica"
     idempotent = Producer(p.b, idempotent=True)
-    second = Producer(p.b, transactional_id="t")
-    given = {idempotent.producer_id, second.producer_id}
-    assert given & {0, 1}, f"the ids do repeat, but B gave out {given}"
+    transactions = Producer(p.b, transactional_id="t")
+    assert {idempotent.producer_id, transactions.producer_id} == {first, second}
     idempotent.send(records("from b"))
-    commit(second, "in a transaction on b")
+    commit(transactions, "in a transaction on b")
     p.run_until(lambda: p.b.log().last_stable_offset == p.b.log().log_end_offset, "the marker")
     assert [value for _, value in values(p.b.log())][-2:] == ["from b", "in a transaction on b"]
     p.fail_back()

@@ -20,8 +20,10 @@ from kmirror.cluster.images import METADATA_TOPIC_ID, Delta, MetadataImage
 from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
+from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk
+from kmirror.kernel.failures import GaveUp
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, SnapshotId
 from kmirror.protocol.keyed_records import decode_metadata_record
@@ -115,13 +117,11 @@ class MetadataFollower:
             return
         image = self._context.image
         before = image.offset, self._epoch
-        for batch in iter_batches(data.records or b""):
-            self._epoch = batch.partition_leader_epoch
-            if not batch.is_control:
-                for record in batch.records():
-                    if record.offset > image.offset:
-                        self._replay(record.value)
-            image.offset = batch.last_offset
+        try:
+            self._replay(data.records or b"")
+        except ProtocolError as error:
+            self._give_up(f"the metadata log cannot be read from offset {image.offset + 1} on: {error}")
+            return
         self._without_news.forget()
         if (image.offset, self._epoch) != before:
             self._poll = None
@@ -133,10 +133,28 @@ class MetadataFollower:
             return
         self._go_on(now)
 
-    def _replay(self, value: bytes | None) -> None:
-        if value is not None:
-            for counting in self._transactions.take(decode_metadata_record(value)):
-                self._context.image.apply(counting.message, self._delta)
+    def _replay(self, records: Chunk) -> None:
+        """Apply what was fetched of the log; raises `ProtocolError` where it cannot be read, as a later Kafka's."""
+        image = self._context.image
+        for batch in iter_batches(records):
+            self._epoch = batch.partition_leader_epoch
+            for record in () if batch.is_control else batch.records():
+                if record.offset > image.offset and record.value is not None:
+                    for counting in self._transactions.take(decode_metadata_record(record.value)):
+                        self._apply(record.offset, counting.message)
+            image.offset = batch.last_offset
+
+    def _apply(self, offset: int, record: Message) -> None:
+        """Apply a record; pass over one that does not fit those before it, as a broker of Kafka does."""
+        try:
+            self._context.image.apply(record, self._delta)
+        except CorruptBatch as error:
+            self._context.outbox.note(f"error loading metadata log record from offset {offset}: {error}")
+
+    def _give_up(self, why: str) -> None:
+        """End the broker: without the metadata log it would go on with what is no longer true."""
+        self._context.outbox.note(why, GaveUp(why))
+        self._lifecycle.may_stop = True
 
     def _on_snapshot(self, wanted: SnapshotId, now: Instant, data: bytes | None) -> None:
         """Begin with what the snapshot says, and go on with the log behind it."""
@@ -144,9 +162,13 @@ class MetadataFollower:
             self._context.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         read, aside = MetadataImage(), Delta()
-        for batch in iter_batches(data):
-            for record in () if batch.is_control else batch.records():
-                read.apply(decode_metadata_record(record.value or b"").message, aside)
+        try:
+            for batch in iter_batches(data):
+                for record in () if batch.is_control else batch.records():
+                    read.apply(decode_metadata_record(record.value or b"").message, aside)
+        except ProtocolError as error:
+            self._give_up(f"the metadata snapshot that ends at offset {wanted.end_offset} cannot be read: {error}")
+            return
         read.offset, self._epoch = wanted.end_offset - 1, wanted.epoch
         self._delta.add(difference(self._context.image, read))
         self._context.image.replace_by(read)

@@ -37,6 +37,7 @@ from kmirror.cluster.metadata_transactions import MetadataTransactions
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.server import Inbound, Server
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import (
@@ -201,7 +202,11 @@ class Controller:
         self.context.opened_log = log
         if self._is_ending:
             return
-        aborted = self._replay(opened.batches)
+        try:
+            aborted = self._replay(opened.batches)
+        except CorruptBatch as error:
+            self._give_up(f"the metadata log cannot be replayed: {error}")
+            return
         level = self.image.features.get(METADATA_VERSION)
         if level is not None and not is_supported(METADATA_VERSION, level):
             self._give_up(f"the metadata log is of metadata.version {level}, and {supported_text(METADATA_VERSION)}")
@@ -223,13 +228,19 @@ class Controller:
         self.server.accept()
 
     def _replay(self, batches: Sequence[ReplayedBatch]) -> bool:
-        """Make the image from the log; return whether the log ends within a metadata transaction."""
+        """Make the image from the log; return whether the log ends within a metadata transaction.
+
+        Raises `CorruptBatch` for a record that does not fit those before it.
+        """
         delta = Delta()
         transactions = MetadataTransactions()
         for batch in batches:
             for record in batch.records:
                 for counting in transactions.take(record):
-                    self.image.apply(counting.message, delta)
+                    try:
+                        self.image.apply(counting.message, delta)
+                    except CorruptBatch as error:
+                        raise error.within(f"the batch up to offset {batch.last_offset}") from None
             self.image.offset = batch.last_offset
         return transactions.is_open
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.coordinators.loading import load
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -26,7 +27,6 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.records import layout
 from kmirror.records.build import build_batch
-from kmirror.records.control import ControlType, parse_control
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 
@@ -137,32 +137,27 @@ class CoordinatorRuntime(Generic[S]):
         if tp.topic != self.topic:
             return False
         self._shards.pop(tp.partition, None)
-        if leads:
-            self._load(now, self._replicas.partitions[tp])
-        return leads
+        return leads and self._load(now, self._replicas.partitions[tp])
 
-    def _load(self, now: Instant, led: Partition) -> None:
+    def _load(self, now: Instant, led: Partition) -> bool:
+        """Load a shard from its log; return False, and do not answer for it, if that cannot be read."""
         state = self._make_state()
-        for batch in led.log.batches():
-            for record in batch.records():
-                if batch.is_control:
-                    kind = parse_control(record.key, record.value).type
-                    if kind in (ControlType.COMMIT, ControlType.ABORT):
-                        state.end_transaction(batch.producer_id, commit=kind is ControlType.COMMIT)
-                elif record.key is not None:
-                    state.replay(LoggedRecord(record.key, record.value, record.offset, batch.producer_id))
-            state.seal(batch.last_offset + 1)
-            state.commit(led.log.high_watermark)
+        unreadable = load(state, led.log.batches(), led.log.high_watermark)
+        if unreadable is not None:
+            self._context.outbox.note(f"{led.tp} cannot be read {unreadable}")
+            if not state.COUNTS_IN_PART:
+                return False
         end = led.log.log_end_offset
         shard = self._shards[led.tp.partition] = Shard(state, led.log.high_watermark >= end)
         if not shard.is_loaded:
             self._watch(now, led, shard, end)
+        return True
 
     def error(self, partition: int) -> ErrorCode:
         """Return why this broker cannot tell what is committed in a shard, or NONE if it can.
 
-        NOT_COORDINATOR if it does not lead the shard, COORDINATOR_LOAD_IN_PROGRESS until all that was in the log when
-        it became the leader is committed.
+        NOT_COORDINATOR if it does not lead the shard, or could not read its log; COORDINATOR_LOAD_IN_PROGRESS until all
+        that was in the log when it became the leader is committed.
         """
         shard = self._shards.get(partition)
         if shard is None:

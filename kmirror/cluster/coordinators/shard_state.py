@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from kmirror.records import layout
 
@@ -110,9 +110,15 @@ class Versioned(Generic[K, V]):
 class ShardState(ABC, Versioned[K, V]):
     """The values of one shard by key; a subclass says what its records mean."""
 
+    COUNTS_IN_PART: ClassVar[bool] = False
+    """Whether a log that cannot be read to its end is taken for what was read of it."""
+
     @abstractmethod
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of the shard's log with `put`."""
+        """Apply one record of the shard's log with `put`, or pass over one of an unknown type.
+
+        Raises `ProtocolError` for one that cannot be read.
+        """
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """Apply a transaction marker of the shard's log. A shard that is never written in transactions ignores it."""

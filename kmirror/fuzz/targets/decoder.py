@@ -68,7 +68,7 @@ class DecoderTarget(Stateless):
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"a valid message: {error}", f"refused {error.field}", "taken") from None
-            return _refusal(error, len(data))
+            return refused_at(error, len(data))
         except Exception as error:
             raise raised(error) from error
         if is_never_taken(frame):
@@ -108,7 +108,7 @@ class DecoderTarget(Stateless):
                 raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", "taken") from None
             if strictly == TAKEN:
                 raise Fault(Kind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", "taken") from None
-            _refusal(error, len(frame.data))
+            refused_at(error, len(frame.data))
         except Exception as error:
             raise raised(error) from error
 
@@ -134,7 +134,7 @@ class DecoderTarget(Stateless):
         try:
             found = careful.decode(cls, frame.data, frame.version)[0]
         except ProtocolError as error:
-            _refusal(error, len(frame.data))
+            refused_at(error, len(frame.data))
         except Exception as error:
             raise raised(error) from error
         if (found is not None) is not (strictly == TAKEN):
@@ -174,7 +174,8 @@ def _is_same(one: Message, other: Message, version: int) -> bool:
         return False
 
 
-def _refusal(error: ProtocolError, size: int) -> str:
+def refused_at(error: ProtocolError, size: int) -> str:
+    """Return the field at which a frame of `size` bytes was refused; raises `Fault` if the error names none."""
     if not error.field or error.position is None or not 0 <= error.position <= size:
         told = f"an error without a field, or at byte {error.position} of {size}: {error}"
         raise Fault(Kind.RAISED, told, "no field or byte", "a field's path, and a byte of the frame") from None

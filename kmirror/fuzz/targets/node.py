@@ -1,8 +1,8 @@
 """A whole broker of ours as a target, in the simulator: all its APIs, and whether a refused request left anything.
 
-Each request is answered or its link is closed, at once or when what it waits for is over. Nothing is raised, in this
-broker or in the controller. A broker that refuses a request has the same logs, metadata and members of groups as
-before.
+Each request is answered or its link is closed, at once or when what it waits for is over; a valid one is answered.
+Nothing is raised, in this broker or in the controller. A broker that refuses a request has the same logs, metadata and
+members of groups as before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.fuzz.answers import MAY_WAIT, api_of, is_refusal, judged
+from kmirror.fuzz.closing import check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
@@ -30,6 +31,7 @@ AT_ONCE_US = 2 * SECOND
 PATIENCE_US = 120 * SECOND
 STEP_S_MAX = 5.0
 _PEER = "fuzz"
+_CLOSED = "closed"
 _CONFIGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -102,6 +104,9 @@ class NodeTarget:
         self._world.add(_PEER, _PEER, None, lambda: self._peer)
         self._world.start(_PEER)
         self._link = OutboundLink(self.cluster.endpoint(1), _PEER)
+        self._ask(versions_question())
+        assert self._peer.answer is not None
+        self._versions = versions_in(self._peer.answer)
         self._find_coordinators()
         simulation.run_for(span_s=_SETTLE_S)
 
@@ -109,7 +114,7 @@ class NodeTarget:
         """Have the topics of the coordinators created, so that no request of the stream does it."""
         for kind in _COORDINATORS:
             body = FindCoordinatorRequest(key_type=kind, coordinator_keys=["any"])
-            self._outcome(encode_request(body, _VERSION, correlation_id=0, client_id=_PEER))
+            self._ask(encode_request(body, _VERSION, correlation_id=0, client_id=_PEER))
 
     def close(self) -> None:
         """Nothing is held."""
@@ -123,6 +128,8 @@ class NodeTarget:
         state = self._state()
         try:
             outcome = self._outcome(frame.data)
+            if outcome == _CLOSED:
+                check_closed(frame, self._versions)
         except Fault:
             self._hang_up()
             raise
@@ -155,10 +162,8 @@ class NodeTarget:
             raise Fault(Kind.STATE, f"{outcome}, and {left}", "state", "as it was")
 
     def _outcome(self, data: bytes) -> str:
-        peer, world = self._peer, self._world
-        peer.begin()
-        world.perform(_PEER, [Send(self._link, (data,))])
-        if not self._has_come(AT_ONCE_US):
+        peer = self._peer
+        if not self._ask(data):
             if api_of(data)[0] in MAY_WAIT:
                 self._hang_up()
                 return "waits"
@@ -166,10 +171,16 @@ class NodeTarget:
         if peer.answer is not None:
             return judged(data, peer.answer)
         if peer.is_closed:
-            return "closed"
+            return _CLOSED
         raise Fault(
             Kind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
         )
+
+    def _ask(self, data: bytes) -> bool:
+        """Send a request; return whether it was answered or its link closed at once."""
+        self._peer.begin()
+        self._world.perform(_PEER, [Send(self._link, (data,))])
+        return self._has_come(AT_ONCE_US)
 
     def _has_come(self, span_us: Duration) -> bool:
         """Let time pass until the request is answered or its link is closed; return False if neither came."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from kmirror.errors import UsageError, did_you_mean
-from kmirror.fuzz.stream import Source
+from kmirror.fuzz.profiles import DEFAULT, profiled
+from kmirror.fuzz.recorded import RecordedStream
+from kmirror.fuzz.stream import Source, Stream
 from kmirror.fuzz.target import Target
 
 
@@ -19,7 +21,8 @@ class Wanted:
     seed: int = 1
     messages: tuple[str, ...] = ()
     """Names of messages, as in FetchRequest; all that the target takes if there are none."""
-    profile: str = "arbitrary"
+    profile: str = DEFAULT
+    """The name of a row of `profiles.PROFILES`."""
     bootstrap_server: str | None = None
     """HOST:PORT of a broker."""
     owns_host: bool = False
@@ -28,6 +31,14 @@ class Wanted:
     """A decoder as a program with its arguments."""
     function: str | None = None
     """A decoder as module:function."""
+    recorded: tuple[bytes, ...] = ()
+    """Requests with their headers, to be taken as the valid frames; those of the grammar if there are none."""
+    machines: tuple[str, ...] = ()
+    """Names of rule machines; all if there are none."""
+    readers: tuple[str, ...] = ()
+    """Names of readers to be compared; all that can be had if there are none."""
+    kafka_jars: str | None = None
+    """A folder with Kafka's jars, for its own decoder."""
 
 
 class TargetRow(NamedTuple):
@@ -41,12 +52,18 @@ class TargetRow(NamedTuple):
 
 TARGETS: tuple[TargetRow, ...] = (
     TargetRow("decoder", "kmirror.fuzz.targets.decoder", "our decoders of all messages: strict, lenient, lazy"),
+    TargetRow("request", "kmirror.fuzz.targets.request", "our reader of whole requests: header and body"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("log", "kmirror.fuzz.targets.log", "our recovery of a partition's log: one of its files broken"),
+    TargetRow(
+        "internal-topics", "kmirror.fuzz.targets.internal_topics", "what our nodes load: groups, transactions, metadata"
+    ),
     TargetRow("node", "kmirror.fuzz.targets.node", "a broker of ours in the simulator: all its APIs"),
     TargetRow("tcp", "kmirror.fuzz.targets.tcp", "a kmirror serve that is started here"),
     TargetRow("bootstrap-server", "kmirror.fuzz.targets.tcp", "any broker on loopback", "open_broker"),
     TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
+    TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
+    TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )
@@ -56,7 +73,10 @@ _PYTHON = "python:"
 
 
 def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
-    """Return the target of this name, and its frames; raises `UsageError` if there is none."""
+    """Return the target of this name, and its frames; raises `UsageError` if there is none.
+
+    With `wanted.recorded` the frames are made of those, for any target that is given messages.
+    """
     rows = {row.name: row for row in TARGETS}
     if name.startswith(_PYTHON):
         name, wanted = _PYTHON, replace(wanted, function=name.removeprefix(_PYTHON))
@@ -66,4 +86,13 @@ def open_target(name: str, wanted: Wanted) -> tuple[Target, Source]:
         raise UsageError(f"no target is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
     opens: Callable[[Wanted], Any] = getattr(importlib.import_module(row.module), row.opens)
     target, source = opens(wanted)
+    try:
+        source = profiled(source, wanted.profile)
+        if wanted.recorded:
+            if not isinstance(source, Stream):
+                raise UsageError(f"the target {row.name} is given no messages, so none that were recorded")
+            source = RecordedStream(source, wanted.recorded)
+    except UsageError:
+        target.close()
+        raise
     return target, source

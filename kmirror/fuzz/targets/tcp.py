@@ -1,20 +1,23 @@
 """A broker behind a port as a target: one of ours that is started here, or any on loopback.
 
-Each request is answered or its link is closed; the broker goes on serving others, and ours keeps its memory. A frame
-waits for its end before the next is sent, so that a finding is of one frame.
+Each request is answered or its link is closed, a valid one is answered; the broker goes on serving others, and ours
+keeps its memory. A frame waits for its end before the next is sent, so that a finding is of one frame.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import select
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
+from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
@@ -22,7 +25,6 @@ from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -61,16 +63,37 @@ class Line:
 
     def ask(self, frame: bytes, patience_s: float) -> bytes:
         """Return the answer; raises `Closed`, `Silence`, or OSError where nobody listens."""
+        self.send(frame)
+        return self.receive(patience_s)
+
+    def send(self, frame: bytes) -> None:
+        """Send a request, for which `receive` has the answer; raises `Closed`, or OSError where nobody listens."""
         if self._socket is None:
             self._socket = socket.create_connection(self.address, PATIENCE_S)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.settimeout(patience_s)
-        try:
+        self._socket.settimeout(PATIENCE_S)
+        with self._or_ended():
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
+
+    def receive(self, patience_s: float) -> bytes:
+        """Return the next answer; raises `Closed`, or `Silence` if it is not there in time, and then hangs up."""
+        assert self._socket is not None, "nothing was sent"
+        self._socket.settimeout(patience_s)
+        with self._or_ended():
             size = int.from_bytes(self._read(4), "big", signed=True)
             if not 0 <= size <= _FRAME_BYTES_MAX:
                 raise Fault(Kind.REFUSED, f"an answer of {size} bytes", "size of an answer", "a size")
             return self._read(size)
+
+    def has_data(self, within_s: float) -> bool:
+        """Return whether an answer, or the end of the link, comes in time."""
+        assert self._socket is not None, "nothing was sent"
+        return bool(select.select([self._socket], [], [], within_s)[0])
+
+    @contextmanager
+    def _or_ended(self) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             self.close()
             raise Silence from None
@@ -103,6 +126,7 @@ class BrokerTarget(Stateless):
     def __init__(self, host: str, port: int) -> None:
         self.line = Line(host, port)
         self._tried = 0
+        self._versions: Versions | None = None
 
     def fresh(self) -> None:
         """Begin a new connection: all that there is to forget."""
@@ -115,16 +139,18 @@ class BrokerTarget(Stateless):
     def judge(self, frame: Frame) -> str:
         """Return the outcome: "taken", the codes of the answer, "closed" or "waits"; raises `Fault`."""
         self._tried += 1
-        outcome = self._outcome(frame.data)
+        outcome = self._outcome(frame)
         if self._tried % PROBE_EVERY == 0:
             self.probe()
         return outcome
 
-    def _outcome(self, data: bytes) -> str:
+    def _outcome(self, frame: Frame) -> str:
+        data = frame.data
         may_wait = api_of(data)[0] in _MAY_WAIT
         try:
             return judged(data, self.line.ask(data, WAITS_S if may_wait else PATIENCE_S))
         except Closed:
+            check_closed(frame, self._told())
             return "closed"
         except Silence:
             if may_wait:
@@ -134,11 +160,17 @@ class BrokerTarget(Stateless):
         except OSError as error:
             raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
 
+    def _told(self) -> Versions:
+        """Return what the broker tells of its APIs, asked once."""
+        if self._versions is None:
+            self._versions = versions_in(self.line.ask(versions_question(), PATIENCE_S))
+        return self._versions
+
     def probe(self) -> None:
         """Ask ApiVersions on a link of its own; raises `Fault` if there is no answer."""
         line = Line(*self.line.address)
         try:
-            line.ask(_request(ApiVersionsRequest(), 0), PATIENCE_S)
+            line.ask(versions_question(), PATIENCE_S)
         except (OSError, Closed, Silence) as error:
             raise Fault(Kind.DEAD, f"ApiVersions is not answered: {error!r}", "probe", "an answer") from None
         finally:

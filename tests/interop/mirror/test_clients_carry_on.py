@@ -1,4 +1,4 @@
-"""Clients that nobody restarts carry on across a failover from a real Kafka 4.3.1, and across the failback.
+"""Clients that nobody restarts carry on across a failover from a real Kafka, and across the failback.
 
 An idempotent producer, a transactional one and a group's consumer, all librdkafka's, know one address. The operator has
 it lead to the cluster that serves; once all brokers that a client knows are gone, it asks that address again (KIP-899).
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka import TopicPartition as Asked
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
@@ -173,10 +174,13 @@ def test_what_is_read_twice_passed_over_or_half_a_transaction_is_seen() -> None:
     assert misplaced(PLAIN, {b"a": (0, 0), b"d": (0, 3)}, {TopicPartition(PLAIN, 0): there}) == {b"d": (0, 3)}
 
 
-def test_clients_that_nobody_restarts_carry_on(class_path_of: Callable[[str], str], tmp_path: Path) -> None:
-    class_path = class_path_of("4.3.1")
+@pytest.mark.parametrize("release", ["2.1.1", "3.9.1", "4.3.1"])
+def test_clients_that_nobody_restarts_carry_on(
+    release: str, class_path_of: Callable[[str], str], tmp_path: Path
+) -> None:
+    class_path = class_path_of("4.3.1")  # Of the command that describes the group.
     with ExitStack() as stack:
-        kafka = stack.enter_context(RealCluster("4.3.1", class_path, tmp_path / "kafka", brokers=1))
+        kafka = stack.enter_context(RealCluster(release, class_path_of(release), tmp_path / "kafka", brokers=1))
         b = stack.enter_context(TcpCluster(name="b", brokers=3, configs=OURS, mirror_version=1))
         c = stack.enter_context(TcpCluster(name="c", brokers=1, configs=OURS, mirror_version=1))
         door = stack.enter_context(Door())

@@ -6,12 +6,10 @@ tests/interop/conftest.py says where Kafka's jars come from.
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -19,6 +17,7 @@ from codegen.load import RELEASE_FOLDERS, SCHEMAS, read_files
 from codegen.lock import read_lock
 from codegen.versions import Versions
 from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.fuzz.differential.of_kafka import Oracle
 from kmirror.protocol import Message, UnknownTag, Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.json_form import Records, to_json
@@ -30,37 +29,15 @@ HERE = Path(__file__).parent
 PER_VERSION = 6
 
 
-class Oracle:
-    def __init__(self, class_path: str) -> None:
-        self.command = ["java", "-cp", class_path, "Oracle"]
-
-    def ask(self, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """One answer for each question."""
-        text = "".join(json.dumps(q) + "\n" for q in questions)
-        done = subprocess.run(
-            self.command, input=text.encode("utf-8", "surrogatepass"), capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answers = [json.loads(line) for line in done.stdout.decode().splitlines()]
-        assert len(answers) == len(questions)
-        return answers
+Answers = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def oracle(
-    tmp_path_factory: pytest.TempPathFactory, kafka_class_path: str, give_up: Callable[[str], NoReturn]
-) -> Oracle:
-    folder = tmp_path_factory.mktemp("oracle")
-    jars = kafka_class_path
-    done = subprocess.run(
-        ["javac", "-cp", jars, "-d", str(folder), str(HERE / "Oracle.java")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        give_up(f"Oracle.java does not compile against these jars: {done.stderr[:300]}")
-    return Oracle(f"{folder}{os.pathsep}{jars}")
+def ask(kafka_class_path: str) -> Iterator[Answers]:
+    """Return what answers questions, each with one answer."""
+    oracle = Oracle(kafka_class_path)
+    yield lambda questions: [oracle.ask(question) for question in questions]
+    oracle.close()
 
 
 # -- random messages ---------------------------------------------------------------------------
@@ -130,10 +107,10 @@ def has_unknown_tags(part: Struct) -> bool:
     return any(has_unknown_tags(s) for v in inner if v is not None for s in (v if isinstance(v, list) else [v]))
 
 
-def test_our_bytes_are_kafkas_bytes_and_json(oracle: Oracle) -> None:
+def test_our_bytes_are_kafkas_bytes_and_json(ask: Answers) -> None:
     sent = random_messages(1)
     assert len(sent) == 728 * PER_VERSION
-    answers = oracle.ask([{"m": m.NAME, "v": v, "hex": m.encode(v).hex()} for m, v in sent])
+    answers = ask([{"m": m.NAME, "v": v, "hex": m.encode(v).hex()} for m, v in sent])
     for (message, version), answer in zip(sent, answers, strict=True):
         assert "error" not in answer, (message.NAME, version, answer, message)
         assert answer["hex"] == message.encode(version).hex(), (message.NAME, version, message)
@@ -142,15 +119,15 @@ def test_our_bytes_are_kafkas_bytes_and_json(oracle: Oracle) -> None:
         assert json.dumps(answer["json"]) == ours, (message.NAME, version)
 
 
-def test_kafka_reads_our_json_and_we_read_its_bytes(oracle: Oracle) -> None:
+def test_kafka_reads_our_json_and_we_read_its_bytes(ask: Answers) -> None:
     sent = [(m, v) for m, v in random_messages(2) if not has_unknown_tags(m)]
-    answers = oracle.ask([{"m": m.NAME, "v": v, "json": m.to_json(v)} for m, v in sent])
+    answers = ask([{"m": m.NAME, "v": v, "json": m.to_json(v)} for m, v in sent])
     for (message, version), answer in zip(sent, answers, strict=True):
         assert "error" not in answer, (message.NAME, version, answer, message)
         assert type(message).decode(bytes.fromhex(answer["hex"]), version) == message
 
 
-def test_what_one_refuses_the_other_refuses(oracle: Oracle) -> None:
+def test_what_one_refuses_the_other_refuses(ask: Answers) -> None:
     draw = random.Random(3)
     questions = []
     for message, version in random_messages(3):
@@ -158,7 +135,7 @@ def test_what_one_refuses_the_other_refuses(oracle: Oracle) -> None:
         if data:
             data[draw.randrange(len(data))] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
         questions.append({"m": message.NAME, "v": version, "hex": data.hex()})
-    for question, answer in zip(questions, oracle.ask(questions), strict=True):
+    for question, answer in zip(questions, ask(questions), strict=True):
         cls, version, data = by_name(question["m"]), question["v"], bytes.fromhex(question["hex"])
         try:
             found: Message | None = cls.decode(data, version)
@@ -172,8 +149,8 @@ def test_what_one_refuses_the_other_refuses(oracle: Oracle) -> None:
         assert answer.get("hex") == ours, (question, answer)
 
 
-def test_the_error_codes_are_kafkas(oracle: Oracle) -> None:
-    (answer,) = oracle.ask([{"errors": True}])
+def test_the_error_codes_are_kafkas(ask: Answers) -> None:
+    (answer,) = ask([{"errors": True}])
     ours = [[code.name, code.value, code.retriable] for code in ErrorCode if code < ErrorCode.READ_ONLY_TOPIC]
     assert sorted(answer["errors"]) == sorted(ours)
 

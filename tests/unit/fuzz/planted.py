@@ -9,9 +9,14 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from kmirror.cluster import server
+from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.controller.apis import create_topics
+from kmirror.cluster.coordinators.groups import state as group_state
 from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
+from kmirror.cluster.coordinators.transactions.state import TransactionShard
+from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
@@ -20,7 +25,7 @@ from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
 from kmirror.log import recovery
 from kmirror.log.memory_store import MemoryStore
-from kmirror.protocol import careful, wire
+from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
@@ -168,6 +173,25 @@ def lenient_is_stricter() -> Patch:
     return patch.object(careful.MessageReader, "variable", picky)
 
 
+# -- whole requests -----------------------------------------------------------------------------
+
+
+def header_tags_not_skipped() -> Patch:
+    """The quick reader of the header takes its tags for the beginning of the body."""
+    return patch.object(headers, "_skip_tags", lambda frame, position: position + 1)
+
+
+def version_without_a_field() -> Patch:
+    """A version that is not known is told without the field and the byte of the header."""
+
+    def bare(frame: wire.Buffer, head: headers.RequestHead) -> Message:
+        request = headers.find_request(head.api_key)
+        assert request is not None
+        return request.decode_prefix(frame, head.api_version, head.body_position)[0]
+
+    return patch.object(headers, "decode_body", bare)
+
+
 # -- record batches -----------------------------------------------------------------------------
 
 
@@ -288,6 +312,49 @@ def index_error_of_recovery() -> Patch:
     return patch.object(recovery, "placed", untyped)
 
 
+# -- internal topics ----------------------------------------------------------------------------
+
+
+def type_not_checked() -> Patch:
+    """A key that is too short for its type is told as struct tells it."""
+    return patch.object(group_state, "record_type", lambda key: wire.unpack_int16(key, 0)[0])
+
+
+def unknown_types_read() -> Patch:
+    """Records of the consumer protocol are taken for offsets."""
+    return patch.object(group_state, "KNOWN_KEYS", range(9))
+
+
+def tombstone_ignored() -> Patch:
+    """A transactional id stays although a tombstone came."""
+    replay = TransactionShard.replay
+
+    def lax(self: TransactionShard, logged: LoggedRecord) -> None:
+        if logged.value is not None:
+            replay(self, logged)
+
+    return patch.object(TransactionShard, "replay", lax)
+
+
+def removed_topic_is_led() -> Patch:
+    """A broker still leads the partitions of a topic that was removed."""
+    return patch.object(MetadataImage, "_forget_leader", lambda self, tp, before: None)
+
+
+def version_not_known() -> Patch:
+    """A record of a version that a later Kafka may write is told as an AssertionError."""
+
+    decode = metadata_batches.decode_metadata_record
+
+    def untyped(value: bytes) -> Any:
+        try:
+            return decode(value)
+        except ProtocolError as error:
+            raise AssertionError(str(error)) from None
+
+    return patch.object(metadata_batches, "decode_metadata_record", untyped)
+
+
 # -- a broker -----------------------------------------------------------------------------------
 
 
@@ -331,6 +398,29 @@ def answer_of_another_version() -> Patch:
             return encode(body, version, **options)
 
     return patch.object(server, "encode_response_chunks", older)
+
+
+def byte_behind_the_answer() -> Patch:
+    """Each answer has one byte more than its schema says."""
+    encode = server.encode_response_chunks
+
+    def longer(body: Message, version: int, **options: Any) -> Any:
+        return [*encode(body, version, **options), b"\0"]
+
+    return patch.object(server, "encode_response_chunks", longer)
+
+
+def closes_over_a_valid_request() -> Patch:
+    """The link is closed over what should have been answered with an error."""
+    reply = Inbound.reply
+
+    def closing(self: Inbound, body: Message) -> None:
+        if isinstance(body, HeartbeatResponse):
+            self.drop()
+        else:
+            reply(self, body)
+
+    return patch.object(Inbound, "reply", closing)
 
 
 def wrong_correlation_id() -> Patch:
@@ -462,6 +552,10 @@ _DECODER = (
     (wrong_position, (Kind.RAISED,), ()),
     (lenient_is_stricter, (Kind.DIFFERS,), ()),
 )
+_REQUEST = (
+    (header_tags_not_skipped, (Kind.REFUSED, Kind.DIFFERS), ()),
+    (version_without_a_field, (Kind.RAISED,), ()),
+)
 _BATCH = (
     (crc_not_verified, (Kind.TAKEN,), ()),
     (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
@@ -481,6 +575,8 @@ _LOG = (
 )
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (answer_of_another_version, (Kind.REFUSED,), ()),
+    (byte_behind_the_answer, (Kind.REFUSED,), ()),
+    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
     (wrong_correlation_id, (Kind.DIFFERS,), ()),
     (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
     (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
@@ -493,7 +589,26 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
 )
-FRAMES = {"decoder": 20_000, "batch": 10_000, "log": 500, "node": 1_000}
+_INTERNAL_TOPICS = (
+    (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
+    (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
+    (tombstone_ignored, (Kind.DIFFERS,), ("__transaction_state",)),
+    (removed_topic_is_led, (Kind.DIFFERS,), ("__cluster_metadata",)),
+    (version_not_known, (Kind.RAISED,), ("__cluster_metadata",)),
+)
+_TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
+    (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
+    (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
+)
+FRAMES = {
+    "decoder": 20_000,
+    "request": 2_000,
+    "batch": 10_000,
+    "log": 500,
+    "internal-topics": 2_000,
+    "node": 1_000,
+    "bootstrap-server": 1_000,
+}
 
 
 def _rows(target: str, rows: Any) -> Iterator[Planted]:
@@ -501,4 +616,12 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
         yield Planted(plant.__name__.replace("_", " "), target, plant, kinds, FRAMES[target], messages)
 
 
-PLANTED = (*_rows("decoder", _DECODER), *_rows("batch", _BATCH), *_rows("log", _LOG), *_rows("node", _NODE))
+PLANTED = (
+    *_rows("decoder", _DECODER),
+    *_rows("request", _REQUEST),
+    *_rows("batch", _BATCH),
+    *_rows("log", _LOG),
+    *_rows("internal-topics", _INTERNAL_TOPICS),
+    *_rows("node", _NODE),
+    *_rows("bootstrap-server", _TCP),
+)

@@ -16,7 +16,7 @@ from kmirror.fuzz.shrink import shrink
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.decoder import DecoderTarget
-from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
+from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name
@@ -46,7 +46,7 @@ def run(campaign: Campaign, frames: int) -> Campaign:
     return campaign
 
 
-@pytest.mark.parametrize("name", [row.name for row in TARGETS if row.name in ("decoder", "batch")])
+@pytest.mark.parametrize("name", ["decoder", "request", "batch", "internal-topics"])
 def test_ours_do_only_what_they_may(name: str) -> None:
     target, source = open_target(name, Wanted(seed=11))
     tally = run(Campaign(target, source), FRAMES).tally
@@ -203,3 +203,10 @@ def test_a_program_is_a_target(script: str, found: set[str]) -> None:
 def test_no_broker_but_on_this_host(address: str) -> None:
     with pytest.raises(UsageError):
         open_target("bootstrap-server", Wanted(bootstrap_server=address))
+
+
+def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kmirror.fuzz.shrink.SECONDS_MAX", 0.0)
+    tried: list[bytes] = []
+    shrink(bytes(100), lambda candidate: bool(tried.append(candidate)))
+    assert len(tried) == 1

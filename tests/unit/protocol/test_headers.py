@@ -59,8 +59,9 @@ def test_an_unknown_key_or_version_can_be_peeked_but_not_decoded() -> None:
         headers.decode_request(frame)
     frame = b"\x00\x01\x00\x63\x00\x00\x00\x07\x00\x02me\x00" + b"rest"
     assert headers.peek_request(frame) == (1, 0x63, 7, "me", 13)
-    with pytest.raises(ProtocolError, match="FetchRequest has no version 99"):
+    with pytest.raises(ProtocolError, match="FetchRequest has no version 99") as caught:
         headers.decode_request(frame)
+    assert (caught.value.field, caught.value.position) == ("request_api_version", 2)
 
 
 def test_prefixes_of_a_frame_are_refused() -> None:

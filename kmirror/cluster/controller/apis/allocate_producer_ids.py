@@ -5,6 +5,7 @@ from __future__ import annotations
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.producer_id_range import first_producer_id
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -22,6 +23,8 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
     start = context.image.next_producer_id
+    if context.mirror_enabled:
+        start = max(start, first_producer_id(context.cluster_id))
     record = ProducerIdsRecord(
         broker_id=request.broker_id, broker_epoch=request.broker_epoch, next_producer_id=start + BLOCK
     )

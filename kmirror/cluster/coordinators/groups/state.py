@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
-from kmirror.protocol import wire
 from kmirror.protocol.gen.group_metadata_key import GroupMetadataKey
 from kmirror.protocol.gen.group_metadata_value import GroupMetadataValue
 from kmirror.protocol.gen.legacy_offset_commit_key import LegacyOffsetCommitKey
 from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
-from kmirror.protocol.keyed_records import decode_record, encode_key, encode_value
+from kmirror.protocol.keyed_records import decode_record, encode_key, encode_value, record_type
 from kmirror.spec.topics import GROUP_TOPIC
 
 METADATA_VERSION = 3
@@ -39,7 +38,7 @@ class GroupShard(ShardState[str, GroupMetadataValue]):
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply one record of `__consumer_offsets`."""
-        if wire.unpack_int16(record.key, 0)[0] not in KNOWN_KEYS:
+        if record_type(record.key) not in KNOWN_KEYS:
             return
         name, data, _ = decode_record(GROUP_TOPIC, record.key, record.value)
         if not isinstance(name, GroupMetadataKey):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.producer_id_range import first_producer_id
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -29,6 +30,12 @@ class ProducerIds:
 
     def take(self, now: Instant, on_producer_id: OnProducerId) -> None:
         """Call `on_producer_id` with an unused id, or with None if the controller did not allocate a block."""
+        context = self._context
+        if context.mirror_enabled and self._end <= first_producer_id(context.cluster_id):
+            self._next = self._end  # The block is from before mirroring was turned on (D55).
+        self._take(now, on_producer_id)
+
+    def _take(self, now: Instant, on_producer_id: OnProducerId) -> None:
         if self._next < self._end:
             self._next += 1
             on_producer_id(now, self._next - 1)
@@ -50,4 +57,4 @@ class ProducerIds:
         self._next = reply.producer_id_start
         self._end = reply.producer_id_start + reply.producer_id_len
         for on_producer_id in waiting:
-            self.take(now, on_producer_id)
+            self._take(now, on_producer_id)

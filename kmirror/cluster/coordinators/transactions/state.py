@@ -7,10 +7,18 @@ from enum import IntEnum
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.errors import ProtocolError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
 from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
-from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value
+from kmirror.protocol.keyed_records import (
+    decode_key,
+    decode_value,
+    encode_key,
+    encode_value,
+    record_type,
+    value_version,
+)
 from kmirror.spec.features import EPOCH_BUMPS_FROM
 from kmirror.spec.topics import TRANSACTION_TOPIC
 
@@ -102,26 +110,47 @@ class Transaction:
         return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, version)
 
 
+def _partitions_of(data: TransactionLogValue) -> tuple[TopicPartition, ...]:
+    """Return the partitions in a record, each once; none of what is Empty, whatever it names (TransactionLog.read)."""
+    topics = () if data.transaction_status == Status.EMPTY else data.transaction_partitions or ()
+    return tuple(dict.fromkeys(TopicPartition(row.topic, number) for row in topics for number in row.partition_ids))
+
+
 class TransactionShard(ShardState[str, Transaction]):
     """All transactional ids of one partition of `__transaction_state`."""
 
+    COUNTS_IN_PART = True
+
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record of `__transaction_state`."""
+        """Apply one record of `__transaction_state`; one of an unknown type or version is passed over."""
+        if record_type(record.key) != TransactionLogKey.API_KEY:
+            return
         name = decode_key(TRANSACTION_TOPIC, record.key)
         assert isinstance(name, TransactionLogKey)
         if record.value is None:
             self.put(name.transactional_id, None)
             return
+        if not TransactionLogValue.MIN_VERSION <= value_version(record.value) <= TransactionLogValue.MAX_VERSION:
+            return
         found = decode_value(TRANSACTION_TOPIC, name, record.value)
         assert found is not None and isinstance(found[0], TransactionLogValue)
         data = found[0]
+        try:
+            status = Status(data.transaction_status)
+        except ValueError:
+            told = f"no transaction has the status {data.transaction_status}"
+            raise ProtocolError(told, field="transaction_status") from None
+        if data.transaction_partitions is None and status is not Status.EMPTY:
+            raise ProtocolError(
+                f"a transaction that is {status.shown} names no partitions", field="transaction_partitions"
+            )
         transaction = Transaction(
             name.transactional_id,
             data.producer_id,
             data.producer_epoch,
             data.transaction_timeout_ms,
-            Status(data.transaction_status),
-            tuple(TopicPartition(t.topic, p) for t in data.transaction_partitions or () for p in t.partition_ids),
+            status,
+            _partitions_of(data),
             data.transaction_start_timestamp_ms,
             data.transaction_last_update_timestamp_ms,
             data.previous_producer_id,

@@ -274,7 +274,8 @@ class Facts:
             order.action == "delete_mirror"
             and order.destination == cluster
             and order.mirror == mirror
-            and begin <= order.sent_at <= end
+            and order.sent_at <= end
+            and (order.answered_at < 0 or begin <= order.answered_at)
             and order.error in TAKEN
             for order in self.account.orders
         )
@@ -315,6 +316,10 @@ def _by_place(rows: Iterable[R]) -> dict[Place, list[R]]:
 
 def is_control(row: LogRow) -> bool:
     return row.value.startswith("<")
+
+
+def is_producer_reset(row: LogRow) -> bool:
+    return row.value.startswith("<MIRROR_PID_RESET")
 
 
 def covers(spans: Iterable[Span], at: Instant) -> bool:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Election, LogRow, Marks
-from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control
+from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control, is_producer_reset
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
@@ -18,7 +18,6 @@ from kmirror.sim.history.verdict import Anomaly
 
 SETTLING: Duration = 10 * SECOND
 """So long a new leader may need until it knows again what was decided."""
-RESET = "<MIRROR_PID_RESET"
 
 # -- divergence -----------------------------------------------------------------------------------
 
@@ -206,7 +205,7 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
 def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
     reported: dict[str, None] = {}
     for look in looks:
-        resets = [row.offset for row in look.log.rows if row.value.startswith(RESET)]
+        resets = [row.offset for row in look.log.rows if is_producer_reset(row)]
         for row in look.log.rows:
             first = look.by_value.get(row.value)
             if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in reported:

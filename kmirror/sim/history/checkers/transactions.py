@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Transaction
-from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.sim.history.account import LogRow, Transaction
+from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control, is_producer_reset
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
@@ -76,8 +76,9 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None
     if not there or len(there) == len(values):
         return None
     for value in values:
-        ack = facts.acked[facts.account.writes[value].cluster, value]
-        if ack.offset < look.log.log_start_offset and ack.sent_at + facts.kept_for(ack.tp.topic, look.at) <= look.at:
+        write = facts.account.writes[value]
+        ack, kept = facts.acked[write.cluster, value], facts.kept_for(write.tp.topic, look.at)
+        if ack.offset < look.log.log_start_offset and write.sent_at + kept <= look.at:
             continue  # It was deleted by its age, with the other records of its segment.
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
             return there[0], value
@@ -144,7 +145,10 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:
-    """A fresh producer's first batch is refused as out of order, or taken for what another one wrote."""
+    """A fresh producer's first batch is refused as out of order, or taken for what another one wrote; or a stop leaves
+    the source's producers known.
+    """
+    yield from _still_known(facts)
     for refusal in facts.account.refusals:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
@@ -171,3 +175,33 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
                 f"{row.value!r} of producer {row.producer_id}"
             )
             yield Anomaly("pid-collision", *place, ack.offset, text, ack.at)
+
+
+def _still_known(facts: Facts) -> Iterator[Finding]:
+    """Between what producers of another cluster wrote and the first idempotent write of this one, a stop must have
+    written a producer reset.
+    """
+    writes = facts.account.writes
+    for place in facts.looks:
+        final = facts.final(place)
+        foreign: LogRow | None = None
+        for row in () if final is None else final.log.rows:
+            if is_producer_reset(row):
+                foreign = None
+            write = None if row.producer_id < 0 or is_control(row) else writes.get(row.value)
+            if write is None:
+                continue
+            if write.cluster != place[0]:
+                foreign = row
+                continue
+            if foreign is None:
+                continue
+            if facts.account.unclean_anywhere(place[1]):
+                yield from accepted([(UNCLEAN, *place)])
+                break
+            text = (
+                f"{row.value!r} was written here by producer {row.producer_id} while producer {foreign.producer_id} of "
+                f"{writes[foreign.value].cluster} was still known: no producer reset is above {foreign.offset}"
+            )
+            yield Anomaly("pid-collision", *place, row.offset, text)
+            break

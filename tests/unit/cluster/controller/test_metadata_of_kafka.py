@@ -173,6 +173,29 @@ def test_a_record_type_that_is_not_known_ends_the_controller_with_its_offset() -
     assert "metadata record 1 cannot be read, a later Kafka may have written it" in said(effects)
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        PartitionRecord(topic_id=Uuid.from_ints(9, 9), replicas=[1], isr=[1]),
+        PartitionRecord(topic_id=KEPT.topic_id, partition_id=-1, replicas=[1], isr=[1]),
+        PartitionRecord(topic_id=KEPT.topic_id, replicas=[1, 2], isr=[1], directories=[Uuid.from_ints(3, 3)]),
+        TopicRecord(name="kept", topic_id=Uuid.from_ints(1, 3)),
+        TopicRecord(name="other", topic_id=KEPT.topic_id),
+        FenceBrokerRecord(id=7),
+        BrokerRegistrationChangeRecord(broker_id=7),
+        RegisterBrokerRecord(broker_id=7),
+        ClearElrRecord(topic_name="unknown"),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_a_record_that_does_not_fit_ends_the_controller_with_its_offset(record: Message) -> None:
+    version = 1 if isinstance(record, PartitionRecord) else 0
+    _, effects = of(LEVEL, KEPT, record, versions=[0, 0, version])
+    assert isinstance(effects[-1], Stopped)
+    told = f"the batch up to offset 2: {record.NAME} does not fit the records before it"
+    assert told in said(effects)
+
+
 @pytest.mark.parametrize("level", [6, 31])
 def test_a_metadata_version_that_is_not_supported_ends_the_controller(level: int) -> None:
     _, effects = of(FeatureLevelRecord(name="metadata.version", feature_level=level))

@@ -17,8 +17,9 @@ from kmirror.cluster.replication import replicas as replica_manager
 from kmirror.cluster.replication.assignments import DirectoryAssignments
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import SECOND
-from kmirror.kernel.events import SetTimer
+from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
@@ -31,7 +32,9 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.batch import Batch
+from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker
+from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
@@ -409,3 +412,40 @@ def test_a_marker_is_applied_in_its_place_and_again_by_the_next_leader() -> None
     bench.change(leader=1, isr=[1])
     assert bench.state().ended == [(7, True)]
     assert bench.state().seen == [("a", 0, 7)]
+
+
+class Picky(Counters):
+    """Cannot read every record."""
+
+    def replay(self, record: LoggedRecord) -> None:
+        if record.value == b"unreadable":
+            raise ProtocolError("no number", field="value")
+        super().replay(record)
+
+
+class Partly(Picky):
+    COUNTS_IN_PART = True
+
+
+@pytest.mark.parametrize("make", [Picky, Partly])
+def test_a_log_that_cannot_be_read_takes_its_own_shard_alone(make: type[Picky]) -> None:
+    bench = Bench(2)
+    bench.runtime._make_state = make
+    data = build_batch([RecordData(key=b"a", value=value, timestamp=0) for value in (b"1", b"unreadable", b"2")])
+    bench.replicas.append(bench.now, bench.partition(), data, origin=AppendOrigin.COORDINATOR)
+    bench.fetched()
+    notes: list[str] = []
+    for index in (0, 1):
+        assert bench.runtime.on_leadership(bench.now, bench.partition(index).tp, leads=True) is (
+            index == 1 or make.COUNTS_IN_PART
+        )
+        notes += [effect.text for effect in bench.context.outbox.drain() if isinstance(effect, Note)]
+    assert notes == ["__counters-0 cannot be read from offset 1 on: no number (at field value)"]
+    assert bench.runtime.error(1) is ErrorCode.NONE
+    if make.COUNTS_IN_PART:
+        assert bench.state().get("a") == 1
+        return
+    assert bench.runtime.error(0) is ErrorCode.NOT_COORDINATOR
+    bench.submit("x", add("a"))
+    bench.settle()
+    assert bench.take() == [("x", ErrorCode.NOT_COORDINATOR)]

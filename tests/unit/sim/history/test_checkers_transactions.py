@@ -42,6 +42,16 @@ def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
     assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
 
 
+@pytest.mark.parametrize(("written_at", "expected"), [(1, []), (4, ["half-transaction"])])
+def test_a_half_that_was_deleted_by_its_age_is_left_alone(written_at: float, expected: list[str]) -> None:
+    """Its age counts from when the record was made, however late it was acknowledged."""
+    hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=written_at, retried=6)
+    hand.wrote("t1", 1, transaction="t/1", pid=7, at=6)
+    hand.order("alter_topic", "", "a", at=0, args={"name": "retention.ms", "value": "5000"})
+    hand.final("a", [row(1, "t1", pid=7), row(2, "<COMMIT 7>", pid=7, visible=False)], at=8, start=1)
+    assert [name for name in hand.found() if name == "half-transaction"] == expected
+
+
 def test_a_half_that_was_in_a_topic_of_before_is_left_alone() -> None:
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=1)
     hand.topic("a", "old", at=5, exists=False).topic("a", "new", at=6).wrote("t1", 0, transaction="t/1", pid=7, at=8)
@@ -142,6 +152,21 @@ def test_a_first_batch_that_is_refused(error: str, transactional: bool, first: b
 def test_an_unclean_election_may_take_the_producer_reset() -> None:
     hand = Hand().wrote("x", -1, pid=7, acked=False).refused("x", "OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert hand.elected(2, 3, at=2, unclean=True).found() == []
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (["theirs", "plain", "ours"], ["pid-collision"]),
+        (["theirs", "<MIRROR_PID_RESET -1>", "ours"], []),
+        (["ours", "theirs", "plain"], []),
+    ],
+)
+def test_between_foreign_and_own_producers_there_is_a_reset(log: list[str], expected: list[str]) -> None:
+    hand = Hand().wrote("theirs", -1, pid=7, acked=False)
+    hand.wrote("plain", -1, cluster="b", acked=False).wrote("ours", -1, cluster="b", pid=9, acked=False)
+    ids = {"theirs": 7, "ours": 9}
+    assert hand.final("b", [row(n, value, pid=ids.get(value, -1)) for n, value in enumerate(log)]).found() == expected
 
 
 def test_an_ack_for_what_another_producer_wrote_is_told() -> None:

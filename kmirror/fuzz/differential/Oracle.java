@@ -1,8 +1,11 @@
 // What do Kafka's own classes make of it? Reads a JSON object a line and answers with one.
 //   {"m", "v", "hex"}   -> {"hex", "json"}   the bytes read, written back, and as Kafka's converter shows them
 //   {"m", "v", "json"}  -> {"hex"}           the bytes of the message that the converter reads
+//   {"m"}               -> {"versions"}      the first and the last version that there is
+//   {"batches": hex}    -> {"batches"}       the record batches read, of all formats, with their records
 //   {"errors": true}    -> {"errors": [[name, code, retriable], ...]}
-// and with {"error"} where Kafka throws.
+//   {"version": true}   -> {"version"}       of Kafka
+// and with {"error"} where Kafka throws: beside "json" if it cannot write what it has read.
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -22,10 +25,16 @@ import java.util.Map;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MutableRecordBatch;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.utils.AppInfoParser;
 
 public final class Oracle {
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -41,23 +50,32 @@ public final class Oracle {
             try {
                 JsonNode question = MAPPER.readTree(line);
                 if (question.has("errors")) answer.set("errors", errors());
+                else if (question.has("version")) answer.put("version", AppInfoParser.getVersion());
+                else if (question.has("batches")) answer.set("batches", batches(bytes(question.get("batches"))));
                 else answer(question, answer);
             } catch (Throwable thrown) {
                 Throwable cause = thrown instanceof InvocationTargetException ? thrown.getCause() : thrown;
                 answer.put("error", String.valueOf(cause));
             }
             out.println(MAPPER.writeValueAsString(answer));
+            if (!in.ready()) out.flush();
         }
         out.flush();
     }
 
     private static void answer(JsonNode question, ObjectNode answer) throws Exception {
-        short version = (short) question.get("v").asInt();
         String name = className(question.get("m").asText());
+        if (!question.has("v")) {
+            Class<?> type = Class.forName(name);
+            short low = type.getField("LOWEST_SUPPORTED_VERSION").getShort(null);
+            answer.putArray("versions").add(low).add(type.getField("HIGHEST_SUPPORTED_VERSION").getShort(null));
+            return;
+        }
+        short version = (short) question.get("v").asInt();
         Message message;
         if (question.has("hex")) {
             message = (Message) Class.forName(name).getConstructor().newInstance();
-            message.read(new ByteBufferAccessor(ByteBuffer.wrap(HEX.parseHex(question.get("hex").asText()))), version);
+            message.read(new ByteBufferAccessor(bytes(question.get("hex"))), version);
             answer.set("json", (JsonNode) converter(name, "write", Class.forName(name), short.class)
                 .invoke(null, message, version));
         } else {
@@ -68,6 +86,44 @@ public final class Oracle {
         ByteBuffer bytes = ByteBuffer.allocate(message.size(cache, version));
         message.write(new ByteBufferAccessor(bytes), cache, version);
         answer.put("hex", HEX.formatHex(bytes.array(), 0, bytes.position()));
+    }
+
+    private static ByteBuffer bytes(JsonNode hex) {
+        return ByteBuffer.wrap(HEX.parseHex(hex.asText()));
+    }
+
+    private static ArrayNode batches(ByteBuffer bytes) {
+        ArrayNode rows = MAPPER.createArrayNode();
+        for (MutableRecordBatch batch : MemoryRecords.readableRecords(bytes).batches()) {
+            batch.ensureValid();
+            ObjectNode row = rows.addObject();
+            row.put("magic", batch.magic()).put("codec", batch.compressionType().id);
+            if (batch.magic() >= RecordBatch.MAGIC_VALUE_V2) {
+                row.put("baseOffset", batch.baseOffset()).put("lastOffset", batch.lastOffset());
+                row.put("timestampType", batch.timestampType().id).put("maxTimestamp", batch.maxTimestamp());
+                row.put("producerId", batch.producerId()).put("producerEpoch", batch.producerEpoch());
+                row.put("baseSequence", batch.baseSequence());
+                row.put("isTransactional", batch.isTransactional()).put("isControl", batch.isControlBatch());
+            }
+            ArrayNode records = row.putArray("records");
+            for (Record record : batch) {
+                ObjectNode one = records.addObject();
+                one.put("offset", record.offset()).put("timestamp", record.timestamp());
+                one.put("key", array(record.key())).put("value", array(record.value()));
+                ArrayNode headers = one.putArray("headers");
+                for (Header header : record.headers()) {
+                    headers.addObject().put("key", header.key()).put("value", header.value());
+                }
+            }
+        }
+        return rows;
+    }
+
+    private static byte[] array(ByteBuffer bytes) {
+        if (bytes == null) return null;
+        byte[] copy = new byte[bytes.remaining()];
+        bytes.duplicate().get(copy);
+        return copy;
     }
 
     private static ArrayNode errors() {

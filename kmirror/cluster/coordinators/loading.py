@@ -1,0 +1,47 @@
+"""What does a shard's log say when a leadership begins, and what if it cannot be read?
+
+A record of a type that is not known is passed over by the shard: a later Kafka may have left it. Anything else that
+cannot be read ends the loading, as in Kafka 4.3.1. Who coordinates groups, or mirrors, then does not answer for the
+shard at all (CoordinatorRuntime in state FAILED: NOT_COORDINATOR); who coordinates transactions goes on with what was
+read until then (TransactionStateManager).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.errors import ProtocolError
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType, parse_control
+from kmirror.records.record import Record
+
+
+def load(state: ShardState[Any, Any], batches: Iterable[Batch], high_watermark: int) -> str | None:
+    """Replay a shard's log into an empty state; return None, or from which offset on it cannot be read, and why."""
+    end = 0
+    try:
+        for batch in batches:
+            for record in batch.records():
+                end = record.offset
+                _replay(state, batch, record)
+            end = batch.last_offset + 1
+            state.seal(end)
+            state.commit(high_watermark)
+    except ProtocolError as error:
+        state.seal(end)
+        state.commit(high_watermark)
+        return f"from offset {end} on: {error}"
+    return None
+
+
+def _replay(state: ShardState[Any, Any], batch: Batch, record: Record) -> None:
+    if batch.is_control:
+        kind = parse_control(record.key, record.value).type
+        if kind in (ControlType.COMMIT, ControlType.ABORT):
+            state.end_transaction(batch.producer_id, commit=kind is ControlType.COMMIT)
+    elif record.key is None:
+        raise ProtocolError("a record without a key", position=0, field="key")
+    else:
+        state.replay(LoggedRecord(record.key, record.value, record.offset, batch.producer_id))

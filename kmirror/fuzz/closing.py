@@ -1,0 +1,69 @@
+"""Which valid requests may a broker answer by closing the link? Those of a row, which says why Kafka does it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.headers import DecodedRequest, decode_request, decode_response, encode_request
+from kmirror.protocol.registry import by_key, key_of
+from kmirror.spec.wire_values import Acks
+
+Versions = Mapping[int, tuple[int, int]]
+"""API key to the first and the last version that a broker tells in ApiVersions."""
+
+_PRODUCE = key_of(ProduceRequest)
+_PRODUCE_FROM = 3
+
+
+class Reason(NamedTuple):
+    """Why a broker may close the link over a valid request, and of which requests that is true."""
+
+    why: str
+    holds: Callable[[DecodedRequest, Versions], bool]
+
+
+def _is_not_told(request: DecodedRequest, versions: Versions) -> bool:
+    first, last = versions.get(request.head.api_key, (0, -1))
+    return not first <= request.head.api_version <= last
+
+
+REASONS: tuple[Reason, ...] = (
+    Reason("ApiVersions does not tell this API, or not this version of it", _is_not_told),
+    Reason(
+        "Produce below version 3 is told to librdkafka, which looks for it, and is not served (KAFKA-18659)",
+        lambda request, versions: request.head.api_key == _PRODUCE and request.head.api_version < _PRODUCE_FROM,
+    ),
+    Reason(
+        "a Produce with acks=0 has no answer in which to tell an error",
+        lambda request, versions: isinstance(request.body, ProduceRequest) and request.body.acks == Acks.NONE,
+    ),
+)
+
+
+def versions_question() -> bytes:
+    """Return the request whose answer `versions_in` reads."""
+    return encode_request(ApiVersionsRequest(), 0, correlation_id=0, client_id="fuzz")
+
+
+def versions_in(answer: bytes) -> Versions:
+    """Return what a broker tells of its APIs in its answer to `versions_question`."""
+    body = decode_response(answer, key_of(ApiVersionsRequest), 0).body
+    assert isinstance(body, ApiVersionsResponse)
+    return {row.api_key: (row.min_version, row.max_version) for row in body.api_keys}
+
+
+def check_closed(frame: Frame, versions: Versions) -> None:
+    """Raise `Fault` if the link was closed over a valid request, and no row says that it may be."""
+    if not frame.is_valid:
+        return
+    request = decode_request(frame.data)
+    if not any(reason.holds(request, versions) for reason in REASONS):
+        name = by_key(request.head.api_key).name
+        told = f"the link was closed over a valid {name} v{request.head.api_version}"
+        raise Fault(Kind.REFUSED, told, f"closed over {name}", "an answer")

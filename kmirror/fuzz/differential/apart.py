@@ -1,0 +1,144 @@
+"""A reader in a process of its own: what it does to its process, it does not do to the campaign.
+
+Compiled code may end its process, and any code may take all memory or never come back. Frames and verdicts go through
+pipes; when the process ends, or says nothing for too long, that is the verdict, and the next frame gets a new one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from typing import IO, Any
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.differential.verdicts import Verdict
+from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.protocol.registry import by_name
+
+PATIENCE_S = 15.0
+START_S = 120.0
+"""To start and to import the reader; on a busy machine that takes a while."""
+MEMORY_BYTES_MAX = 1 << 31
+"""Of address space, for the reader's process: far more than any frame of a campaign wants."""
+_SIZE_BYTES = 4
+_SAID_MAX = 120
+
+
+class ApartReader:
+    """The reader whose class is `module:cls`, in a process that is started when it is needed."""
+
+    def __init__(self, name: str, module: str, cls: str) -> None:
+        self.name = name
+        self._where = (module, cls)
+        self._unknown: set[tuple[str, int]] = set()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: IO[bytes] | None = None
+        self.version = self._start()
+
+    def _start(self) -> str:
+        """Start the process; return what version of the reader it has."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 is closed with the process.
+        command = [sys.executable, "-m", __name__, *self._where]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment()
+        )
+        found = self._receive(START_S)
+        if not isinstance(found, str):
+            raise UsageError(f"the reader {self.name} does not start: {found}")
+        return found
+
+    def read(self, frame: Frame) -> Verdict | None:
+        """Return what became of the frame, None if the reader does not know the message in this version."""
+        place = (frame.name, frame.version)
+        if place in self._unknown:
+            return None
+        if self._process is None:
+            self._start()
+        assert self._process is not None and self._process.stdin is not None
+        send(self._process.stdin, (frame.name, frame.version, frame.data, frame.message is not None))
+        verdict = self._receive(PATIENCE_S)
+        if verdict is None and frame.message is not None:
+            self._unknown.add(place)
+        found: Verdict | None = verdict
+        return found
+
+    def _receive(self, patience_s: float) -> Any:
+        """Return what the process answers; a verdict if it does not."""
+        assert self._process is not None and self._process.stdout is not None
+        stdout = self._process.stdout
+        ready, _, _ = select.select([stdout], [], [], patience_s)
+        if not ready:
+            self.close()
+            return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=Kind.SLOW)
+        found = receive(stdout)
+        if found is not _ENDED:
+            return found
+        code = self._process.wait()
+        assert self._said is not None
+        self._said.seek(0)
+        said = self._said.readline().decode("utf-8", "replace").strip()[:_SAID_MAX]
+        self.close()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._said):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+        self._process = None
+
+
+_ENDED = object()
+
+
+def send(pipe: IO[bytes], value: object) -> None:
+    """Write a value; one that the other end does not take is lost, which shows when its answer is wanted."""
+    data = pickle.dumps(value)
+    with suppress(BrokenPipeError):
+        pipe.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
+        pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """Return the next value, `_ENDED` if there is none. Both ends are this module."""
+    size = pipe.read(_SIZE_BYTES)
+    data = pipe.read(int.from_bytes(size, "big"))
+    return pickle.loads(data) if len(size) == _SIZE_BYTES and data else _ENDED
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment, in which modules are found where they are found here."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RUST_BACKTRACE": "0"}
+
+
+def main(module: str, cls: str) -> None:
+    """Read frames from stdin, and write verdicts to what stdout was, until the other end is closed."""
+    given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What a reader prints is none of the verdicts.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    reader: Any = getattr(importlib.import_module(module), cls)()
+    send(told, reader.version)
+    while (question := receive(given)) is not _ENDED:
+        name, version, data, is_message = question
+        frame = Frame(0, name, version, data, (), False, by_name(name) if is_message else None)
+        send(told, reader.read(frame))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

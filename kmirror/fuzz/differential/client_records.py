@@ -1,0 +1,58 @@
+"""Record batches as kafka-python and aiokafka read them: the second took its readers from the first."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kmirror.errors import CorruptBatch
+from kmirror.fuzz.differential.ours import record
+from kmirror.fuzz.differential.verdicts import UNTOLD
+from kmirror.records import layout
+
+_PACKAGES = {"kafka-python": "kafka", "aiokafka": "aiokafka"}
+
+
+def batches(name: str, data: bytes) -> list[dict[str, Any]]:
+    """Return the batches of `data` as the package of this name reads them; raises what it raises.
+
+    As its consumer does, each batch's checksum is asked for first: one that is wrong raises `CorruptBatch`.
+    """
+    memory_records = import_module(f"{_PACKAGES[name]}.record.memory_records").MemoryRecords
+    found = []
+    rest = memory_records(data)
+    while (batch := rest.next_batch()) is not None:
+        if not batch.validate_crc():
+            raise CorruptBatch("its checksum is not that of the batch")
+        found.append(_batch(batch))
+    return found
+
+
+def _batch(batch: Any) -> dict[str, Any]:
+    is_legacy = "Legacy" in type(batch).__name__
+    records = [
+        record(
+            each.offset,
+            layout.NO_TIMESTAMP if each.timestamp is None else each.timestamp,
+            each.key,
+            each.value,
+            each.headers,
+        )
+        for each in batch
+    ]
+    if is_legacy:
+        return {"magic": UNTOLD, "codec": UNTOLD, "records": records}
+    return {
+        "magic": batch.magic,
+        "codec": batch.compression_type,
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.next_offset - 1,
+        "timestampType": batch.timestamp_type,
+        "maxTimestamp": batch.max_timestamp,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "baseSequence": batch.base_sequence,
+        "isTransactional": batch.is_transactional,
+        "isControl": batch.is_control_batch,
+        "records": records,
+    }

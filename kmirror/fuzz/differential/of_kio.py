@@ -1,0 +1,144 @@
+"""kio, which makes dataclasses of messages: its compiled readers, its types turned back into JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from kmirror.fuzz.differential.ours import blob
+from kmirror.fuzz.differential.verdicts import UNTOLD, Form, Verdict, fields_of, plain, refused, snake
+from kmirror.fuzz.stream import Frame
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.structs import Field
+from kmirror.records import layout
+
+_MS = timedelta(milliseconds=1)
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+@cache
+def _names(entity: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(entity))
+
+
+def _scalar(field: Field, value: Any) -> Any:
+    match value:
+        case timedelta():
+            return value // _MS
+        case datetime():
+            return (value - _EPOCH) // _MS
+        case int() if field.type not in ("bool", "float64"):
+            return int(value)  # An error code is an enum.
+    return plain(field, Uuid(value.bytes) if field.type == "uuid" else value)
+
+
+_FORM = Form(
+    lambda entity, fields: [getattr(entity, name) for name in _names(entity.__class__)],
+    _scalar,
+    {"uuid": str(Uuid.ZERO), "int64": -1},  # A time of -1 is None.
+)
+
+
+class KioReader:
+    """`kio.serial.entity_reader`, and `kio.records` for batches of format 2 that are not compressed."""
+
+    name = "kio"
+
+    def __init__(self) -> None:
+        from kio.serial.errors import SerialError
+
+        self.version = f"kio {version('kio')}"
+        self._typed = (SerialError, ValueError)
+
+    def _is_known(self, frame: Frame) -> bool:
+        """Return whether kio has this message in this version, with the fields that it has here."""
+        message: Any = frame.message
+        if message is not None:
+            return _entity(message, frame.version) is not None
+        head = frame.data[: layout.RECORDS_AT]
+        is_whole = frame.version == layout.MAGIC_V2 and len(head) == layout.RECORDS_AT
+        return is_whole and head[layout.ATTRIBUTES_AT + 1] & layout.COMPRESSION_MASK == 0
+
+    def read(self, frame: Frame) -> Verdict | None:
+        """Return what became of the frame, None if it is no message that is known."""
+        if not self._is_known(frame):
+            return None
+        from kio.serial import entity_reader
+
+        cls: Any = frame.message
+        try:
+            if cls is None:
+                return Verdict(_batches(frame.data))
+            found = entity_reader(_entity(cls, frame.version))(frame.data, 0)[0]
+        except Exception as error:
+            return refused(error, is_typed=isinstance(error, self._typed))
+        return Verdict(_FORM.struct(cls, frame.version, found))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@cache
+def _entity(message: Any, version: int) -> Any:
+    from kio.index import UnknownEntity, load_entity_schema
+    from kio.static.constants import EntityType
+
+    kinds = {"request": EntityType.request, "response": EntityType.response}
+    kind: Any = kinds.get(message.TYPE, EntityType.data)
+    name = snake(message.NAME.removesuffix(message.TYPE.capitalize()))
+    try:
+        entity = load_entity_schema(name, version, kind)
+    except UnknownEntity:
+        return None
+    return entity if _is_same(message, version, entity) else None
+
+
+def _is_same(cls: Any, version: int, entity: Any) -> bool:
+    """Return whether kio's entity has as many fields as the struct, at every depth."""
+    from kio.serial._introspect import classify_field
+
+    fields, theirs = fields_of(cls, version), dataclasses.fields(entity)
+    return len(fields) == len(theirs) and all(
+        field.type != "struct" or _is_same(field.struct, version, classify_field(their).type_)
+        for field, their in zip(fields, theirs, strict=True)
+    )
+
+
+def _batches(data: bytes) -> list[dict[str, Any]]:
+    from kio.records.readers import read_batch
+
+    found, at = [], 0
+    while at < len(data):
+        batch, size = read_batch(data, at)
+        found.append(_batch(batch))
+        at += size
+    return found
+
+
+def _batch(batch: Any) -> dict[str, Any]:
+    records = [
+        {
+            "offset": record.offset,
+            "timestamp": UNTOLD,  # Its milliseconds are cut off.
+            "key": blob(record.key),
+            "value": blob(record.value),
+            "headers": [
+                {"key": header.key and header.key.decode(), "value": blob(header.value)} for header in record.headers
+            ],
+        }
+        for record in batch.records
+    ]
+    return {
+        **dict.fromkeys(("codec", "timestampType", "isTransactional", "isControl"), UNTOLD),
+        "magic": batch.magic,
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.base_offset + batch.last_offset_delta,
+        "maxTimestamp": batch.max_timestamp,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "baseSequence": batch.base_sequence,
+        "records": records,
+    }

@@ -1,0 +1,99 @@
+"""Our own decoder and our own reader of record batches, as one of the readers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
+from kmirror.fuzz.differential.verdicts import OURS, Verdict, refused
+from kmirror.fuzz.stream import Frame
+from kmirror.records.batch import Batch, TornBatch
+from kmirror.records.legacy import AnyBatch, iter_any_batches
+
+LIMIT_BYTES = 1 << 24
+"""What a batch may unpack to here: a frame is small."""
+
+
+class OurReader:
+    """`Message.decode` and `iter_any_batches`, as strict as they are by default."""
+
+    name = "ours"
+    version = "kmirror"
+
+    def read(self, frame: Frame) -> Verdict:
+        """Return what became of the frame."""
+        return self._message(frame) if frame.message is not None else self._batches(frame.data)
+
+    def _message(self, frame: Frame) -> Verdict:
+        cls: Any = frame.message
+        try:
+            found = cls.decode(frame.data, frame.version)
+        except ProtocolError as error:
+            return refused(error, is_typed=True, field=error.field)
+        except Exception as error:
+            return refused(error, is_typed=False)
+        try:
+            again = found.encode(frame.version)
+        except LocalProtocolError:
+            again = None  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+        return Verdict(OURS.struct(cls, frame.version, found), again=again)
+
+    def _batches(self, data: bytes) -> Verdict:
+        found = []
+        try:
+            for batch in iter_any_batches(data):
+                batch.verify_crc()
+                found.append(_batch(batch))
+        except TornBatch:
+            pass  # A consumer takes what is whole, as Kafka's does.
+        except CorruptBatch as error:
+            return refused(error, is_typed=True)
+        except Exception as error:
+            return refused(error, is_typed=False)
+        return Verdict(found)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _batch(batch: AnyBatch) -> dict[str, Any]:
+    records = [
+        record(each.offset, each.timestamp, each.key, each.value, each.headers)
+        for each in batch.records(limit=LIMIT_BYTES)
+    ]
+    if not isinstance(batch, Batch):
+        return {"magic": batch.magic, "codec": int(batch.compression), "records": records}
+    return {
+        "magic": batch.magic,
+        "codec": int(batch.compression),
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "timestampType": int(batch.timestamp_type),
+        "maxTimestamp": batch.max_timestamp,
+        "producerId": batch.producer_id,
+        "producerEpoch": batch.producer_epoch,
+        "baseSequence": batch.base_sequence,
+        "isTransactional": batch.is_transactional,
+        "isControl": batch.is_control,
+        "records": records,
+    }
+
+
+def record(
+    offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
+) -> dict[str, Any]:
+    """Return a record as JSON."""
+    return {
+        "offset": offset,
+        "timestamp": timestamp,
+        "key": blob(key),
+        "value": blob(value),
+        "headers": [{"key": name, "value": blob(content)} for name, content in headers],
+    }
+
+
+def blob(data: bytes | None) -> str | None:
+    """Return bytes as JSON has them."""
+    return None if data is None else base64.b64encode(data).decode("ascii")

@@ -1,0 +1,85 @@
+"""Which readers are there, by name, and which of them can be had here?"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
+
+from kmirror.errors import UsageError, did_you_mean
+from kmirror.fuzz.differential.apart import ApartReader
+from kmirror.fuzz.differential.verdicts import Verdict
+from kmirror.fuzz.stream import Frame
+
+OURS = "ours"
+KAFKA = "kafka"
+JARS = "KMIRROR_KAFKA_JARS"
+"""The environment variable that names the folder with Kafka's jars."""
+
+
+class Reader(Protocol):
+    """One that is given the bytes of messages and of record batches; used by one thread, and closed at the end."""
+
+    name: str
+    version: str
+    """What is read with, as in kio 0.6.5."""
+
+    def read(self, frame: Frame) -> Verdict | None:
+        """Return what became of the frame, None if the reader does not know the message in this version."""
+        ...
+
+    def close(self) -> None:
+        """Let go of processes."""
+        ...
+
+
+class ReaderRow(NamedTuple):
+    """A reader: the module and what opens it, and the package that it wants, "" for none."""
+
+    name: str
+    module: str
+    opens: str
+    package: str
+    about: str
+
+
+READERS: tuple[ReaderRow, ...] = (
+    ReaderRow(OURS, "ours", "OurReader", "", "our strict decoder, our reader of record batches"),
+    ReaderRow(KAFKA, "of_kafka", "open_kafka", "", "Kafka's own classes in a JVM; wants --kafka-jars"),
+    ReaderRow("kio", "of_kio", "KioReader", "kio", "kio's compiled readers"),
+    ReaderRow("kafka-python", "of_kafka_python", "KafkaPythonReader", "kafka", "kafka-python's protocol modules"),
+    ReaderRow("aiokafka", "of_aiokafka", "AiokafkaReader", "aiokafka", "aiokafka's protocol modules"),
+)
+
+
+def open_readers(names: Sequence[str] = (), jars: str | None = None) -> list[Reader]:
+    """Return the readers of these names, ours among them; without names all that can be had here.
+
+    `jars` is a folder with Kafka's jars. Raises `UsageError` for a name that is none, and for what is not installed.
+    """
+    rows = {row.name: row for row in READERS}
+    for name in names:
+        if name not in rows:
+            hint = did_you_mean(name, rows)
+            raise UsageError(f"no reader is named {name!r}" + (f"; {hint}" if hint else f": {', '.join(rows)}"))
+    found: list[Reader] = []
+    for row in READERS:
+        if names and row.name != OURS and row.name not in names:
+            continue
+        if row.package and find_spec(row.package) is None:
+            if names:
+                raise UsageError(f"the reader {row.name} wants a package: pip install '.[peers]'")
+            continue
+        if row.name == KAFKA and not names and not (jars or os.environ.get(JARS)):
+            continue
+        module = f"kmirror.fuzz.differential.{row.module}"
+        if row.package:
+            found.append(ApartReader(row.name, module, row.opens))
+        else:
+            opens: Any = getattr(importlib.import_module(module), row.opens)
+            found.append(opens(jars) if row.name == KAFKA else opens())
+    if len(found) == 1:
+        raise UsageError("there is no reader to compare ours with: pip install '.[peers]', or --kafka-jars DIR")
+    return found

@@ -1,0 +1,230 @@
+"""What does a reader make of a frame, in a form in which readers can be compared, and where do two of them part?
+
+A message is JSON as Kafka's converters have it (see `kmirror.protocol.json_form`), whatever objects its reader makes.
+A batch is JSON too: its header by the names of our `Batch`, its records.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kmirror.fuzz.findings import Kind
+from kmirror.protocol.careful import within
+from kmirror.protocol.json_form import json_name
+from kmirror.protocol.structs import Field, fresh_default
+
+UNTOLD = "(not told)"
+"""What stands for a value that a reader does not give, such as the records in Kafka's JSON: it equals any other."""
+LEFT_OUT = "(left out)"
+"""What `Form.values` returns of a tagged field that was not there, so that it has its default."""
+_TEXT_MAX = 160
+_VALUE_MAX = 48
+
+
+class Verdict(NamedTuple):
+    """What a reader made of a frame: `value` if it took it, `error` if not."""
+
+    value: Any = None
+    """The message or the batches as JSON; None if the frame was refused."""
+    error: str = ""
+    """The error's class and text; "" if the frame was taken."""
+    fault: Kind | None = None
+    """What is wrong with the error itself, None if it is one that the reader says it raises."""
+    field: str = ""
+    """The path of the field that was refused, if the reader tells it."""
+    again: bytes | None = None
+    """What the reader writes of what it read, if it was asked to write it."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Return whether the reader took the frame."""
+        return not self.error
+
+    @property
+    def reason(self) -> str:
+        """Return the error without what differs from frame to frame: numbers, names in quotes, bytes."""
+        return reason(self.error)
+
+
+def refused(error: BaseException, *, is_typed: bool, field: str = "") -> Verdict:
+    """Return the verdict of a reader that raised."""
+    fault = None if is_typed else Kind.MEMORY if isinstance(error, MemoryError) else Kind.RAISED
+    return Verdict(None, f"{type(error).__name__}: {error}"[:_TEXT_MAX], fault, field)
+
+
+def reason(text: str) -> str:
+    """Return a text of an error without numbers, what stands in quotes, and paths of fields."""
+    text = text.partition(" codec can't decode")[0]
+    text = re.sub(r"b?'[^']*'|b?\"[^\"]*\"", "'...'", text)
+    text = re.sub(r"\(at [^)]*\)", "", text)
+    text = re.sub(r"\bfield \S+", "field ...", text)
+    text = re.sub(r"-?\b0x[0-9a-f]+\b|-?\b\d+(\.\d+)?\b", "N", text)
+    return re.sub(r"[(\[]\s*(N,?\s*)*[)\]]", "(...)", text).strip()[:_TEXT_MAX]
+
+
+class Parting(NamedTuple):
+    """Where two values part: a path as in `topics[0].name`, and what stands there in each."""
+
+    path: str
+    left: Any
+    right: Any
+
+    @property
+    def field(self) -> str:
+        """Return the path without its indexes."""
+        return re.sub(r"\[\d+\]", "", self.path)
+
+    @property
+    def kinds(self) -> str:
+        """Return of what kind the two values are."""
+        return f"{kind_of(self.left)} and {kind_of(self.right)}"
+
+    def told(self, left: str, right: str) -> str:
+        """Return the difference in words; the arguments are the readers' names."""
+        return f"{self.path}: {_short(self.left)} by {left}, {_short(self.right)} by {right}"
+
+
+def parting(left: Any, right: Any, path: str = "") -> Parting | None:
+    """Return the first place at which two values part, None if they are equal but for what is not told."""
+    if left is right or left == UNTOLD or right == UNTOLD:
+        return None
+    if isinstance(left, dict) and isinstance(right, dict):
+        for name in left.keys() | right.keys():
+            where = f"{path}.{name}" if path else name
+            found = parting(left.get(name, _NOTHING), right.get(name, _NOTHING), where)
+            if found is not None:
+                return found
+        return None
+    if isinstance(left, list) and isinstance(right, list):
+        for place, (one, other) in enumerate(zip(left, right, strict=False)):
+            found = parting(one, other, f"{path}[{place}]")
+            if found is not None:
+                return found
+        return None if len(left) == len(right) else Parting(path, left, right)
+    return None if type(left) is type(right) and left == right else Parting(path, left, right)
+
+
+class _Nothing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_NOTHING = _Nothing()
+
+
+def kind_of(value: Any) -> str:
+    """Return what a JSON value is, in a word."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int():
+            return "negative number" if value < 0 else "number"
+        case str():
+            return "text" if value else "empty text"
+        case list():
+            return "array" if value else "empty array"
+        case dict():
+            return "struct"
+    return repr(value) if value is _NOTHING else type(value).__name__
+
+
+def _short(value: Any) -> str:
+    text = f"array of {len(value)}" if isinstance(value, list) else repr(value)
+    return text if len(text) <= _VALUE_MAX else f"{text[:_VALUE_MAX]}..."
+
+
+# -- messages as JSON ---------------------------------------------------------------------------
+
+Values = Callable[[Any, Sequence[Field]], Sequence[Any]]
+Scalar = Callable[[Field, Any], Any]
+
+
+class Form(NamedTuple):
+    """How objects of a reader become JSON.
+
+    `values(struct, fields)` returns what a struct holds for these fields, all of a version, in the order of the schema;
+    `scalar(field, value)` returns a value that is no struct and no array and not None, as JSON has it; `nulls` says for
+    types of fields what None stands for, if not for null.
+    """
+
+    values: Values
+    scalar: Scalar
+    nulls: Mapping[str, Any] = MappingProxyType({})
+
+    def struct(self, cls: Any, version: int, value: Any) -> dict[str, Any]:
+        """Return a struct of ours by what the reader has for it; raises `ValueError` if it has other fields.
+
+        A tagged field with its default is left out: readers do not tell whether it was there.
+        """
+        rows = _rows(cls, version)
+        found: dict[str, Any] = {}
+        for row, part in zip(rows, self.values(value, fields_of(cls, version)), strict=True):
+            if part is LEFT_OUT:
+                continue
+            told = self._field(row.field, version, part)
+            if not row.is_tagged or told != row.default:
+                found[row.name] = told
+        return found
+
+    def _field(self, field: Field, version: int, value: Any) -> Any:
+        if field.is_array:
+            return value if value is None or value == UNTOLD else [self._one(field, version, each) for each in value]
+        return self._one(field, version, value)
+
+    def _one(self, field: Field, version: int, value: Any) -> Any:
+        if value is None or value == UNTOLD:
+            return self.nulls.get(field.type) if value is None else value
+        return self.struct(field.struct, version, value) if field.type == "struct" else self.scalar(field, value)
+
+
+def plain(field: Field, value: Any) -> Any:
+    """Return a scalar of ours as JSON has it."""
+    if field.type in ("bytes", "records"):
+        return base64.b64encode(value).decode("ascii")
+    if field.type == "uuid":
+        return str(value)
+    if field.type == "float64":
+        return repr(float(value))  # NaN is not equal to itself.
+    return bool(value) if field.type == "bool" else value
+
+
+OURS = Form(lambda struct, fields: [getattr(struct, field.attribute) for field in fields], plain)
+
+
+class _Row(NamedTuple):
+    field: Field
+    name: str
+    is_tagged: bool
+    default: Any
+
+
+def fields_of(cls: Any, version: int) -> tuple[Field, ...]:
+    """Return the fields that a struct of ours has in a version, in the order of the schema."""
+    return _fields_of(cls, version)
+
+
+@cache
+def _fields_of(cls: Any, version: int) -> tuple[Field, ...]:
+    return tuple(field for field in cls.FIELDS if within(version, field.versions))
+
+
+@cache
+def _rows(cls: Any, version: int) -> tuple[_Row, ...]:
+    found = []
+    for field in fields_of(cls, version):
+        is_tagged = within(version, field.tagged)
+        default = OURS._field(field, version, fresh_default(field)) if is_tagged else None
+        found.append(_Row(field, json_name(field.name), is_tagged, default))
+    return tuple(found)
+
+
+def snake(name: str) -> str:
+    """Return a name of Kafka's, as in LeaderEpoch, with small letters and underscores."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,510 @@
+"""What may a coordinator do with a classic group? A model of one group: a value, and functions to the next ones.
+
+Where the coordinator may choose, as for a new leader or between protocols that are liked alike, all that it may choose
+follows. Where Kafka forgets a request that waits, and others answer it, both may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kmirror.fuzz.sessions.machine import ANYTHING, Bag, Expected, OneOf, Symbol, expected
+from kmirror.spec.error_codes import ErrorCode
+
+EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
+Protocols = tuple[tuple[str, bytes], ...]
+Answers = Mapping[int, Expected]
+NOTHING: Answers = {}
+_MORE_GENERATIONS = 5
+"""So many may begin and end while all sessions run out."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member, with the calls of it that wait."""
+
+    id: Symbol
+    instance: str | None
+    protocols: Protocols
+    assignment: bytes = b""
+    join: int | None = None
+    sync: int | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group as its coordinator has it."""
+
+    exists: bool = False
+    is_seen: bool = False
+    """Whether those who only look can see that it exists: its first record is committed."""
+    phase: str = EMPTY
+    is_first: bool = False
+    """In PREPARING: the group was empty, so that the end of a delay decides and not who has joined."""
+    is_hurried: bool = False
+    """In PREPARING: it began without members, only with some that were to join, and so no time was given."""
+    generation: int = 0
+    type: str | None = None
+    protocol: str | None = None
+    leader: Symbol | None = None
+    members: tuple[Member, ...] = ()
+    pending: frozenset[Symbol] = frozenset()
+    """Member ids that were handed out, and have not joined yet."""
+    storing: tuple[tuple[Symbol, bytes], ...] | None = None
+    """What the leader has assigned, as long as it is not persisted."""
+    renewing: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
+    """In STABLE: static members that came back, their calls, and who is said to lead; not persisted yet."""
+    reads: frozenset[str] | None = None
+    """The topics that the members of this generation subscribe to; None before the first."""
+    offsets: tuple[tuple[int, int], ...] = ()
+    """Partition and committed offset."""
+    unseen: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = ()
+    """Commits that are not persisted yet: the call and what it commits."""
+
+    def member(self, id_: Symbol | None) -> Member | None:
+        """Return a member."""
+        return next((one for one in self.members if one.id == id_), None)
+
+    def static(self, instance: str | None) -> Member | None:
+        """Return the static member of this instance id."""
+        return next((one for one in self.members if instance is not None and one.instance == instance), None)
+
+    def changed(self, member: Member) -> Group:
+        """Return the group with a member as it is now."""
+        return replace(self, members=tuple(member if one.id == member.id else one for one in self.members))
+
+    @property
+    def all_have_joined(self) -> bool:
+        """Return whether nobody is waited for."""
+        return not self.pending and all(one.join is not None for one in self.members)
+
+    def error(self, id_: Symbol | None, instance: str | None) -> ErrorCode:
+        """Return what somebody is told who says that he is this member; NONE if he is."""
+        if instance is not None:
+            found = self.static(instance)
+            if found is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if found.id != id_:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.UNKNOWN_MEMBER_ID if self.member(id_) is None else ErrorCode.NONE
+
+
+Moves = Iterator[tuple[Group, Answers]]
+
+
+# -- from one generation to the next ------------------------------------------------------------
+
+
+def rebalanced(group: Group, answers: Answers) -> Moves:
+    """Yield the group when something asks for a rebalance, or may end the one under way."""
+    if group.phase == PREPARING:
+        if not group.is_first and group.all_have_joined:
+            yield from completed(group, answers)
+        else:
+            yield group, answers
+        return
+    told = dict(answers)
+    members = group.members
+    if group.phase == COMPLETING:
+        for one in members:
+            if one.sync is not None:
+                told[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
+        members = tuple(replace(one, sync=None, assignment=b"") for one in members)
+    is_first = group.phase == EMPTY
+    begun = replace(
+        group, phase=PREPARING, is_first=is_first, is_hurried=not members, storing=None, renewing=(), members=members
+    )
+    if not is_first and begun.all_have_joined:
+        yield from completed(begun, told)
+    else:
+        yield begun, told
+
+
+def completed(group: Group, answers: Answers) -> Moves:
+    """Yield the group in its next generation, with those who have joined."""
+    generation = group.generation + 1
+    members = tuple(one for one in group.members if one.join is not None or one.instance is not None)
+    group = replace(group, generation=generation, is_first=False, is_hurried=False, members=members)
+    if not members:
+        nobody: frozenset[str] | None = frozenset() if group.type == "consumer" else None
+        yield replace(group, phase=EMPTY, protocol=None, leader=None, reads=nobody), answers
+        return
+    current = group.member(group.leader)
+    leaders = [current] if current is not None and current.join is not None else [m for m in members if m.join]
+    for leader in leaders:
+        for protocol in _chosen(members):
+            begun = replace(
+                group, phase=COMPLETING, leader=leader.id, protocol=protocol, reads=_subscriptions(members, protocol)
+            )
+            told = dict(answers)
+            for one in members:
+                if one.join is not None:
+                    told[one.join] = joined(begun, one)
+            yield replace(begun, members=tuple(replace(one, join=None) for one in members)), told
+
+
+def _chosen(members: tuple[Member, ...]) -> list[str]:
+    """Return the protocols with the most votes, of those that all members have."""
+    common = set.intersection(*({name for name, _ in one.protocols} for one in members))
+    votes: dict[str, int] = {}
+    for one in members:
+        liked = next(name for name, _ in one.protocols if name in common)
+        votes[liked] = votes.get(liked, 0) + 1
+    return [name for name, count in votes.items() if count == max(votes.values())]
+
+
+def _subscriptions(members: Iterable[Member], protocol: str) -> frozenset[str]:
+    return frozenset(topic for one in members for topic in subscribed(dict(one.protocols)[protocol]))
+
+
+def subscribed(metadata: bytes) -> tuple[str, ...]:
+    """Return the topics that a subscription of version 0 names."""
+    count, at = int.from_bytes(metadata[2:6], "big"), 6
+    found = []
+    for _ in range(count):
+        end = at + 2 + int.from_bytes(metadata[at : at + 2], "big")
+        found.append(metadata[at + 2 : end].decode())
+        at = end
+    return tuple(found)
+
+
+def joined(group: Group, member: Member, *, leader: Symbol | None = None) -> Expected:
+    """Return the answer to a join in the present generation; only its leader is told the members.
+
+    `leader` is who is told to lead instead, which leaves the members out.
+    """
+    protocol = group.protocol or ""
+    rows = tuple((one.id, dict(one.protocols)[protocol]) for one in group.members)
+    leads = leader is None and group.leader == member.id
+    return expected(
+        error=ErrorCode.NONE,
+        member=member.id,
+        generation=group.generation,
+        leader=leader or group.leader,
+        protocol=protocol,
+        members=Bag(rows) if leads else (),
+    )
+
+
+# -- what members ask ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Join:
+    """A JoinGroup; `id` is None for a new member and for an id that nobody was given (then `is_known` is set)."""
+
+    call: int
+    version: int
+    id: Symbol | None
+    is_new: bool
+    instance: str | None
+    type: str
+    protocols: Protocols
+
+
+_ID_REQUIRED_FROM = 4
+_SKIP_FROM = 9
+
+
+def join(group: Group, ask: Join) -> Moves:
+    """Yield what may come of a JoinGroup."""
+    call = ask.call
+    if not group.exists and not ask.is_new:
+        yield group, {call: expected(error=ErrorCode.UNKNOWN_MEMBER_ID)}
+        return
+    if not group.exists:
+        group = Group(exists=True, offsets=group.offsets, unseen=group.unseen)
+    if group.phase != EMPTY and not _supports(group, ask):
+        yield group, {call: expected(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)}
+    elif ask.is_new:
+        yield from _join_new(group, ask)
+    elif ask.id in group.pending and ask.instance is None:
+        assert ask.id is not None, "what is pending has an id"
+        yield from _added(group, ask, ask.id)
+    elif error := group.error(ask.id, ask.instance):
+        yield group, {call: expected(error=error)}
+    else:
+        member = group.member(ask.id)
+        assert member is not None, "there is no error"
+        yield from _join_again(group, ask, member)
+
+
+def _supports(group: Group, ask: Join) -> bool:
+    names = {name for name, _ in ask.protocols}
+    return group.type == ask.type and bool(names.intersection(*(dict(one.protocols) for one in group.members)))
+
+
+def _join_new(group: Group, ask: Join) -> Moves:
+    new = Symbol(ask.call, "member id")
+    old = group.static(ask.instance)
+    if old is not None:
+        yield from _replaced(group, ask, old, new)
+    elif ask.instance is None and ask.version >= _ID_REQUIRED_FROM:
+        told = expected(error=ErrorCode.MEMBER_ID_REQUIRED, member=new)
+        yield replace(group, pending=group.pending | {new}), {ask.call: told}
+    else:
+        yield from _added(group, ask, new)
+
+
+def _added(group: Group, ask: Join, id_: Symbol) -> Moves:
+    member = Member(id_, ask.instance, ask.protocols, join=ask.call)
+    more = replace(
+        group,
+        type=group.type if group.members else ask.type,
+        leader=group.leader or id_,
+        members=(*group.members, member),
+        pending=group.pending - {id_},
+    )
+    yield from rebalanced(more, NOTHING)
+
+
+def _join_again(group: Group, ask: Join, member: Member) -> Moves:
+    is_settled = group.phase == COMPLETING or (group.phase == STABLE and group.leader != member.id)
+    if is_settled and member.protocols == ask.protocols:
+        yield group, {ask.call: joined(group, member)}
+        return
+    told = {} if member.join is None else {member.join: _forgotten(ErrorCode.REBALANCE_IN_PROGRESS)}
+    yield from rebalanced(group.changed(replace(member, protocols=ask.protocols, join=ask.call)), told)
+
+
+def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
+    """Yield the group with a static member that was started again in the place of the former one."""
+    told = {}
+    if old.join is not None:
+        told[old.join] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+    if old.sync is not None:
+        told[old.sync] = expected(error=ErrorCode.FENCED_INSTANCE_ID)
+    member = replace(old, id=new, protocols=ask.protocols, join=ask.call, sync=None)
+    members = tuple(member if one.id == old.id else one for one in group.members)
+    led = group.leader == old.id
+    changed = replace(group, members=members, leader=new if led else group.leader)
+    if group.phase != STABLE or group.protocol not in _chosen(members):
+        yield from rebalanced(changed, told)
+        return
+    if len(_chosen(members)) > 1:  # Which of them the coordinator takes it need not take again.
+        yield from rebalanced(changed, told)
+    # Were an older client told that it leads, it would assign anew.
+    former = group.leader if led and ask.version < _SKIP_FROM else None
+    yield replace(changed, renewing=(*group.renewing, (new, ask.call, former))), told
+
+
+def _forgotten(error: ErrorCode) -> Expected:
+    return expected(error=error, is_optional=True)
+
+
+def sync(
+    group: Group, call: int, id_: Symbol | None, instance: str | None, generation: int, rows: dict[Symbol, bytes]
+) -> Moves:
+    """Yield what may come of a SyncGroup."""
+    error = _generation_error(group, id_, instance, generation)
+    if not error and group.phase == PREPARING:
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    if error:
+        yield group, {call: expected(error=error)}
+        return
+    member = group.member(id_)
+    assert member is not None, "there is no error"
+    if group.phase == STABLE:
+        yield group, {call: expected(error=ErrorCode.NONE, assignment=member.assignment)}
+        return
+    told = {} if member.sync is None else {member.sync: _forgotten(ErrorCode.REBALANCE_IN_PROGRESS)}
+    waiting = group.changed(replace(member, sync=call))
+    if group.leader == id_ and group.storing is None:
+        waiting = replace(waiting, storing=tuple((one.id, rows.get(one.id, b"")) for one in group.members))
+    yield waiting, told
+
+
+def _generation_error(group: Group, id_: Symbol | None, instance: str | None, generation: int) -> ErrorCode:
+    if not group.exists or group.phase == EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.error(id_, instance)
+    if not error and generation != group.generation:
+        error = ErrorCode.ILLEGAL_GENERATION
+    return error
+
+
+def heartbeat(group: Group, id_: Symbol | None, instance: str | None, generation: int) -> ErrorCode:
+    """Return the answer to a Heartbeat."""
+    error = _generation_error(group, id_, instance, generation)
+    return error or (ErrorCode.REBALANCE_IN_PROGRESS if group.phase == PREPARING else ErrorCode.NONE)
+
+
+def leave(group: Group, call: int, rows: list[tuple[str, Symbol | None, str | None]], version: int) -> Moves:
+    """Yield what may come of a LeaveGroup; a row is the member id as it was said, what it stands for, the instance."""
+    ways: list[tuple[Group, Answers, tuple[ErrorCode, ...]]] = [(group, NOTHING, ())]
+    for said, id_, instance in rows:
+        ways = [
+            (after, told, (*errors, error))
+            for before, answers, errors in ways
+            for after, told, error in _left(before, answers, said, id_, instance)
+        ]
+    for after, answers, errors in ways:
+        answer = {**answers, call: _left_answer(errors, version)}
+        if ErrorCode.NONE in errors and after.phase != EMPTY:
+            yield from rebalanced(after, answer)
+        else:
+            yield after, answer
+
+
+_MANY_FROM = 3
+
+
+def _left_answer(errors: tuple[ErrorCode, ...], version: int) -> Expected:
+    if version < _MANY_FROM:
+        return expected(error=errors[0])
+    return expected(error=ErrorCode.NONE, rows_error=errors)
+
+
+def _left(
+    group: Group, answers: Answers, said: str, id_: Symbol | None, instance: str | None
+) -> Iterator[tuple[Group, Answers, ErrorCode]]:
+    if not said:
+        found = group.static(instance)
+        id_ = None if found is None else found.id
+    elif id_ not in group.pending:
+        error = group.error(id_, instance)
+        if error:
+            yield group, answers, error
+            return
+    if id_ is None:
+        yield group, answers, ErrorCode.UNKNOWN_MEMBER_ID
+        return
+    for after, told in removed(group, id_):
+        yield after, {**answers, **told}, ErrorCode.NONE
+
+
+def removed(group: Group, id_: Symbol) -> Moves:
+    """Yield the group without a member, or somebody who was to join; any other may lead instead."""
+    member = group.member(id_)
+    if member is None:
+        yield replace(group, pending=group.pending - {id_}), NOTHING
+        return
+    told = {}
+    if member.join is not None:
+        told[member.join] = expected(error=ErrorCode.UNKNOWN_MEMBER_ID)
+    if member.sync is not None:
+        told[member.sync] = _forgotten(ErrorCode.UNKNOWN_MEMBER_ID)
+    left = tuple(one for one in group.members if one.id != id_)
+    leaders: list[Symbol | None] = [one.id for one in left] or [None]
+    leaders = leaders if group.leader == id_ else [group.leader]
+    for leader in leaders:
+        yield replace(group, members=left, leader=leader), told
+
+
+# -- offsets ------------------------------------------------------------------------------------
+
+_NOT_FOUND_FROM = 9
+
+
+def commit_error(
+    group: Group, said: str, id_: Symbol | None, instance: str | None, generation: int, version: int
+) -> ErrorCode:
+    """Return why an OffsetCommit is refused, or NONE."""
+    if not group.exists:
+        missing = ErrorCode.GROUP_ID_NOT_FOUND if version >= _NOT_FOUND_FROM else ErrorCode.ILLEGAL_GENERATION
+        return missing if generation >= 0 else ErrorCode.NONE
+    if generation < 0 and group.phase == EMPTY:
+        return ErrorCode.NONE
+    if generation >= 0 or said or instance is not None:
+        error = group.error(id_, instance)
+        if error or generation != group.generation:
+            return error or ErrorCode.ILLEGAL_GENERATION
+    elif group.phase != EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.phase == COMPLETING else ErrorCode.NONE
+
+
+def with_offsets(group: Group, offsets: Iterable[tuple[int, int]]) -> Group:
+    """Return the group with offsets that were committed; -1 takes one away."""
+    found = {**dict(group.offsets), **dict(offsets)}
+    return replace(group, offsets=tuple(sorted((p, offset) for p, offset in found.items() if offset >= 0)))
+
+
+def drifts(group: Group) -> Moves:
+    """Yield what the coordinator does next by itself: what it writes is persisted, a delay ends."""
+    if group.exists and not group.is_seen:
+        yield replace(group, is_seen=True), NOTHING
+    if group.phase == PREPARING and (group.is_first or group.is_hurried):
+        yield from completed(group, NOTHING)
+    if group.storing is not None:
+        assigned = dict(group.storing)
+        told = {one.sync: expected(error=ErrorCode.NONE, assignment=assigned[one.id]) for one in group.members
+                if one.sync is not None}  # fmt: skip
+        members = tuple(replace(one, sync=None, assignment=assigned[one.id]) for one in group.members)
+        yield replace(group, phase=STABLE, storing=None, members=members), told
+    if group.renewing:
+        (id_, call, former), *others = group.renewing
+        renewed = replace(group, renewing=tuple(others))
+        member = group.member(id_)
+        if member is None or member.join != call:
+            yield renewed, NOTHING
+        else:
+            answer = joined(renewed, member, leader=former)
+            yield renewed.changed(replace(member, join=None)), {call: answer}
+    if group.unseen:
+        (call, offsets), *later = group.unseen
+        written = with_offsets(replace(group, unseen=tuple(later)), offsets)
+        yield written, {call: expected(rows_error=(ErrorCode.NONE,) * len(offsets))}
+
+
+def all_out(group: Group) -> Moves:
+    """Yield the group after so much time that every session and every rebalance is over."""
+    if not group.exists:
+        yield group, NOTHING
+        return
+    if group.phase == EMPTY and not group.pending:
+        generations = range(group.generation, group.generation + 1)
+    else:
+        generations = range(group.generation, group.generation + _MORE_GENERATIONS)
+    some = OneOf(
+        frozenset(
+            {ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID}
+        )
+    )
+    told: dict[int, Expected] = {}
+    for one in group.members:
+        told.update({call: Expected((("error", some),), True) for call in (one.join, one.sync) if call is not None})
+    reads: Any = frozenset() if group.type == "consumer" else None
+    for generation in generations:
+        yield (
+            replace(
+                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation,
+                protocol=None, leader=None, members=(), pending=frozenset(), storing=None, renewing=(), reads=reads,
+            ),
+            told,
+        )  # fmt: skip
+    if not group.offsets:  # A group that is empty and has no offsets is forgotten.
+        yield Group(), told
+
+
+# -- who looks ----------------------------------------------------------------------------------
+
+_DEAD_FROM = 6
+_INSTANCES_FROM = 4
+
+
+def described(group: Group, version: int) -> list[Expected]:
+    """Return what DescribeGroups may say."""
+    error = ErrorCode.GROUP_ID_NOT_FOUND if version >= _DEAD_FROM else ErrorCode.NONE
+    missing = expected(error=error, state="Dead", type="", protocol="", members=())
+    if not group.exists:
+        return [missing]
+    rows = tuple(
+        (
+            one.id,
+            one.instance if version >= _INSTANCES_FROM else None,
+            dict(one.protocols)[group.protocol or ""] if group.phase == STABLE else b"",
+            one.assignment if group.phase == STABLE else ANYTHING,
+        )
+        for one in group.members
+    )
+    found = expected(
+        error=ErrorCode.NONE,
+        state=group.phase,
+        type=group.type or "",
+        protocol=(group.protocol or "") if group.phase == STABLE else "",
+        members=Bag(rows),
+    )
+    return [found] if group.is_seen else [found, missing]

@@ -1,0 +1,544 @@
+"""The rule machine of classic groups: members that join, sync, beat, commit and leave, and those who look after groups.
+
+Timeouts are so long that none ends while a session goes on; where time can be moved, a pause lets all of them end. A
+broker of Kafka's needs `group.initial.rebalance.delay.ms=0`, or each first rebalance takes three seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kmirror.fuzz.sessions import group_model as model
+from kmirror.fuzz.sessions.group_model import Group
+from kmirror.fuzz.sessions.links import SimulatedLink
+from kmirror.fuzz.sessions.machine import (
+    Call,
+    Choose,
+    Expected,
+    Names,
+    Outcome,
+    Pause,
+    Rule,
+    Step,
+    Symbol,
+    World,
+    expected,
+)
+from kmirror.fuzz.sessions.preparing import TOPIC, ready_coordinator, ready_topic, simulated_broker
+from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
+from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+_PARTITIONS = (0, 1)
+_TIMEOUT_MS = 120_000
+"""Longer than a session takes: nothing ends while it goes on."""
+_LONG_S = 900
+_INSTANCE_FROM = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
+_TYPE_FROM = 5  # Of SyncGroup.
+_MANY_FROM = 3  # Of LeaveGroup.
+_STATES_FROM = 4  # Of ListGroups.
+_TYPE = "consumer"
+_RANGE, _STICKY = "range", "sticky"
+
+
+# -- what clients know --------------------------------------------------------------------------
+
+
+@dataclass
+class Client:
+    """A member, or somebody who may become one."""
+
+    name: str
+    instance: str | None
+    group: str
+    member_id: str = ""
+    generation: int = -1
+    protocol: str = _RANGE
+    members: tuple[str, ...] = ()
+    """Whom it assigns to, if it leads."""
+
+
+@dataclass
+class Known:
+    """What all clients know."""
+
+    prefix: str
+    clients: list[Client]
+    groups: tuple[str, ...]
+    moves_time: bool
+    offset: int = 0
+    """The last one that was committed: each is committed once."""
+
+    def next_offset(self) -> int:
+        """Return an offset that nobody committed yet."""
+        self.offset += 1
+        return self.offset
+
+
+def _client(known: Known, choose: Choose, *, joined: bool = False) -> Client | None:
+    some = [one for one in known.clients if not joined or one.generation >= 0]
+    return choose.pick(some) if some else None
+
+
+def _instance(client: Client, name: str, version: int) -> str | None:
+    return client.instance if version >= _INSTANCE_FROM[name] else None
+
+
+def _version(message: type[Message], choose: Choose, client: Client | None = None, least: int = 0) -> int:
+    """Return a version; one that knows static members for one of them."""
+    name = message.NAME.removesuffix("Request")
+    if client is not None and client.instance is not None:
+        least = max(least, _INSTANCE_FROM.get(name, least))
+    return choose.pick(range(max(least, message.MIN_VERSION), message.MAX_VERSION + 1))
+
+
+# -- rules --------------------------------------------------------------------------------------
+
+
+def _subscription(user_data: bytes, *, reads: bool) -> bytes:
+    """Return what a consumer says when it joins, in version 0 of its protocol."""
+    topics = len(TOPIC).to_bytes(2, "big") + TOPIC.encode() if reads else b""
+    return b"\0\0" + int(reads).to_bytes(4, "big") + topics + len(user_data).to_bytes(4, "big") + user_data
+
+
+def _join(known: Known, choose: Choose) -> Step | None:
+    client = _client(known, choose)
+    assert client is not None, "there are always clients"
+    version = _version(JoinGroupRequest, choose, client)
+    said = f"{client.name}{choose.pick(('', '', '', '+'))}".encode()
+    names = choose.pick(((_RANGE,), (_RANGE, _STICKY), (_RANGE, _STICKY), (_STICKY, _RANGE)))
+    reads = choose.chance(0.6)
+    body = JoinGroupRequest(
+        group_id=client.group,
+        session_timeout_ms=_TIMEOUT_MS,
+        rebalance_timeout_ms=_TIMEOUT_MS,
+        member_id=client.member_id if choose.chance(0.9) else "",
+        group_instance_id=_instance(client, "JoinGroup", version),
+        protocol_type=_TYPE if choose.chance(0.97) else "connect",
+        protocols=[JoinGroupRequestProtocol(name=name, metadata=_subscription(said, reads=reads)) for name in names],
+    )
+    return Step(client.name, body, version)
+
+
+def _sync(known: Known, choose: Choose) -> Step | None:
+    client = _client(known, choose, joined=True)
+    if client is None:
+        return None
+    version = _version(SyncGroupRequest, choose, client)
+    body = SyncGroupRequest(
+        group_id=client.group,
+        generation_id=client.generation,
+        member_id=client.member_id,
+        group_instance_id=_instance(client, "SyncGroup", version),
+        protocol_type=_TYPE if version >= _TYPE_FROM else None,
+        protocol_name=client.protocol if version >= _TYPE_FROM else None,
+        assignments=[
+            SyncGroupRequestAssignment(member_id=one, assignment=f"{one} in {client.generation}".encode())
+            for one in client.members
+        ],
+    )
+    return Step(client.name, body, version)
+
+
+def _heartbeat(known: Known, choose: Choose) -> Step | None:
+    client = _client(known, choose, joined=True)
+    if client is None:
+        return None
+    version = _version(HeartbeatRequest, choose, client)
+    body = HeartbeatRequest(
+        group_id=client.group,
+        generation_id=client.generation,
+        member_id=client.member_id,
+        group_instance_id=_instance(client, "Heartbeat", version),
+    )
+    return Step(client.name, body, version)
+
+
+def _leave(known: Known, choose: Choose) -> Step | None:
+    client = _client(known, choose)
+    if client is None or not client.member_id:
+        return None
+    version = _version(LeaveGroupRequest, choose)
+    if version < _MANY_FROM:
+        return Step(client.name, LeaveGroupRequest(group_id=client.group, member_id=client.member_id), version)
+    row = MemberIdentity(member_id=client.member_id, group_instance_id=client.instance)
+    return Step(client.name, LeaveGroupRequest(group_id=client.group, members=[row]), version)
+
+
+def _remove(known: Known, choose: Choose) -> Step | None:
+    """Have an administrator remove several members, static ones by their names."""
+    group = choose.pick(known.groups)
+    some = [one for one in known.clients if one.group == group and choose.chance(0.6)]
+    if not some:
+        return None
+    rows = [
+        MemberIdentity(member_id="" if one.instance else one.member_id, group_instance_id=one.instance) for one in some
+    ]
+    return Step("admin", LeaveGroupRequest(group_id=group, members=rows), _version(LeaveGroupRequest, choose, least=3))
+
+
+_COMMIT_MAX = 9
+"""The last version that names topics by their names."""
+
+
+def _commit(known: Known, choose: Choose) -> Step | None:
+    """Let a member commit, or somebody who is none."""
+    client = _client(known, choose, joined=choose.chance(0.8))
+    if client is None:
+        return None
+    version = min(_version(OffsetCommitRequest, choose, client), _COMMIT_MAX)
+    chosen = [index for index in _PARTITIONS if choose.chance(0.6)] or [0]
+    rows = [OffsetCommitRequestPartition(partition_index=p, committed_offset=known.next_offset()) for p in chosen]
+    body = OffsetCommitRequest(group_id=client.group, topics=[OffsetCommitRequestTopic(name=TOPIC, partitions=rows)])
+    if choose.chance(0.85):
+        body.member_id, body.generation_id_or_member_epoch = client.member_id, client.generation
+        body.group_instance_id = _instance(client, "OffsetCommit", version)
+    return Step(client.name, body, version)
+
+
+_ONE_GROUP_MAX = 7
+
+
+def _fetch_offsets(known: Known, choose: Choose) -> Step | None:
+    return _offsets_of(choose.pick(known.groups), choose.pick(range(1, _ONE_GROUP_MAX + 1)))
+
+
+def _offsets_of(group: str, version: int) -> Step:
+    topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(_PARTITIONS))]
+    return Step("admin", OffsetFetchRequest(group_id=group, topics=topics), version)
+
+
+def _delete_offsets(known: Known, choose: Choose) -> Step | None:
+    rows = [OffsetDeleteRequestPartition(partition_index=choose.pick(_PARTITIONS))]
+    topics = [OffsetDeleteRequestTopic(name=TOPIC, partitions=rows)]
+    return Step("admin", OffsetDeleteRequest(group_id=choose.pick(known.groups), topics=topics), 0)
+
+
+def _describe(known: Known, choose: Choose) -> Step | None:
+    body = DescribeGroupsRequest(groups=[choose.pick(known.groups)])
+    return Step("admin", body, _version(DescribeGroupsRequest, choose))
+
+
+def _list(known: Known, choose: Choose) -> Step | None:
+    return Step("admin", ListGroupsRequest(), _version(ListGroupsRequest, choose))
+
+
+def _delete(known: Known, choose: Choose) -> Step | None:
+    body = DeleteGroupsRequest(groups_names=[choose.pick(known.groups)])
+    return Step("admin", body, _version(DeleteGroupsRequest, choose))
+
+
+def _pause(known: Known, choose: Choose) -> Pause | None:
+    return Pause(_LONG_S) if known.moves_time and choose.chance(0.3) else None
+
+
+RULES: tuple[Rule[Known], ...] = (
+    Rule("join", 12, _join),
+    Rule("sync", 10, _sync),
+    Rule("heartbeat", 4, _heartbeat),
+    Rule("leave", 2, _leave),
+    Rule("remove members", 1, _remove),
+    Rule("commit", 5, _commit),
+    Rule("fetch offsets", 3, _fetch_offsets),
+    Rule("delete offsets", 1, _delete_offsets),
+    Rule("describe", 3, _describe),
+    Rule("list", 1, _list),
+    Rule("delete", 1, _delete),
+    Rule("pause", 1, _pause),
+)
+
+
+# -- the model ----------------------------------------------------------------------------------
+
+Groups = tuple[tuple[str, Group], ...]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request about one group: who says that he is which member of which generation."""
+
+    call: int
+    version: int
+    names: Names
+    body: Any
+    said: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", getattr(self.body, "member_id", ""))
+
+    @property
+    def id(self) -> Symbol | None:
+        """Return what the member id stands for that the request has; None for no member of this session."""
+        return self.names.symbol(self.said)
+
+    @property
+    def instance(self) -> str | None:
+        found: str | None = getattr(self.body, "group_instance_id", None)
+        return found
+
+
+def _moves(group: Group, asked: _Asked) -> model.Moves:
+    """Yield what may come of a request about one group."""
+    body, call, version = asked.body, asked.call, asked.version
+    match body:
+        case JoinGroupRequest():
+            protocols = tuple((row.name, bytes(row.metadata)) for row in body.protocols)
+            kind = body.protocol_type
+            ask = model.Join(call, version, asked.id, not body.member_id, asked.instance, kind, protocols)
+            yield from model.join(group, ask)
+        case SyncGroupRequest():
+            rows = {asked.names.symbol(row.member_id): bytes(row.assignment) for row in body.assignments}
+            known = {symbol: value for symbol, value in rows.items() if symbol is not None}
+            yield from _synced(group, asked, body, known)
+        case HeartbeatRequest():
+            error = model.heartbeat(group, asked.id, asked.instance, body.generation_id)
+            yield group, {call: expected(error=error)}
+        case LeaveGroupRequest():
+            members = body.members if version >= _MANY_FROM else [MemberIdentity(member_id=body.member_id)]
+            who = [(row.member_id, asked.names.symbol(row.member_id), row.group_instance_id) for row in members]
+            yield from model.leave(group, call, who, version)
+        case OffsetCommitRequest():
+            yield from _committed(group, asked, body)
+        case OffsetFetchRequest():
+            offsets = dict(group.offsets)
+            yield group, {call: expected(error=ErrorCode.NONE, offsets=tuple(offsets.get(p, -1) for p in _PARTITIONS))}
+        case OffsetDeleteRequest():
+            yield from _offsets_deleted(group, call, body)
+        case DescribeGroupsRequest():
+            for told in model.described(group, version):
+                yield group, {call: told}
+        case DeleteGroupsRequest():
+            yield from _deleted(group, call)
+        case _:
+            raise AssertionError(f"no rule sends {body.NAME}")
+
+
+def _synced(group: Group, asked: _Asked, body: SyncGroupRequest, rows: dict[Symbol, bytes]) -> model.Moves:
+    said = ((body.protocol_name, group.protocol), (body.protocol_type, group.type))
+    is_wrong = group.phase != model.EMPTY and any(None not in pair and pair[0] != pair[1] for pair in said)
+    moves = model.sync(group, asked.call, asked.id, asked.instance, body.generation_id, rows)
+    for after, answers in moves:
+        told = answers.get(asked.call)
+        is_taken = told is None or dict(told.places)["error"] in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+        if is_wrong and is_taken:
+            yield group, {asked.call: expected(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)}
+        else:
+            yield after, answers
+
+
+def _committed(group: Group, asked: _Asked, body: OffsetCommitRequest) -> model.Moves:
+    rows = tuple((row.partition_index, row.committed_offset) for topic in body.topics for row in topic.partitions)
+    generation = body.generation_id_or_member_epoch
+    error = model.commit_error(group, asked.said, asked.id, asked.instance, generation, asked.version)
+    if error:
+        yield group, {asked.call: expected(rows_error=(error,) * len(rows))}
+    else:
+        there = group if group.exists else Group(exists=True, offsets=group.offsets)
+        yield replace(there, unseen=(*there.unseen, (asked.call, rows))), model.NOTHING
+
+
+def _offsets_deleted(group: Group, call: int, body: OffsetDeleteRequest) -> model.Moves:
+    places = [row.partition_index for topic in body.topics for row in topic.partitions]
+    if not group.exists:
+        yield group, {call: expected(error=ErrorCode.GROUP_ID_NOT_FOUND, rows_error=())}
+        return
+    if group.type != _TYPE and group.phase != model.EMPTY:
+        yield group, {call: expected(error=ErrorCode.NON_EMPTY_GROUP, rows_error=())}
+        return
+    reads = group.type == _TYPE if group.reads is None else TOPIC in group.reads
+    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if reads else ErrorCode.NONE
+    told = {call: expected(error=ErrorCode.NONE, rows_error=(error,) * len(places))}
+    if error:
+        yield group, told
+        return
+    # What is being committed comes before it.
+    unseen = tuple((other, tuple((p, -1 if p in places else o) for p, o in rows)) for other, rows in group.unseen)
+    yield model.with_offsets(replace(group, unseen=unseen), [(p, -1) for p in places]), told
+
+
+def _deleted(group: Group, call: int) -> model.Moves:
+    if not group.exists:
+        yield group, {call: expected(rows_error=(ErrorCode.GROUP_ID_NOT_FOUND,))}
+    elif group.phase != model.EMPTY:
+        yield group, {call: expected(rows_error=(ErrorCode.NON_EMPTY_GROUP,))}
+    else:
+        unseen = tuple((other, tuple((p, -1) for p, _ in rows)) for other, rows in group.unseen)
+        yield Group(unseen=unseen), {call: expected(rows_error=(ErrorCode.NONE,))}
+
+
+class GroupMachine:
+    """Some clients, dynamic and static ones, and two groups."""
+
+    name = "groups"
+    rules = RULES
+    aged = frozenset({"generation_id", "generation_id_or_member_epoch", "member_id"})
+
+    def begin(self, world: World) -> tuple[Known, Groups]:
+        """Return clients that know nothing, and groups that nobody has used."""
+        ready_topic(world, len(_PARTITIONS))
+        groups = (f"{world.prefix}-a", f"{world.prefix}-b")
+        ready_coordinator(world, 0, groups[0])
+        clients = [Client(name, None, groups[0]) for name in ("one", "two", "three")]
+        clients += [Client("four", "i", groups[0]), Client("five", "i", groups[0]), Client("six", None, groups[1])]
+        return Known(world.prefix, clients, groups, world.moves_time), tuple((name, Group()) for name in groups)
+
+    def outcomes(self, state: Groups, call: Call, names: Names) -> Iterable[Outcome[Groups]]:
+        """Yield what may come of a request about a group, or of time."""
+        if isinstance(call.step, Pause):
+            yield from self._paused(state)
+            return
+        body: Any = call.step.body
+        if isinstance(body, ListGroupsRequest):
+            for listed in _listings(state, call.step.version):
+                yield Outcome(state, {call.number: listed})
+            return
+        name = _group_of(body)
+        group = dict(state)[name]
+        for after, answers in _moves(group, _Asked(call.number, call.step.version, names, body)):
+            yield Outcome(_with(state, name, after), answers)
+
+    def _paused(self, state: Groups) -> Iterator[Outcome[Groups]]:
+        ways: list[tuple[Groups, dict[int, Expected]]] = [((), {})]
+        for name, group in state:
+            ways = [
+                ((*before, (name, after)), {**answers, **told})
+                for before, answers in ways
+                for after, told in model.all_out(group)
+            ]
+        for after_all, answers in ways:
+            yield Outcome(after_all, answers)
+
+    def drifts(self, state: Groups) -> Iterable[Outcome[Groups]]:
+        """Yield what the coordinator has begun and ends by itself."""
+        for name, group in state:
+            for after, answers in model.drifts(group):
+                yield Outcome(_with(state, name, after), answers)
+
+    def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
+        """Return what an answer says."""
+        if isinstance(answer, ListGroupsResponse):
+            rows = sorted((row.group_id, row.protocol_type, row.group_state) for row in answer.groups)
+            return {"error": answer.error_code, "groups": tuple(row for row in rows if row[0] in known.groups)}
+        return _read(step, answer)
+
+    def learn(self, known: Known, step: Step, answer: Message) -> None:
+        """Let a client know its member id, its generation, and whom it leads."""
+        client = next((one for one in known.clients if one.name == step.actor), None)
+        found: Any = answer
+        if client is None:
+            return
+        if isinstance(step.body, JoinGroupRequest):
+            if found.error_code in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+                client.member_id, client.generation = found.member_id, found.generation_id
+                client.protocol = found.protocol_name or client.protocol
+                client.members = tuple(row.member_id for row in found.members)
+            elif found.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+                client.member_id, client.generation = "", -1
+        elif isinstance(step.body, LeaveGroupRequest) and not found.error_code:
+            client.member_id, client.generation = "", -1
+
+    def last(self, known: Known) -> Iterator[Step]:
+        """Yield a look at every group, and at what is committed."""
+        for group in known.groups:
+            yield Step("admin", DescribeGroupsRequest(groups=[group]), 5)
+            yield _offsets_of(group, _ONE_GROUP_MAX)
+
+
+def _group_of(body: Any) -> str:
+    match body:
+        case DescribeGroupsRequest():
+            return body.groups[0]
+        case DeleteGroupsRequest():
+            return body.groups_names[0]
+        case _:
+            found: str = body.group_id
+            return found
+
+
+def _with(state: Groups, name: str, group: Group) -> Groups:
+    return tuple((other, group if other == name else kept) for other, kept in state)
+
+
+def _listings(state: Groups, version: int) -> Iterator[Expected]:
+    """Yield what ListGroups may say: a group of which the first record is not committed may be there, or not."""
+    ways: list[tuple[tuple[str, str, str], ...]] = [()]
+    for name, group in state:
+        row = (name, group.type or "", group.phase if version >= _STATES_FROM else "")
+        if group.exists:
+            ways = [(*before, row) for before in ways] + ([] if group.is_seen else ways)
+    for rows in ways:
+        yield expected(error=ErrorCode.NONE, groups=rows)
+
+
+def _read(step: Step, answer: Any) -> Mapping[str, Any]:
+    match step.body:
+        case JoinGroupRequest():
+            rows = tuple((row.member_id, bytes(row.metadata)) for row in answer.members)
+            return {
+                "error": answer.error_code,
+                "member": answer.member_id,
+                "generation": answer.generation_id,
+                "leader": answer.leader,
+                "protocol": answer.protocol_name,
+                "members": rows,
+            }
+        case SyncGroupRequest():
+            return {"error": answer.error_code, "assignment": bytes(answer.assignment)}
+        case LeaveGroupRequest():
+            return {"error": answer.error_code, "rows_error": tuple(row.error_code for row in answer.members)}
+        case OffsetCommitRequest():
+            return {"rows_error": tuple(row.error_code for topic in answer.topics for row in topic.partitions)}
+        case OffsetFetchRequest():
+            found = {row.partition_index: row.committed_offset for topic in answer.topics for row in topic.partitions}
+            return {"error": answer.error_code, "offsets": tuple(found.get(p) for p in _PARTITIONS)}
+        case OffsetDeleteRequest():
+            errors = tuple(row.error_code for topic in answer.topics for row in topic.partitions)
+            return {"error": answer.error_code, "rows_error": errors}
+        case DescribeGroupsRequest():
+            return _read_described(answer.groups[0])
+        case DeleteGroupsRequest():
+            return {"rows_error": tuple(row.error_code for row in answer.results)}
+        case _:
+            return {"error": answer.error_code}
+
+
+def _read_described(row: Any) -> Mapping[str, Any]:
+    members = tuple(
+        (one.member_id, one.group_instance_id, bytes(one.member_metadata), bytes(one.member_assignment))
+        for one in row.members
+    )
+    return {
+        "error": row.error_code,
+        "state": row.group_state,
+        "type": row.protocol_type,
+        "protocol": row.protocol_data,
+        "members": members,
+    }
+
+
+MACHINE = GroupMachine()
+
+
+def simulated(seed: int, choose: Choose) -> SimulatedLink:
+    """Return a broker of ours with a coordinator of groups."""
+    return simulated_broker(seed, {"group.initial.rebalance.delay.ms": choose.pick(("0", "0", "3000"))})

@@ -1,0 +1,188 @@
+"""How does a session speak to a broker? Requests are sent on links of their own, and their answers read when they come.
+
+The same session runs against a broker of ours in the simulator, where time can be moved, and against any behind a port.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.targets.tcp import PATIENCE_S, Closed, Line, Silence
+from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
+from kmirror.kernel.ids import Endpoint
+from kmirror.sim.world import World as SimulatedWorld
+
+_REST_S = 0.005
+_PEER = "session"
+
+
+class Link(Protocol):
+    """A broker, as a session has it. What `send` returns is the ticket of the request."""
+
+    moves_time: bool
+    """Whether `pause` takes no time of ours."""
+    short_s: float
+    """Within it most answers are there that do not wait for another request."""
+    long_s: float
+    """What has no answer by then has none."""
+
+    def send(self, frame: bytes, at: str = "") -> int:
+        """Send a request on a link on which nothing is under way, and return its ticket; `at` names the broker."""
+        ...
+
+    def take(self, ticket: int, within_s: float) -> bytes | None:
+        """Return the answer, which ends the ticket; None if there is none in time.
+
+        Raises `Fault` if the broker closed the link instead.
+        """
+        ...
+
+    def cut(self, ticket: int) -> None:
+        """Close the link of a request, whose answer nobody will read."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+    def rest(self) -> None:
+        """Give the broker the moment that it needs to take up what was sent."""
+        ...
+
+    def close(self) -> None:
+        """Hang up."""
+        ...
+
+
+def _closed() -> Fault:
+    return Fault(Kind.REFUSED, "the link was closed", "closed link", "an answer")
+
+
+class PortLink:
+    """Any broker behind a port, or several by their names."""
+
+    moves_time = False
+    short_s = 0.02
+    long_s = PATIENCE_S
+
+    def __init__(self, addresses: Mapping[str, tuple[str, int]]) -> None:
+        self._addresses = addresses
+        self._idle: dict[str, list[Line]] = {name: [] for name in addresses}
+        self._busy: dict[int, tuple[str, Line]] = {}
+        self._count = 0
+
+    def send(self, frame: bytes, at: str = "") -> int:
+        """Send on a connection on which nothing is under way, a new one if need be."""
+        line = self._idle[at].pop() if self._idle[at] else Line(*self._addresses[at])
+        try:
+            line.send(frame)
+        except (OSError, Closed, Silence) as error:
+            raise Fault(Kind.DEAD, f"{line.address}: {error!r}", "no connection", "a broker that listens") from None
+        self._count += 1
+        self._busy[self._count] = (at, line)
+        return self._count
+
+    def take(self, ticket: int, within_s: float) -> bytes | None:
+        """Return the answer when it is there in time."""
+        at, line = self._busy[ticket]
+        if not line.has_data(within_s):
+            return None
+        del self._busy[ticket]
+        try:
+            answer = line.receive(PATIENCE_S)
+        except (Closed, Silence):
+            raise _closed() from None
+        self._idle[at].append(line)
+        return answer
+
+    def cut(self, ticket: int) -> None:
+        """Close the connection."""
+        self._busy.pop(ticket)[1].close()
+
+    def pause(self, seconds: float) -> None:
+        """Sleep."""
+        time.sleep(seconds)
+
+    def rest(self) -> None:
+        """Sleep for a moment."""
+        time.sleep(_REST_S)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for line in [line for lines in self._idle.values() for line in lines]:
+            line.close()
+        for ticket in list(self._busy):
+            self.cut(ticket)
+
+
+class SimulatedLink:
+    """A broker in the simulator, or several by their names, of one world."""
+
+    moves_time = True
+    short_s = 0.3
+    long_s = 120.0
+
+    def __init__(self, world: SimulatedWorld, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+        self._world = world
+        self._idle: dict[str, list[OutboundLink]] = {name: [] for name in endpoints}
+        self._busy: dict[int, tuple[str, OutboundLink]] = {}
+        self._answers: dict[OutboundLink, bytes | None] = {}
+        self._count = 0
+        world.add(_PEER, _PEER, None, lambda: self)
+        world.start(_PEER)
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        """Keep an answer; None for a link that was closed."""
+        match event:
+            case ResponseReceived(link, frame):
+                self._answers[link] = bytes(frame)
+            case LinkClosed(OutboundLink() as link):
+                self._answers[link] = None
+            case _:
+                pass
+        return []
+
+    def send(self, frame: bytes, at: str = "") -> int:
+        """Send on a link on which nothing is under way."""
+        self._count += 1
+        link = self._idle[at].pop() if self._idle[at] else OutboundLink(self._endpoints[at], f"{self._count}")
+        self._busy[self._count] = (at, link)
+        self._world.perform(_PEER, [Send(link, (frame,))])
+        return self._count
+
+    def take(self, ticket: int, within_s: float) -> bytes | None:
+        """Return the answer, after virtual time has passed if need be."""
+        at, link = self._busy[ticket]
+        deadline = self._world.now + round(within_s * SECOND)
+        while link not in self._answers and self._world.now < deadline:
+            self._world.step()
+        if link not in self._answers:
+            return None
+        del self._busy[ticket]
+        answer = self._answers.pop(link)
+        if answer is None:
+            raise _closed()
+        self._idle[at].append(link)
+        return answer
+
+    def cut(self, ticket: int) -> None:
+        """Close the link."""
+        _, link = self._busy.pop(ticket)
+        self._answers.pop(link, None)
+        self._world.perform(_PEER, [CloseLink(link)])
+
+    def pause(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self._world.run_for(span_us=round(seconds * SECOND))
+
+    def rest(self) -> None:
+        """Let a moment of virtual time pass."""
+        self.pause(_REST_S)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,341 @@
+"""How does a session go? Steps that a machine's rules draw, in all kinds of disorder, each answer judged by the model.
+
+Disorder is the same for all machines: an answer is read late, a request sent twice, or once more after others, two
+change places, a link is cut before its answer was read, or a field has the value of an earlier request.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Any, TypeVar
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.sessions.links import Link
+from kmirror.fuzz.sessions.machine import AnyMachine, Call, Choose, Pause, Rule, Step
+from kmirror.fuzz.sessions.possible import Possible, TooMany, shown
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+
+T = TypeVar("T")
+_DRAWS_MAX = 8
+_OPEN_MAX = 3
+_CUTS_MAX = 3
+_SETTLED_AFTER = 8
+"""So many answers on other links, and a request whose link was cut has been taken up, or was lost."""
+_LAST_MAX = 200
+_LATE_SHARE = 0.5
+_CLIENT = "session"
+_SAID_MAX = 160
+
+
+class Disorder(Enum):
+    """What becomes of a step."""
+
+    NONE = "as drawn"
+    LATE = "its answer is read later"
+    TWICE = "sent twice"
+    SWAPPED = "after the next"
+    CUT = "the link is cut"
+    AGED = "with an earlier value"
+    REPEATED = "an earlier request once more"
+
+
+_WEIGHTS = {
+    Disorder.NONE: 12,
+    Disorder.LATE: 4,
+    Disorder.TWICE: 1,
+    Disorder.SWAPPED: 1,
+    Disorder.CUT: 1,
+    Disorder.AGED: 2,
+    Disorder.REPEATED: 1,
+}
+_DISORDERS = tuple(kind for kind, weight in _WEIGHTS.items() for _ in range(weight))
+
+
+class Drawn:
+    """Choices that come from numbers from 0 to 1, such as those of a `Random`."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Return one of the options."""
+        return options[int(self._random() * len(options))]
+
+    def chance(self, share: float) -> bool:
+        """Return True as often as `share` says."""
+        return self._random() < share
+
+
+class Here:
+    """The world as a machine has it: names of this session, and requests that prepare it."""
+
+    def __init__(self, link: Link, prefix: str) -> None:
+        self.prefix = prefix
+        self.moves_time = link.moves_time
+        self._link = link
+
+    def ask(self, body: Message, version: int, at: str = "") -> Message:
+        """Return the answer; raises `Fault` if there is none."""
+        frame = encode_request(body, version, correlation_id=0, client_id=_CLIENT)
+        answer = self._link.take(self._link.send(frame, at), self._link.long_s)
+        if answer is None:
+            raise Fault(Kind.SILENT, f"no answer to {body.NAME}", f"{body.NAME} before a session", "an answer")
+        return decode_response(answer, key_of(type(body)), version).body
+
+    def rest(self) -> None:
+        """Let a moment pass."""
+        self._link.rest()
+
+
+class Session:
+    """One session of a machine with a broker. What the model does not allow raises `Fault`, with the story so far.
+
+    `prefix` is what all names in it begin with; no other session of that broker may have it.
+    """
+
+    def __init__(self, machine: AnyMachine, link: Link, prefix: str) -> None:
+        self.machine = machine
+        self.story: list[str] = []
+        self.is_lost = False
+        """Whether more states became possible than can be followed; nothing is judged any more."""
+        self._link = link
+        self.known, state = machine.begin(Here(link, prefix))
+        self._possible: Possible[Any] = Possible.of(machine, state)
+        self._open: dict[int, tuple[Call, int]] = {}
+        """Calls under way, with their tickets."""
+        self._late: set[int] = set()
+        self._parked: set[int] = set()
+        """Of those under way, the ones whose answers are not wanted yet, and those that may have to wait."""
+        self._sent: list[Step] = []
+        self._values: dict[str, list[Any]] = {}
+        self._cut: dict[int, int] = {}
+        """Calls whose links were cut, and after how many more answers they are settled."""
+        self._count = 0
+        self._cuts = 0
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def step(self, choose: Choose) -> None:
+        """Draw a step and its disorder, and do it; nothing happens if none of the rules that were tried has one."""
+        self._read_some(choose)
+        rule = self._rule(choose)
+        self.follow(rule, choose.pick(_DISORDERS), choose)
+
+    def _rule(self, choose: Choose) -> Rule[Any]:
+        return choose.pick([rule for rule in self.machine.rules for _ in range(rule.weight)])
+
+    def follow(self, rule: Rule[Any], disorder: Disorder, choose: Choose) -> bool:
+        """Do a step by this rule, with this disorder; return False if the rule has none now."""
+        if self.is_lost:
+            return False
+        step = rule.draw(self.known, choose)
+        try:
+            if isinstance(step, Pause):
+                self._pause(step)
+            elif step is not None:
+                self._do(step, disorder, choose)
+        except TooMany:
+            self.is_lost = True
+        return step is not None
+
+    def _do(self, step: Step, disorder: Disorder, choose: Choose) -> None:
+        match disorder:
+            case Disorder.LATE:
+                self._late.add(self._send(step, disorder).number)
+            case Disorder.TWICE:
+                for call in (self._send(step), self._send(step, disorder)):
+                    self._read(call.number)
+            case Disorder.SWAPPED:
+                other = self._other(choose)
+                calls = [self._send(each, disorder) for each in (other, step) if each is not None]
+                for call in calls:
+                    self._read(call.number)
+            case Disorder.CUT if self._cuts < _CUTS_MAX:
+                self._hang_up(self._send(step, disorder), has_rest=choose.chance(0.5))
+            case Disorder.AGED:
+                self._read(self._send(self._aged(step, choose), disorder).number)
+            case Disorder.REPEATED if self._sent:
+                self._read(self._send(choose.pick(self._sent), disorder).number)
+            case _:
+                self._read(self._send(step).number)
+
+    def _other(self, choose: Choose) -> Step | None:
+        for _ in range(_DRAWS_MAX):
+            found = self._rule(choose).draw(self.known, choose)
+            if isinstance(found, Step):
+                return found
+        return None
+
+    def _aged(self, step: Step, choose: Choose) -> Step:
+        """Return the step with one of its fields as it was in an earlier request, if there is another value."""
+        usual = type(step.body)()
+        fields = [
+            (name, value)
+            for name in sorted(self.machine.aged)
+            if getattr(step.body, name, None) != getattr(usual, name, None)
+            for value in self._values.get(name, ())
+            if value != getattr(step.body, name)
+        ]
+        if not fields:
+            return step
+        name, value = choose.pick(fields)
+        body = copy.copy(step.body)
+        setattr(body, name, value)
+        return replace(step, body=body)
+
+    def _send(self, step: Step, disorder: Disorder = Disorder.NONE) -> Call:
+        self._count += 1
+        call = Call(self._count, step)
+        self._sent.append(step)
+        for name in sorted(self.machine.aged):
+            if hasattr(step.body, name):
+                values = self._values.setdefault(name, [])
+                value = getattr(step.body, name)
+                if value not in values:
+                    values.append(value)
+        how = "" if disorder is Disorder.NONE else f" ({disorder.value})"
+        self._tell(f"{call.number}: {step}{how} {_said(step.body)}")
+        frame = encode_request(step.body, step.version, correlation_id=call.number, client_id=_CLIENT)
+        self._possible.sent(call)
+        self._open[call.number] = (call, self._link.send(frame, step.at))
+        return call
+
+    def _hang_up(self, call: Call, *, has_rest: bool) -> None:
+        if has_rest:
+            self._link.rest()
+        self._cuts += 1
+        _, ticket = self._open.pop(call.number)
+        self._link.cut(ticket)
+        self._possible.lose(call.number)
+        self._cut[call.number] = _SETTLED_AFTER
+
+    def _settle(self) -> None:
+        """Count an answer; what was cut long ago acts no more."""
+        self._cut = {number: left - 1 for number, left in self._cut.items()}
+        for number in [number for number, left in self._cut.items() if not left]:
+            del self._cut[number]
+            self._possible.settle(number)
+
+    def _pause(self, pause: Pause) -> None:
+        for number in list(self._open):
+            self._read(number)
+        self._count += 1
+        self._tell(f"{self._count}: {pause}")
+        self._link.pause(pause.seconds)
+        self._possible.pause(Call(self._count, pause))
+        self._cut.clear()
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def _read_some(self, choose: Choose) -> None:
+        """Read late answers, some of them or all if there are many, and look for those that had to wait."""
+        is_full = len(self._late) >= _OPEN_MAX
+        try:
+            for number in sorted(self._late):
+                if is_full or choose.chance(_LATE_SHARE):
+                    self._read(number)
+            self._look()
+        except TooMany:
+            self.is_lost = True
+
+    def _look(self) -> None:
+        for number in sorted(self._parked):
+            call, ticket = self._open[number]
+            frame = self._link.take(ticket, 0)
+            if frame is not None:
+                self._judge(call, frame)
+
+    def _read(self, number: int) -> None:
+        """Read an answer, and judge it; leave it for later if it may have to wait."""
+        call, ticket = self._open[number]
+        self._late.discard(number)
+        frame = self._link.take(ticket, self._link.short_s)
+        if frame is None and not self._possible.may_wait(number):
+            frame = self._link.take(ticket, self._link.long_s)
+            if frame is None:
+                assert isinstance(call.step, Step), "only time passes without an answer"
+                raise self._fault(Kind.SILENT, f"{call.step} of step {number} is not answered", call.step.name)
+        if frame is None:
+            self._parked.add(number)
+        else:
+            self._judge(call, frame)
+
+    def _judge(self, call: Call, frame: bytes) -> None:
+        step = call.step
+        assert isinstance(step, Step), "only time passes without an answer"
+        self._parked.discard(call.number)
+        del self._open[call.number]
+        try:
+            answer = decode_response(frame, key_of(type(step.body)), step.version).body
+        except ProtocolError as error:
+            told = f"the answer to {step} cannot be read: {error}"
+            raise self._fault(Kind.REFUSED, told, f"answer of {step.name}") from None
+        observed = self.machine.read(self.known, step, answer)
+        self._tell(f"   {call.number} is answered: {shown(observed, observed)}")
+        wrong = self._possible.answered(call.number, observed)
+        if wrong is not None:
+            raise self._fault(Kind.DIFFERS, f"{step}: {wrong.told}", f"{step.name}: {wrong.cause}")
+        self.machine.learn(self.known, step, answer)
+        self._settle()
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """Read all that is still to come, and do the machine's last steps."""
+        try:
+            self._end()
+        except TooMany:
+            self.is_lost = True
+        for _, ticket in self._open.values():
+            self._link.cut(ticket)
+        self._open.clear()
+
+    def _end(self) -> None:
+        if self.is_lost:
+            return
+        for number in sorted(self._open):
+            if number in self._open:
+                self._read(number)
+        for count, step in enumerate(self.machine.last(self.known)):
+            assert count < _LAST_MAX, f"the machine {self.machine.name} does not end"
+            if isinstance(step, Pause):
+                self._pause(step)
+                continue
+            self._link.rest()
+            self._read(self._send(step).number)
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def _tell(self, line: str) -> None:
+        self.story.append(line)
+
+    def _fault(self, kind: Kind, told: str, cause: str) -> Fault:
+        expected = f"what the model of {self.machine.name} allows"
+        return Fault(kind, told, f"{self.machine.name}: {cause}", expected, self.story)
+
+
+def run_session(machine: AnyMachine, link: Link, prefix: str, choices: Iterable[Choose]) -> Session:
+    """Run a session of one step for each of the choices, to its end, and return it; raises `Fault`."""
+    session = Session(machine, link, prefix)
+    for choose in choices:
+        session.step(choose)
+    session.end()
+    return session
+
+
+def _said(body: Message) -> str:
+    """Return the fields of a request that are not as they are by default, for a story."""
+    usual = type(body)()
+    some = ((field.attribute, getattr(body, field.attribute)) for field in body.FIELDS)
+    return ", ".join(f"{name}={_short(value)}" for name, value in some if value != getattr(usual, name, None))
+
+
+def _short(value: object) -> str:
+    text = repr(bytes(value) if isinstance(value, memoryview) else value)
+    return text if len(text) <= _SAID_MAX else f"{text[:_SAID_MAX]}..."

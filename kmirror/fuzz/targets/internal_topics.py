@@ -1,0 +1,176 @@
+"""What our nodes load of internal topics as a target: groups and offsets, transactions, states of mirrors, metadata.
+
+Whatever stands in a record, its topic is loaded, or it is told from which offset on it cannot be: nothing else is
+raised. What was loaded can be written and is read again as the same, and what the metadata image counts by itself is
+what a walk over it comes to. A log of well-formed records is loaded wholly, and the last record of each key counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from kmirror.cluster.controller.metadata_batches import metadata_records
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.state import GroupShard, metadata_record
+from kmirror.cluster.coordinators.loading import load
+from kmirror.cluster.coordinators.shard_state import LoggedRecord, ShardState
+from kmirror.cluster.coordinators.transactions.state import TransactionShard
+from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.cluster.metadata_transactions import MetadataTransactions
+from kmirror.errors import LocalProtocolError, ProtocolError, UsageError
+from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.internal_topics import TOPICS, InternalTopicStream
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, MirrorShard, state_record
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.spec.topics import GROUP_TOPIC, METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+
+KeyValue = tuple[bytes, bytes | None]
+AnyShard = ShardState[Any, Any]
+
+SHARDS: Mapping[str, Callable[[], AnyShard]] = MappingProxyType(
+    {GROUP_TOPIC: GroupShard, TRANSACTION_TOPIC: TransactionShard, MIRROR_STATE_TOPIC: MirrorShard}
+)
+
+
+class InternalTopicsTarget(Stateless):
+    """`coordinators.loading.load` with each kind of shard, and `MetadataImage.apply`."""
+
+    name = "internal-topics"
+
+    def judge(self, frame: Frame) -> str:
+        """Return "taken" or why the log is not loaded, without numbers; raises `Fault`."""
+        try:
+            batches = list(iter_batches(frame.data))
+            if frame.name == METADATA_TOPIC:
+                self._metadata(batches)
+            else:
+                unreadable = self._shard(frame, batches)
+                if unreadable is not None:
+                    if frame.is_valid:
+                        raise Fault(Kind.REFUSED, f"a valid log: {unreadable}", "a valid log", TAKEN)
+                    return _without_numbers(unreadable.partition(": ")[2])
+        except ProtocolError as error:
+            if frame.is_valid:
+                raise Fault(Kind.REFUSED, f"a valid log: {error}", "a valid log", TAKEN) from None
+            return _without_numbers(str(error))
+        except Fault:
+            raise
+        except Exception as error:
+            raise raised(error) from error
+        return TAKEN
+
+    def _metadata(self, batches: Sequence[Batch]) -> None:
+        image, transactions = MetadataImage(), MetadataTransactions()
+        for batch in batches:
+            for record in metadata_records(batch):
+                for counting in transactions.take(record):
+                    image.apply(counting.message, Delta())
+        check_image(image)
+
+    def _shard(self, frame: Frame, batches: Sequence[Batch]) -> str | None:
+        state = SHARDS[frame.name]()
+        end = batches[-1].last_offset + 1 if batches else 0
+        unreadable = load(state, batches, end)
+        for key, value in _written(state):
+            again = SHARDS[frame.name]()
+            again.replay(LoggedRecord(key, value))
+            again.seal(1)
+            again.commit(1)
+            if list(_written(again)) != [(key, value)]:
+                told = f"the record {key.hex()} {(value or b'').hex()} is read and written as another"
+                raise Fault(Kind.CHANGED, told, f"written otherwise in {frame.name}", "the same record")
+        if frame.is_valid:
+            self._is_last(frame, batches, state)
+        return unreadable
+
+    def _is_last(self, frame: Frame, batches: Sequence[Batch], state: AnyShard) -> None:
+        """Raise `Fault` unless there is as much as there are keys whose last record has a value."""
+        kinds = {GROUP_TOPIC: (2,), TRANSACTION_TOPIC: (0,), MIRROR_STATE_TOPIC: (2,)}[frame.name]
+        last: dict[bytes, bytes | None] = {}
+        for batch in batches:
+            for record in () if batch.is_control else batch.records():
+                assert record.key is not None, "it is valid"
+                if int.from_bytes(record.key[:2], "big") in kinds:
+                    last[record.key] = record.value
+        wanted = sum(value is not None for value in last.values())
+        found = len(state.all_committed())
+        # A state of a mirror may be there for its epoch alone, or be as good as none.
+        if found != wanted and frame.name != MIRROR_STATE_TOPIC:
+            told = f"{found} of {wanted} keys have a value"
+            raise Fault(Kind.DIFFERS, told, f"keys of {frame.name}", "the last record of each key")
+
+
+def _written(state: AnyShard) -> Iterator[KeyValue]:
+    """Yield the records that say what a shard holds; those that no record can say are left out."""
+    for make in _records(state):
+        try:
+            yield make()
+        except LocalProtocolError:
+            continue  # Kafka reads some bytes that it cannot write: text that is no UTF-8.
+
+
+def _records(state: AnyShard) -> Iterator[Callable[[], KeyValue]]:
+    committed = state.all_committed()
+    if isinstance(state, GroupShard):
+        for group_id, value in committed.items():
+            Group.loaded(group_id, value)
+            yield partial(metadata_record, group_id, value)
+        for group_id in state.offsets.groups():
+            for name in state.offsets.keys(group_id):
+                settled = state.offsets.settled(name)
+                if settled is not None:
+                    yield partial(settled.record, name)
+    elif isinstance(state, TransactionShard):
+        for transaction in committed.values():
+            yield partial(transaction.record, 2)
+    elif isinstance(state, MirrorShard):
+        for key, held in committed.items():
+            if replace(held, topic="", leader_epoch=-1, last_mirrored_epoch=NOT_SETTLED) != NOTHING:
+                kept = held.uncut, held.stop, held.lineage
+                yield partial(state_record, key, held.topic, held.state, held.leader_epoch, *kept)
+
+
+def check_image(image: MetadataImage) -> None:
+    """Raise `Fault` where what the image has counted by itself is not what a walk over its topics comes to."""
+    held: dict[int, set[TopicPartition]] = {}
+    leads: dict[int, int] = {}
+    leaderless = set()
+    for topic in image.topics.values():
+        for index, partition in topic.partitions.items():
+            tp = TopicPartition(topic.name, index)
+            for broker_id in partition.replicas:
+                held.setdefault(broker_id, set()).add(tp)
+            if partition.leader < 0:
+                leaderless.add(tp)
+            else:
+                leads[partition.leader] = leads.get(partition.leader, 0) + 1
+            image.offline(partition)
+    for broker_id in {*held, *image.brokers, *leads}:
+        counted = {TopicPartition(topic.name, index) for topic, index in image.held_by(broker_id)}
+        wanted = held.get(broker_id, set())
+        if counted != wanted or image.leads(broker_id) != leads.get(broker_id, 0):
+            told = f"broker {broker_id} has {sorted(counted)} and leads {image.leads(broker_id)}, a walk finds "
+            raise Fault(Kind.DIFFERS, f"{told}{sorted(wanted)}, {leads.get(broker_id, 0)}", "partitions of a broker")
+    if set(image.leaderless) != leaderless:
+        told = f"{sorted(image.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
+        raise Fault(Kind.DIFFERS, told, "partitions without a leader")
+
+
+def _without_numbers(text: str) -> str:
+    return " ".join(word for word in text.split()[:10] if word.isalpha())
+
+
+def open_target(wanted: Wanted) -> tuple[InternalTopicsTarget, InternalTopicStream]:
+    """Return the target, and logs of the topics that `wanted.messages` names, or of all."""
+    for name in wanted.messages:
+        if name not in TOPICS:
+            raise UsageError(f"no internal topic that is loaded is named {name!r}: {', '.join(dict.fromkeys(TOPICS))}")
+    return InternalTopicsTarget(), InternalTopicStream(wanted.seed, wanted.messages or TOPICS)

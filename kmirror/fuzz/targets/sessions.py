@@ -1,0 +1,103 @@
+"""Sessions with a broker as a target: a frame is a session, eight bytes for each step that is drawn by them.
+
+So a session can be made smaller by leaving bytes out, and put to any broker: what the requests say follows from
+the answers. In the simulator each session has a broker of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from random import Random
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.sessions.links import Link, PortLink
+from kmirror.fuzz.sessions.rows import MACHINES, MachineRow, machine_row
+from kmirror.fuzz.sessions.session import Drawn, run_session
+from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
+from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.tcp import checked_address
+
+STEP_BYTES = 8
+_STEPS = (8, 16, 32, 64)
+
+
+class SessionTarget(Stateless):
+    """A broker that sessions are held with: one in the simulator for each, or the same for all behind a port."""
+
+    name = "sessions"
+
+    def __init__(self, seed: int, link: Link | None = None) -> None:
+        self._seed = seed
+        self._link = link
+        self._count = 0
+        # A broker that keeps its groups and ids may have seen the names of another run.
+        self._mark = "" if link is None else f"{os.urandom(4).hex()}-"
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._link is not None:
+            self._link.close()
+
+    def judge(self, frame: Frame) -> str:
+        """Hold the session, and return "taken"; what the machine's model does not allow raises `Fault`."""
+        row = machine_row(frame.name)
+        first, *rest = _choices(frame.data) or [_choice(b"")]
+        link = self._link or row.simulated(self._seed, first)
+        self._count += 1
+        prefix = f"{row.name}-{self._mark}{self._count if self._link else 1}"
+        try:
+            session = run_session(row.machine(), link, prefix, rest)
+        finally:
+            if link is not self._link:
+                link.close()
+        return "lost" if session.is_lost else TAKEN
+
+
+class SessionSource:
+    """The sessions of a seed, machine after machine."""
+
+    def __init__(self, seed: int, machines: tuple[MachineRow, ...]) -> None:
+        self.seed = seed
+        self._machines = machines
+
+    def block(self, number: int) -> list[Frame]:
+        """Return some sessions."""
+        return [self._frame(number * BLOCK_FRAMES + place) for place in range(BLOCK_FRAMES)]
+
+    def _frame(self, number: int) -> Frame:
+        random = Random(f"{self.seed}/{number}/session")
+        row = self._machines[number % len(self._machines)]
+        return Frame(number, row.name, 0, random.randbytes(STEP_BYTES * random.choice(_STEPS)), (), is_canonical=False)
+
+    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
+        """Return the session with another end."""
+        steps = len(parent.data) // STEP_BYTES
+        kept = parent.data[: STEP_BYTES * int(random() * steps)]
+        more = Random(random()).randbytes(STEP_BYTES * _STEPS[0])
+        return parent._replace(data=kept + more)
+
+
+def _choices(data: bytes) -> list[Drawn]:
+    return [_choice(data[at : at + STEP_BYTES]) for at in range(0, len(data), STEP_BYTES)]
+
+
+def _choice(data: bytes) -> Drawn:
+    return Drawn(Random(data).random)
+
+
+def open_target(wanted: Wanted) -> tuple[SessionTarget, SessionSource]:
+    """Return the target, and sessions of the machines that are wanted.
+
+    Raises `UsageError` for a machine that is not there, or that a broker behind a port cannot be asked for.
+    """
+    rows = tuple(machine_row(name) for name in wanted.machines)
+    if wanted.bootstrap_server is None:
+        return SessionTarget(wanted.seed), SessionSource(wanted.seed, rows or MACHINES)
+    for row in rows:
+        if not row.is_for_kafka:
+            raise UsageError(f"machine {row.name} wants clusters of ours: leave --bootstrap-server out")
+    address = checked_address(wanted.bootstrap_server, owns_host=wanted.owns_host)
+    rows = rows or tuple(row for row in MACHINES if row.is_for_kafka)
+    return SessionTarget(wanted.seed, PortLink({"": address})), SessionSource(wanted.seed, rows)

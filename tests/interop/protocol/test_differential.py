@@ -1,0 +1,76 @@
+"""The same bytes through Kafka's own readers and ours: they agree, but for what has a reason.
+
+tests/interop/conftest.py says where Kafka's jars come from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.batches import BatchStream
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.differential.of_kafka import KafkaReader
+from kmirror.fuzz.differential.ours import OurReader
+from kmirror.fuzz.differential.readers import Reader
+from kmirror.fuzz.differential.target import DifferentialTarget
+from kmirror.fuzz.differential.verdicts import Verdict, refused
+from kmirror.fuzz.stream import Frame, Source, Stream
+from kmirror.protocol.registry import by_name, names
+
+FRAMES = int(os.environ.get("KMIRROR_DIFFERENTIAL_FRAMES", "3000"))
+
+
+@pytest.fixture(scope="module")
+def kafka(kafka_class_path: str) -> Iterator[KafkaReader]:
+    reader = KafkaReader(kafka_class_path)
+    yield reader
+    reader.close()
+
+
+def run(kafka: KafkaReader, other: Reader, source: Source, frames: int) -> Tally:
+    campaign = Campaign(DifferentialTarget([other, kafka]), source)
+    for _ in campaign.run(frames=frames):
+        pass
+    return campaign.tally
+
+
+@pytest.mark.parametrize(
+    "source", [Stream(41, tuple(by_name(name) for name in names())), BatchStream(41)], ids=["messages", "batches"]
+)
+def test_kafka_reads_as_we_do(kafka: KafkaReader, source: Source) -> None:
+    tally = run(kafka, OurReader(), source, FRAMES)
+    assert tally.frames == FRAMES
+    assert FRAMES * 0.1 < tally.taken < FRAMES * 0.9
+    # The messages within a compressed one say how much memory Kafka takes for them (docs/findings.md).
+    found = [finding.line for cause, finding in tally.findings.items() if not cause.startswith("memory kafka")]
+    assert not found
+
+
+class NullsRefused(OurReader):
+    """A reader with a fault: it takes no text that is null."""
+
+    def read(self, frame: Frame) -> Verdict:
+        verdict = super().read(frame)
+        if ": None" in str(verdict.value):
+            return refused(ProtocolError("null"), is_typed=True)
+        return verdict
+
+
+def test_a_reader_with_a_fault_is_found(kafka: KafkaReader) -> None:
+    tally = run(kafka, NullsRefused(), Stream(1, (by_name("JoinGroupRequest"), by_name("MetadataRequest"))), 2_000)
+    finding = tally.findings["differs kafka takes what ours refuses: ProtocolError: null"]
+    assert len(finding.frame) < 100
+
+
+def test_records_in_messages_are_compared_by_what_is_written(kafka: KafkaReader) -> None:
+    produce = by_name("ProduceRequest")
+    data = produce.from_json({"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": [
+        {"name": "t", "partitionData": [{"index": 0, "records": "AAEC"}]}]}, 9).encode(9)  # fmt: skip
+    frame = Frame(0, "ProduceRequest", 9, data, (), True, produce)
+    ours, theirs = OurReader().read(frame), kafka.read(frame)
+    assert theirs is not None
+    assert theirs.again == ours.again == data

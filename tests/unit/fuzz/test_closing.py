@@ -1,0 +1,71 @@
+"""Over which valid requests may a broker close the link?"""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.fuzz.answers import judged
+from kmirror.fuzz.closing import check_closed, versions_in, versions_question
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.headers import encode_request, encode_response
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+
+TOLD = {key_of(ProduceRequest): (0, 13), key_of(HeartbeatRequest): (1, 3)}
+
+
+def frame(body: Message, version: int, *steps: str) -> Frame:
+    data = encode_request(body, version, correlation_id=7, client_id=None)
+    return Frame(0, body.NAME, version, data, steps, False)
+
+
+@pytest.mark.parametrize(
+    ("one", "may"),
+    [
+        (frame(HeartbeatRequest(), 3), False),
+        (frame(HeartbeatRequest(), 4), True),
+        (frame(HeartbeatRequest(), 0), True),
+        (frame(ApiVersionsRequest(), 0), True),
+        (frame(HeartbeatRequest(), 3, "a bit"), True),
+        (frame(ProduceRequest(acks=1), 13), False),
+        (frame(ProduceRequest(acks=0), 13), True),
+    ],
+)
+def test_a_link_is_closed_for_a_reason(one: Frame, may: bool) -> None:
+    if may:
+        check_closed(one, TOLD)
+        return
+    with pytest.raises(Fault, match=f"closed over a valid {one.name.removesuffix('Request')} v{one.version}") as found:
+        check_closed(one, TOLD)
+    assert found.value.kind is Kind.REFUSED
+
+
+def test_what_a_broker_serves_is_what_it_tells() -> None:
+    rows = [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in TOLD.items()]
+    answer = encode_response(ApiVersionsResponse(api_keys=rows), 0, correlation_id=0)
+    assert versions_in(answer) == TOLD
+    assert judged(versions_question(), answer) == "taken"
+
+
+def test_an_answer_is_read_to_its_end_in_its_version() -> None:
+    request = frame(HeartbeatRequest(), 4).data
+    answer = encode_response(HeartbeatResponse(), 4, correlation_id=7)
+    assert judged(request, answer) == "taken"
+    with pytest.raises(Fault, match="1 bytes are left over behind the answer of Heartbeat v4"):
+        judged(request, answer + b"\0")
+    with pytest.raises(Fault, match="cannot be read"):
+        judged(request, answer[:-1])
+
+
+def test_only_a_version_that_is_not_supported_is_answered_in_version_0() -> None:
+    request = frame(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 4).data
+    refused = ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=18, min_version=0, max_version=3)])
+    assert judged(request, encode_response(refused, 0, correlation_id=7)) == "codes 35"
+    with pytest.raises(Fault):  # The version was known, so it is answered in that.
+        judged(request, encode_response(ApiVersionsResponse(), 0, correlation_id=7))

@@ -1,0 +1,321 @@
+"""Readers beside each other: what differs is found, grouped by cause, and made small."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.fuzz import command
+from kmirror.errors import UsageError
+from kmirror.fuzz.batches import BatchStream
+from kmirror.fuzz.campaign import Campaign, Tally
+from kmirror.fuzz.differential import apart
+from kmirror.fuzz.differential.apart import ApartReader
+from kmirror.fuzz.differential.ours import OurReader
+from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
+from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
+from kmirror.fuzz.differential.target import DifferentialTarget, MixedStream, open_target
+from kmirror.fuzz.differential.verdicts import UNTOLD, Verdict, parting, reason, refused
+from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.stream import Frame, Source, Stream
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.protocol.gen.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_name
+from kmirror.records import RecordData, build_batch
+
+PEERS = [row.name for row in READERS if row.package]
+
+
+def frame(message: Message, version: int) -> Frame:
+    return Frame(0, message.NAME, version, message.encode(version), (), False, type(message))
+
+
+def run(target: DifferentialTarget, source: Source, frames: int, *, shrinks: bool = True) -> Tally:
+    campaign = Campaign(target, source, shrinks=shrinks)
+    with closing(target):
+        for _ in campaign.run(frames=frames):
+            pass
+    return campaign.tally
+
+
+def stream(*names: str) -> Stream:
+    return Stream(1, tuple(by_name(name) for name in names))
+
+
+class Other(OurReader):
+    """Reads as we do."""
+
+    name = "other"
+
+
+class NullForNone(Other):
+    """Takes an empty text for null, wherever it stands."""
+
+    def read(self, frame: Frame) -> Verdict:
+        verdict = super().read(frame)
+        return verdict._replace(value=without_empty(verdict.value), again=None)
+
+
+def without_empty(value: object) -> object:
+    match value:
+        case dict():
+            return {name: without_empty(part) for name, part in value.items()}
+        case list():
+            return [without_empty(part) for part in value]
+    return value or None if isinstance(value, str) else value
+
+
+class Careless(Other):
+    """Forgets that bytes end."""
+
+    def read(self, frame: Frame) -> Verdict:
+        verdict = super().read(frame)
+        return verdict if verdict.is_taken else refused(IndexError(f"index {len(frame.data)}"), is_typed=False)
+
+
+class Lenient(Other):
+    """Takes whatever is refused."""
+
+    def read(self, frame: Frame) -> Verdict:
+        verdict = super().read(frame)
+        return verdict if verdict.is_taken else Verdict({})
+
+
+def test_equal_readers_have_no_findings() -> None:
+    source = MixedStream(stream("FetchRequest", "MetadataResponse"), BatchStream(1))
+    tally = run(DifferentialTarget([OurReader(), Other()]), source, 2_000)
+    assert not tally.findings
+    assert 0 < tally.taken < tally.frames == 2_000
+    assert {name for name, _, _ in tally.outcomes} >= {"RecordBatch", "FetchRequest"}
+
+
+def test_another_value_is_one_cause_in_all_messages() -> None:
+    tally = run(DifferentialTarget([OurReader(), NullForNone()]), stream("HeartbeatRequest", "SyncGroupRequest"), 4_000)
+    cause = "differs ours and other read empty text and null for a string"
+    assert tally.messages[cause] == {"HeartbeatRequest", "SyncGroupRequest"}
+    assert tally.findings[cause].told.endswith(": '' by ours, None by other")
+
+
+def test_what_one_refuses_and_another_takes_is_told_with_the_field() -> None:
+    tally = run(DifferentialTarget([OurReader(), Lenient()]), stream("HeartbeatRequest"), 400)
+    finding = tally.findings["differs other takes what ours refuses: ProtocolError: N bytes wanted, N left"]
+    assert finding.told.startswith("other takes what ours refuses (")
+    assert finding.kind is Kind.DIFFERS
+
+
+def test_an_error_that_no_reader_documents_is_a_finding_by_itself() -> None:
+    tally = run(DifferentialTarget([OurReader(), Careless()]), stream("HeartbeatRequest"), 200)
+    (finding,) = tally.findings.values()
+    assert (finding.kind, finding.cause) == (Kind.RAISED, "other: IndexError")
+
+
+def test_records_are_compared_too() -> None:
+    class LastOneLost(Other):
+        def read(self, frame: Frame) -> Verdict:
+            verdict = super().read(frame)
+            for batch in verdict.value or ():
+                batch["records"] = batch["records"][:-1]
+            return verdict
+
+    tally = run(DifferentialTarget([OurReader(), LastOneLost()]), BatchStream(1), 40, shrinks=False)
+    assert "differs ours and other read array and array for RecordBatch.records" in tally.findings
+
+
+def test_all_differences_of_a_frame_are_counted() -> None:
+    class Third(Lenient):
+        name = "third"
+
+    tally = run(DifferentialTarget([OurReader(), Careless(), Third()]), stream("HeartbeatRequest"), 200)
+    assert {cause.partition(" takes")[0] for cause in tally.findings} == {"raised other: IndexError", "differs third"}
+
+
+# -- the readers of others -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def peers() -> Iterator[list[Reader]]:
+    found = open_readers(PEERS)
+    yield found
+    for reader in found:
+        reader.close()
+
+
+def read_by(peers: list[Reader], frame: Frame) -> dict[str, Verdict]:
+    found = {reader.name: reader.read(frame) for reader in peers}
+    return {name: verdict for name, verdict in found.items() if verdict is not None}
+
+
+def test_each_reads_what_we_write(peers: list[Reader]) -> None:
+    beat = HeartbeatRequest(group_id="g", generation_id=7, member_id="m")
+    verdicts = read_by(peers, frame(beat, 0))
+    assert set(verdicts) == {"ours", *PEERS}
+    for verdict in verdicts.values():
+        assert verdict.value == {"groupId": "g", "generationId": 7, "memberId": "m"}
+
+
+def test_values_of_their_own_types_become_json(peers: list[Reader]) -> None:
+    message = MetadataResponse(throttle_time_ms=9, topics=[MetadataResponseTopic(error_code=3, name="t")])
+    verdicts = read_by(peers, frame(message, 12))
+    assert set(verdicts) == {"ours", "kio", "kafka-python"}
+    for name, verdict in verdicts.items():
+        assert parting(verdicts["ours"].value, verdict.value) is None, name
+        assert verdict.value["topics"][0]["topicId"] == "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def test_tagged_fields_of_aiokafka_are_not_told(peers: list[Reader]) -> None:
+    verdicts = read_by(peers, frame(AlterPartitionReassignmentsResponse(error_message="no"), 0))
+    assert verdicts["aiokafka"].value["errorMessage"] == "no"
+
+
+def test_each_reads_our_batches(peers: list[Reader]) -> None:
+    data = build_batch([RecordData(b"k", None, [("h", b"v")], 5)], base_offset=3)
+    verdicts = read_by(peers, Frame(0, "RecordBatch", 2, data, (), False))
+    assert set(verdicts) == {"ours", *PEERS}
+    for name, verdict in verdicts.items():
+        assert parting(verdicts["ours"].value, verdict.value) is None, name
+
+
+def test_what_they_refuse_is_an_error_of_theirs(peers: list[Reader]) -> None:
+    verdicts = read_by(peers, Frame(0, "HeartbeatRequest", 0, b"\0", (), False, HeartbeatRequest))
+    for name, verdict in verdicts.items():
+        assert not verdict.is_taken, name
+        assert verdict.fault is None, name
+
+
+def test_a_run_of_all_that_are_installed() -> None:
+    target, source = open_target(Wanted(seed=1, messages=("HeartbeatRequest", "RecordBatch"), readers=tuple(PEERS)))
+    tally = run(target, source, 300, shrinks=False)
+    assert tally.frames == 300
+    assert all(not cause.startswith("raised ours") for cause in tally.findings)
+
+
+# -- apart ---------------------------------------------------------------------------------------
+
+
+class Deadly:
+    """Does what its bytes say, to itself."""
+
+    version = "deadly"
+
+    def read(self, frame: Frame) -> Verdict | None:
+        match frame.data:
+            case b"crash":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case b"hang":
+                time.sleep(60)
+            case b"grow":
+                try:
+                    bytearray(1 << 40)
+                except MemoryError as error:
+                    return refused(error, is_typed=False)
+            case b"exit":
+                raise SystemExit("enough")
+            case b"print":
+                print("hello")
+            case b"":
+                return None
+        return Verdict(frame.data.decode())
+
+
+@pytest.fixture
+def deadly() -> Iterator[ApartReader]:
+    reader = ApartReader("deadly", __name__, "Deadly")
+    yield reader
+    reader.close()
+
+
+def given(data: bytes) -> Frame:
+    return Frame(0, "HeartbeatRequest", 0, data, (), False, HeartbeatRequest)
+
+
+def test_what_ends_its_process_is_a_verdict(deadly: ApartReader) -> None:
+    assert deadly.version == "deadly"
+    for data, told in ((b"crash", "SIGSEGV"), (b"exit", "exit code 1: enough")):
+        found = deadly.read(given(data))
+        assert found == Verdict(error=told, fault=Kind.RAISED)
+        assert deadly.read(given(b"well")) == Verdict("well")
+    assert deadly.read(given(b"print")) == Verdict("print")
+
+
+def test_what_takes_all_memory_is_a_verdict(deadly: ApartReader) -> None:
+    assert deadly.read(given(b"grow")) == Verdict(error="MemoryError: ", fault=Kind.MEMORY)
+
+
+def test_what_does_not_come_back_is_a_verdict(deadly: ApartReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "PATIENCE_S", 0.2)
+    found = deadly.read(given(b"hang"))
+    assert found is not None
+    assert found.fault is Kind.SLOW
+
+
+def test_a_message_that_is_not_known_is_asked_about_once(deadly: ApartReader) -> None:
+    assert deadly.read(given(b"")) is None
+    deadly.close()
+    assert deadly.read(given(b"crash")) is None  # Nothing is started for it.
+
+
+# -- values, reasons, options ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "path"),
+    [
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "a[0].b"),
+        ({"a": 1}, {}, "a"),
+        ({"a": [1]}, {"a": [1, 2]}, "a"),
+        ({"a": True}, {"a": 1}, "a"),
+        ({"a": None}, {"a": ""}, "a"),
+    ],
+)
+def test_where_values_part(left: object, right: object, path: str) -> None:
+    found = parting(left, right)
+    assert found is not None
+    assert found.path == path
+    assert parting(left, left) is None
+
+
+def test_what_is_not_told_equals_anything() -> None:
+    assert parting({"a": UNTOLD}, {}) is None
+
+
+def test_a_reason_has_no_numbers() -> None:
+    assert reason("ValueError: 17 bytes at -3 (at field topics[0].name, byte 8)") == "ValueError: N bytes at N"
+    assert reason("KeyError: 'x'") == reason("KeyError: 'y'")
+
+
+def test_a_difference_has_a_reason_only_where_it_holds() -> None:
+    cause = "ours takes what kafka refuses: CorruptRecordException: Record size N is less than the minimum"
+    batch = build_batch([RecordData(b"k", b"v")])
+    assert tail(batch * 2 + b"rest") == b"rest"
+    assert reason_of(cause, batch + bytes(15)) is not None
+    assert reason_of(cause, batch + bytes(30)) is None
+    assert reason_of("ours takes what kafka refuses: something else", batch) is None
+    assert len({row.cause for row in REASONS}) == len(REASONS)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [(("aiokafkas",), "did you mean aiokafka"), (("kafka",), "--kafka-jars DIR"), (("ours",), "no reader")],
+)
+def test_readers_that_cannot_be_had(names: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KMIRROR_KAFKA_JARS", raising=False)
+    with pytest.raises(UsageError, match=told):
+        open_readers(names)
+
+
+def test_the_command_tells_in_which_messages_a_cause_was_found() -> None:
+    words = ["differential", "--readers", "ours,kafka-python", "--message", "HeartbeatRequest"]
+    done = CliRunner().invoke(command, [*words, "--seed", "1", "--frames", "60", "--no-shrink", "-o", "json"])
+    told = json.loads(done.stdout)
+    assert told["findings"]
+    assert all(each["messages"] == ["HeartbeatRequest"] for each in told["findings"])
