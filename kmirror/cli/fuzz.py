@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,6 @@ def command(
     if is_list:
         return _list(output)
     client = ClientOptions(bootstrap_server=bootstrap_server, owns_host=owns_host, shrinks=not no_shrink, **of_client)
-    if replay is not None:
-        return _replay(replay, client, output)
-    if target is None and bootstrap_server is not None:
-        target = "bootstrap-server"
-    if target is None:
-        raise click.UsageError("name a TARGET; --list tells which there are")
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     wanted = Wanted(
         seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
@@ -106,6 +101,12 @@ def command(
         readers=tuple(filter(None, (readers or "").split(","))), kafka_jars=kafka_jars,
         recorded=_recorded(recorded), profile=profile,
     )  # fmt: skip
+    if replay is not None:
+        return _replay(replay, wanted, client, output)
+    if target is None and bootstrap_server is not None:
+        target = "bootstrap-server"
+    if target is None:
+        raise click.UsageError("name a TARGET; --list tells which there are")
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
@@ -218,9 +219,9 @@ def _row(row: TargetRow | Profile) -> dict[str, str]:
     return {"name": row.name, "about": row.about}
 
 
-def _replay(path: Path, client: ClientOptions, output: str) -> int:
+def _replay(path: Path, wanted: Wanted, client: ClientOptions, output: str) -> int:
     finding = load(path)
-    wanted = Wanted(seed=finding.seed, bootstrap_server=client.bootstrap_server, owns_host=client.owns_host)
+    wanted = replace(wanted, seed=finding.seed)
     again = replay_client(finding, client) if finding.target == NAME else try_again(finding, wanted)
     if output == "json":
         click.echo(json.dumps({"again": again is not None, "told": None if again is None else again.told}))

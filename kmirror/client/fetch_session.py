@@ -105,6 +105,9 @@ class FetchSession:
         self._told.setdefault(tp, before)
         if before is not None:
             self._release(before.topic_id)
+            if wanted is not None and wanted.topic_id != before.topic_id:
+                # One request would forget and name the same, where topics are named, and it would stay forgotten.
+                self.reset()
         if wanted is None:
             del self._wanted[tp]
         else:
@@ -133,7 +136,7 @@ class FetchSession:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=told.topic_id, partitions=[tp.partition])
                 for tp in forgotten
-                if (told := self._told.get(tp)) is not None and self._is_forgotten(tp, told)
+                if (told := self._told.get(tp)) is not None and tp not in self._wanted
             ]
         topics: dict[tuple[str, Uuid], FetchTopic] = {}
         for tp in partitions:
@@ -147,11 +150,6 @@ class FetchSession:
             topic.partitions.append(wanted.row(tp.partition))
         request.topics = list(topics.values())
         self._told.clear()
-
-    def _is_forgotten(self, tp: TopicPartition, told: Wanted) -> bool:
-        """Return whether the leader has to forget a partition: also if it was one of an earlier topic of this name."""
-        wanted = self._wanted.get(tp)
-        return wanted is None or wanted.topic_id != told.topic_id
 
     def accept(self, reply: FetchResponse) -> None:
         """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""

@@ -174,6 +174,7 @@ class MirrorComponent(BrokerComponent):
             self._forget(tp)
             mp = MirrorPartition(tp, partition.topic_id, assignment)
             self.context.take_up(mp)
+            self._refresh.on_leadership(now, assignment.mirror)
         mp.assignment = assignment
         mp.retry_at = 0
         self._driver.look_soon(now, mp)

@@ -126,6 +126,15 @@ class SourceRefresh:
             if known is None or not known.has(topic):
                 context.refresh_soon(now, assignment.mirror, topic)
 
+    def on_leadership(self, now: Instant, mirror: str) -> None:
+        """Go on with the regular refreshes for a partition that is led from now on.
+
+        They end where a broker leads no partition of the mirror; what it knows of the source is from that time.
+        """
+        source, plan = self._context.sources.get(mirror), self._context.refreshes.get(mirror)
+        if source is not None and not source.refreshing and plan is not None and plan.timer_at is None:
+            self._context.refresh_at(mirror, max(now, plan.next_at()))
+
     def _remember_epochs(self, topic: str) -> None:
         """Keep the source's leader epochs, also those that were never fetched in: a stop bumps above them (D36)."""
         for mp in self._context.led_of_topic(topic):

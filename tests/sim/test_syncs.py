@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
@@ -237,6 +238,25 @@ def test_partitions_that_are_added_at_the_source_are_mirrored() -> None:
     assert_equal(p.there)
     assert len(p.b.image.topics[TOPIC].partitions) == 3
     assert errors(p) == dict.fromkeys(SyncKind, 0)
+
+
+def test_a_broker_that_led_nothing_for_a_while_asks_the_source_again() -> None:
+    """What it knows of the source is from the time when it led the topic: the topic had one partition then."""
+    p = pair()
+    p.a.place_topic()
+    p.a.write("r0")
+    p.begin()
+    deposed = p.b.await_leader().broker_id
+    line = p.simulation.line(p.b.process(deposed), p.b.process(CONTROLLER_ID))
+    line.take_down()
+    p.run_until(lambda: p.b.image.topics[TOPIC].partitions[0].leader not in (deposed, -1), "another leader")
+    line.bring_up()
+    p.b.settle()
+    p.simulation.run_for(span_s=20)  # Some regular refreshes.
+    assert p.a.grow(TOPIC, 7) is ErrorCode.NONE
+    added = [TopicPartition(TOPIC, partition) for partition in range(1, 7)]
+    p.run_until(lambda: {p.b.state(tp) for tp in added} == {"MIRRORING"}, "the new partitions")
+    assert deposed in {p.b.await_leader(tp).broker_id for tp in added}
 
 
 def test_a_paused_topic_is_left_alone() -> None:

@@ -245,6 +245,14 @@ def test_an_end_without_a_transactional_id_is_no_request() -> None:
         assert isinstance(reply, EndTxnResponse) and reply.error_code == ErrorCode.INVALID_REQUEST
 
 
+@pytest.mark.parametrize("half", [(0, -1), (-1, 0)])
+def test_a_producer_id_without_an_epoch_is_no_request(half: tuple[int, int]) -> None:
+    stage = Stage()
+    assert stage.init() is NONE
+    assert stage.init(named=half) is ErrorCode.INVALID_REQUEST
+    assert stage.init(named=(stage.producer_id, stage.epoch)) is NONE
+
+
 def test_when_the_epochs_are_used_up_there_is_another_producer_id() -> None:
     stage = started()
     stage.exhaust()

@@ -118,13 +118,13 @@ def read(
 ) -> PartitionData:
     """Return the answer to a fetch that `refuse` has nothing against: the batches below `end_offset`.
 
-    `max_bytes` of 0 reads no records; `min_one` returns at least one batch, however large. Nothing about the follower
-    is recorded here.
+    `min_one` returns at least one batch, however large, even where `max_bytes` is 0. Nothing about the follower is
+    recorded here.
     """
     log, offset = partition.log, request.fetch_offset
     records: bytes | memoryview = b""
     aborted: list[AbortedTransaction] | None = None
-    if max_bytes > 0 and offset < end_offset:
+    if (max_bytes > 0 or min_one) and offset < end_offset:
         records = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one).records
     if reader.read_committed:
         found = log.aborted_transactions(offset, end_offset) if records else ()

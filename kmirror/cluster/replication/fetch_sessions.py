@@ -224,11 +224,8 @@ class FetchSessions:
                 or self._slots == 0
                 or not any(t.partitions for t in request.topics)
             ):
-                session = _unkept(topic_ids)
-            else:
-                session = self._open(topic_ids)
-            _take_over(session, request)
-            return ErrorCode.NONE, session
+                return ErrorCode.NONE, _named(request, _unkept(topic_ids))
+            return ErrorCode.NONE, _named(request, self._open(topic_ids))
         found = self._sessions.pop(request.session_id, None)
         if found is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, _unkept(topic_ids)
@@ -238,14 +235,14 @@ class FetchSessions:
         if topic_ids != found.topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, _unkept(topic_ids)
         found.epoch = found.epoch % 0x7FFFFFFF + 1
-        for forgotten in request.forgotten_topics_data:
+        _named(request, found)
+        for forgotten in request.forgotten_topics_data:  # What is named as well is forgotten, as in Kafka.
             for index in forgotten.partitions:
                 found.forget((forgotten.topic, forgotten.topic_id, index))
-        _take_over(found, request)
-        if not found.partitions:
+        if not found.partitions:  # The session ends, and its last request is served as one without a session.
             del self._sessions[found.session_id]
             found.end()
-            return ErrorCode.NONE, _unkept(topic_ids)
+            return ErrorCode.NONE, _named(request, _unkept(topic_ids))
         return ErrorCode.NONE, found
 
     def partitions(self, session_id: int) -> list[Key]:
@@ -267,8 +264,10 @@ def _unkept(topic_ids: bool) -> Session:
     return Session(NO_SESSION, epoch=INITIAL_EPOCH, topic_ids=topic_ids, is_kept=False)
 
 
-def _take_over(session: Session, request: FetchRequest) -> None:
+def _named(request: FetchRequest, session: Session) -> Session:
+    """Return the session, which has taken over what the request names."""
     for topic in request.topics:
         name, topic_id = topic.topic, topic.topic_id
         for partition in topic.partitions:
             session.name((name, topic_id, partition.partition), partition)
+    return session

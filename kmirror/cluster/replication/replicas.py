@@ -467,6 +467,11 @@ class ReplicaManager:
         self._context.outbox.add(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
         return key
 
+    def unpark(self, now: Instant, key: int) -> None:
+        """End the wait of a parked request, as if its time were up."""
+        self._context.outbox.cancel_timer((TIMER, key))
+        self.on_timer(now, key)
+
     def touch(self, tp: TopicPartition) -> None:
         """Mark a partition as moved, for the next fetch and for the next `wake_waiters`."""
         partition = self.moved[tp] = self.partitions.get(tp)

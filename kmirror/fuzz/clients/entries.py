@@ -66,7 +66,7 @@ class Names:
     def __init__(self, ports: Iterable[Endpoint] = (), ids: Iterable[Uuid] = ()) -> None:
         self._pairs = [
             (_address(at.host, at.port), _address(at.host, number)) for number, at in enumerate(ports, 1)
-        ] + [(bytes(each), b"the id no. %06d" % number) for number, each in enumerate(ids, 1)]
+        ] + [(bytes(each), b"the id no. %05d" % number) for number, each in enumerate(ids, 1)]
 
     def kept(self, data: bytes) -> bytes:
         """Return an answer as it is kept."""

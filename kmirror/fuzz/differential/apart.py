@@ -24,7 +24,9 @@ from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.registry import by_name
 
-PATIENCE_S = 10.0
+PATIENCE_S = 15.0
+START_S = 120.0
+"""To start and to import the reader; on a busy machine that takes a while."""
 MEMORY_BYTES_MAX = 1 << 31
 """Of address space, for the reader's process: far more than any frame of a campaign wants."""
 _SIZE_BYTES = 4
@@ -49,7 +51,7 @@ class ApartReader:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment()
         )
-        found = self._receive()
+        found = self._receive(START_S)
         if not isinstance(found, str):
             raise UsageError(f"the reader {self.name} does not start: {found}")
         return found
@@ -63,20 +65,20 @@ class ApartReader:
             self._start()
         assert self._process is not None and self._process.stdin is not None
         send(self._process.stdin, (frame.name, frame.version, frame.data, frame.message is not None))
-        verdict = self._receive()
+        verdict = self._receive(PATIENCE_S)
         if verdict is None and frame.message is not None:
             self._unknown.add(place)
         found: Verdict | None = verdict
         return found
 
-    def _receive(self) -> Any:
+    def _receive(self, patience_s: float) -> Any:
         """Return what the process answers; a verdict if it does not."""
         assert self._process is not None and self._process.stdout is not None
         stdout = self._process.stdout
-        ready, _, _ = select.select([stdout], [], [], PATIENCE_S)
+        ready, _, _ = select.select([stdout], [], [], patience_s)
         if not ready:
             self.close()
-            return Verdict(error=f"no verdict within {PATIENCE_S:.0f} s", fault=Kind.SLOW)
+            return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=Kind.SLOW)
         found = receive(stdout)
         if found is not _ENDED:
             return found

@@ -13,10 +13,12 @@ from typing import Any
 from kmirror.errors import UsageError
 from kmirror.fuzz.differential.readers import JARS
 from kmirror.fuzz.differential.verdicts import LEFT_OUT, UNTOLD, Form, Verdict
+from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.json_form import json_name
 from kmirror.protocol.structs import Field
 
+_NO_MEMORY = "java.lang.OutOfMemoryError"
 PROGRAM = Path(__file__).with_name("Oracle.java")
 
 
@@ -72,7 +74,8 @@ class KafkaReader:
             answer = self.oracle.ask({"m": frame.name, "v": frame.version, "hex": hexed})
             value = answer.get("json")
         if value is None:
-            return Verdict(error=answer["error"])
+            error = answer["error"]
+            return Verdict(error=error, fault=Kind.MEMORY if error.startswith(_NO_MEMORY) else None)
         if frame.message is None:
             return Verdict(value)
         again = bytes.fromhex(answer["hex"]) if "hex" in answer else None

@@ -125,7 +125,9 @@ def _batch(batch: Any) -> dict[str, Any]:
             "timestamp": UNTOLD,  # Its milliseconds are cut off.
             "key": blob(record.key),
             "value": blob(record.value),
-            "headers": [{"key": header.key.decode(), "value": blob(header.value)} for header in record.headers],
+            "headers": [
+                {"key": header.key and header.key.decode(), "value": blob(header.value)} for header in record.headers
+            ],
         }
         for record in batch.records
     ]

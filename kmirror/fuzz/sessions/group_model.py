@@ -54,6 +54,8 @@ class Group:
     """Member ids that were handed out, and have not joined yet."""
     storing: tuple[tuple[Symbol, bytes], ...] | None = None
     """What the leader has assigned, as long as it is not persisted."""
+    renewing: tuple[tuple[Symbol, int, Symbol | None], ...] = ()
+    """In STABLE: static members that came back, their calls, and who is said to lead; not persisted yet."""
     reads: frozenset[str] | None = None
     """The topics that the members of this generation subscribe to; None before the first."""
     offsets: tuple[tuple[int, int], ...] = ()
@@ -111,7 +113,9 @@ def rebalanced(group: Group, answers: Answers) -> Moves:
                 told[one.sync] = expected(error=ErrorCode.REBALANCE_IN_PROGRESS)
         members = tuple(replace(one, sync=None, assignment=b"") for one in members)
     is_first = group.phase == EMPTY
-    begun = replace(group, phase=PREPARING, is_first=is_first, is_hurried=not members, storing=None, members=members)
+    begun = replace(
+        group, phase=PREPARING, is_first=is_first, is_hurried=not members, storing=None, renewing=(), members=members
+    )
     if not is_first and begun.all_have_joined:
         yield from completed(begun, told)
     else:
@@ -281,10 +285,9 @@ def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
         return
     if len(_chosen(members)) > 1:  # Which of them the coordinator takes it need not take again.
         yield from rebalanced(changed, told)
-    quiet = changed.changed(replace(member, join=None))
     # Were an older client told that it leads, it would assign anew.
     former = group.leader if led and ask.version < _SKIP_FROM else None
-    yield quiet, {**told, ask.call: joined(quiet, replace(member, join=None), leader=former)}
+    yield replace(changed, renewing=(*group.renewing, (new, ask.call, former))), told
 
 
 def _forgotten(error: ErrorCode) -> Expected:
@@ -431,6 +434,15 @@ def drifts(group: Group) -> Moves:
                 if one.sync is not None}  # fmt: skip
         members = tuple(replace(one, sync=None, assignment=assigned[one.id]) for one in group.members)
         yield replace(group, phase=STABLE, storing=None, members=members), told
+    if group.renewing:
+        (id_, call, former), *others = group.renewing
+        renewed = replace(group, renewing=tuple(others))
+        member = group.member(id_)
+        if member is None or member.join != call:
+            yield renewed, NOTHING
+        else:
+            answer = joined(renewed, member, leader=former)
+            yield renewed.changed(replace(member, join=None)), {call: answer}
     if group.unseen:
         (call, offsets), *later = group.unseen
         written = with_offsets(replace(group, unseen=tuple(later)), offsets)
@@ -458,8 +470,8 @@ def all_out(group: Group) -> Moves:
     for generation in generations:
         yield (
             replace(
-                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation, protocol=None, leader=None,
-                members=(), pending=frozenset(), storing=None, reads=reads,
+                group, phase=EMPTY, is_first=False, is_hurried=False, is_seen=True, generation=generation,
+                protocol=None, leader=None, members=(), pending=frozenset(), storing=None, renewing=(), reads=reads,
             ),
             told,
         )  # fmt: skip

@@ -9,7 +9,7 @@ that a machine thinks of one request at a time, whatever is late, repeated, lost
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kmirror.protocol.message import Message
@@ -80,8 +80,8 @@ class Call:
     number: int
     """Of the steps of its session; what the broker makes up in its answer is named by it."""
     step: Step | Pause
-    others: tuple[Call, ...] = ()
-    """Calls that were under way when this was sent: the broker may still be busy with them."""
+    others: list[Call] = field(default_factory=list)
+    """Calls that are or were under way together with this one: the broker may be busy with them."""
 
 
 # -- answers ------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Machine(Protocol[K, S]):
         """Note what the client learns from an answer, which may be an old one."""
         ...
 
-    def last(self, known: K) -> Iterator[Step]:
+    def last(self, known: K) -> Iterator[Step | Pause]:
         """Yield the requests that end a session, when nothing else is under way: each is answered before the next."""
         ...
 

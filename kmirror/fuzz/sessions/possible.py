@@ -87,6 +87,9 @@ class Possible(Generic[S]):
 
     def sent(self, call: Call) -> None:
         """Take up a call that may act from now on."""
+        call.others.extend(self.calls.values())
+        for other in self.calls.values():
+            other.others.append(call)
         self.calls[call.number] = call
         self.configs = [replace(one, waiting=one.waiting | {call.number}) for one in self.configs]
 
@@ -175,8 +178,9 @@ class Possible(Generic[S]):
     def _after(self, config: Config[S], outcomes: Iterable[Outcome[S]]) -> Iterator[Config[S]]:
         for state, answers in outcomes:
             due = config.due
-            if answers:
-                due |= {(number, told) for number, told in answers.items() if number not in self.cut}
+            if answers:  # One that is on its way may become another one.
+                kept = {(number, told) for number, told in due if number not in answers}
+                due = frozenset(kept | {(number, told) for number, told in answers.items() if number not in self.cut})
             yield Config(state, config.waiting, due, config.names)
 
 
@@ -239,7 +243,7 @@ def _told(near: list[tuple[Expected, Names]], observed: Mapping[str, Any]) -> Wr
             place for place, value in wanted.places if not any(True for _ in _unified(value, observed[place], names))
         )
         wrong.setdefault(places or tuple(place for place, _ in wanted.places), []).append(wanted)
-    places = min(wrong, key=len)
+    places = max(wrong, key=lambda each: (-len(each), len(wrong[each])))
     allowed = list(dict.fromkeys(shown(dict(wanted.places), places) for wanted in wrong[places]))
     more = f" or {len(allowed) - _TOLD_MAX} others" if len(allowed) > _TOLD_MAX else ""
     told = f"{shown(observed, places)}; it may be {' or '.join(allowed[:_TOLD_MAX])}{more}"

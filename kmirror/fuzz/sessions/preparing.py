@@ -8,8 +8,9 @@ from typing import Any
 from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import World
-from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
@@ -17,6 +18,7 @@ from kmirror.sim.simulation import Simulation
 TOPIC = "sessions"
 """The topic of all sessions."""
 _TRIES_MAX = 500
+_LATEST = -1
 _CONFIGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -47,14 +49,20 @@ def ready_coordinator(world: World, kind: int, key: str) -> None:
 
 def ready_topic(world: World, partitions: int, name: str = TOPIC) -> None:
     """Create a topic if it is not there, and wait until it has leaders; raises `UsageError` if it has none in time."""
-    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    # Records are of no time; else each marker, which is of now, would begin a new segment, and a fetch ends with one.
+    configs = {"segment.ms": str((1 << 63) - 1), "retention.ms": "-1"}
+    rows = [CreatableTopicConfig(name=key, value=value) for key, value in configs.items()]
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=rows)
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+    partitions_asked = [ListOffsetsPartition(partition_index=index, timestamp=_LATEST) for index in range(partitions)]
+    ends = ListOffsetsRequest(topics=[ListOffsetsTopic(name=name, partitions=partitions_asked)])
     found: Any = world.ask(asked, 4)
     if found.topics[0].error_code:
         world.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     for _ in range(_TRIES_MAX):
-        found = world.ask(asked, 4)
-        if not found.topics[0].error_code and all(row.leader_id >= 0 for row in found.topics[0].partitions):
+        # A leader that Metadata tells of may not know yet that it leads.
+        found = world.ask(ends, 1)
+        if not any(row.error_code for row in found.topics[0].partitions):
             return
         world.rest()
     raise UsageError(f"topic {name} has no leader")

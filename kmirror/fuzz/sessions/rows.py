@@ -33,6 +33,9 @@ class MachineRow(NamedTuple):
 
 MACHINES: tuple[MachineRow, ...] = (
     MachineRow("groups", "kmirror.fuzz.sessions.groups", "members of classic consumer groups, and their offsets", True),
+    MachineRow("fetches", "kmirror.fuzz.sessions.fetches", "fetch sessions, and records between their fetches", True),
+    MachineRow("transactions", "kmirror.fuzz.sessions.transactions", "producers with transactions, and readers", True),
+    MachineRow("mirrors", "kmirror.fuzz.sessions.mirrors", "two clusters that mirror a topic, both ways", False),
 )
 
 

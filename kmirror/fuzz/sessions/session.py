@@ -191,7 +191,7 @@ class Session:
 
     def _send(self, step: Step, disorder: Disorder = Disorder.NONE) -> Call:
         self._count += 1
-        call = Call(self._count, step, tuple(call for call, _ in self._open.values()))
+        call = Call(self._count, step)
         self._sent.append(step)
         for name in sorted(self.machine.aged):
             if hasattr(step.body, name):
@@ -304,6 +304,9 @@ class Session:
                 self._read(number)
         for count, step in enumerate(self.machine.last(self.known)):
             assert count < _LAST_MAX, f"the machine {self.machine.name} does not end"
+            if isinstance(step, Pause):
+                self._pause(step)
+                continue
             self._link.rest()
             self._read(self._send(step).number)
 

@@ -71,7 +71,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while neither the source nor this cluster has such a topic (D26).
     While it does, its local transactions wait too: it is read-only, and takes no markers.
     A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
-    owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted.
+    owes STOPPED whatever the source does, and to be in no mirror once that, or the topic itself, was deleted. One that
+    was removed before there was such a topic left nothing to the one that is created later (D34).
 
     A topic that is here and not at the source owes STOPPED, too, unless it is paused; if the source had none at times,
     STOPPED will do, and if it has another one of that name by now, FAILED (D16). One that was created anew, without an
@@ -85,6 +86,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             continue  # The topic may be in a mirror or not: the order was not answered.
         possible = _still_possible(orders)
         states = tuple(dict.fromkeys(STATE_AFTER[order.action] for order in possible))
+        if "STOPPED" in states and any(at >= possible[0].sent_at for at in _creations(account, cluster, topic)):
+            states = (*dict.fromkeys((*states, NOT_IN_A_MIRROR)),)
         row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
         if "MIRRORING" in states or "PAUSED" in states:
             pointed = pointed_to(plan, account, cluster, row.mirror)
@@ -158,6 +161,11 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
 def _deletions(account: Account, cluster: str, topic: str) -> list[Instant]:
     """Return when the topic was deleted in a cluster."""
     return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, False)]
+
+
+def _creations(account: Account, cluster: str, topic: str) -> list[Instant]:
+    """Return when a topic of this name was created in a cluster."""
+    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, True)]
 
 
 def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:

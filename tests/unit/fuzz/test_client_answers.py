@@ -99,6 +99,7 @@ def test_a_kept_answer_is_given_again_at_other_ports_and_with_other_ids() -> Non
     second = Names([Endpoint("127.0.0.1", 40_001)], [Uuid(b"b" * 16)])
     data = METADATA + b"a" * 16
     kept = first.kept(xored(data, METADATA[:4]))
+    assert len(kept) == len(data)  # Names are as long as what they stand for.
     assert kept[:4] == bytes(4) and (9_092).to_bytes(4, "big") not in kept
     given = xored(second.given(kept), (77).to_bytes(4, "big"))
     assert given == (77).to_bytes(4, "big") + data[4:].replace(b"#\x84", b"\x9cA").replace(b"a" * 16, b"b" * 16)

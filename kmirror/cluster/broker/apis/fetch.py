@@ -46,6 +46,8 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 
+DIVERGENCE_FROM = 12
+"""First version that can tell a divergence (KIP-595)."""
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -64,9 +66,11 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
+    for overtaken in list(session.parked):
+        parts.replicas.unpark(now, overtaken)
     fetch = session.quiet
     if isinstance(fetch, _Fetch) and fetch.request is request:
-        fetch.inbound, fetch.parked = inbound, 0
+        fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
     else:
         fetch = _Fetch(parts, inbound, request, session)
     session.quiet = None
@@ -78,7 +82,9 @@ class _Fetch:
 
     __slots__ = (
         "broker_epoch",
+        "epoch",
         "inbound",
+        "is_beyond_version",
         "is_full",
         "is_refused",
         "leaders",
@@ -101,11 +107,16 @@ class _Fetch:
         self.inbound = inbound
         self.request = request
         self.session = session
+        self.epoch = session.epoch
+        """The session's when this fetch arrived; another one says that the next fetch has overtaken this one."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
         """Whether the answer has all partitions, else those with news."""
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
         self.is_refused = False
         """Whether a follower may not fetch at all."""
+        self.is_beyond_version = False
+        """Whether there is a divergence to tell in a version that cannot tell it: the session has that partition from a
+        request in a later one. As Kafka does, nothing else is told then."""
         self.topic_errors: dict[str, ErrorCode] = {}
         """For the topics that were looked at, whether whoever asks may read them, asked once for each."""
         self.leaders: dict[int, None] = {}
@@ -151,12 +162,18 @@ class _Fetch:
         """Look at what moved; answer if there is enough now or the time is over, and return whether it was answered."""
         session = self.session
         try:
-            ready = is_over
-            for cached in session.take_moved():
-                ready |= self._look_at(now, cached, is_first=False)
-            if not ready and self.taken + self.left_out < self.min_bytes:
-                return False
-            self._answer()
+            if session.epoch != self.epoch:
+                # The fetcher has gone on over another link. What it is told now it may never read, so that the session
+                # must not take it for told.
+                error = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+                self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
+            else:
+                ready = is_over
+                for cached in session.take_moved():
+                    ready |= self._look_at(now, cached, is_first=False)
+                if not ready and self.taken + self.left_out < self.min_bytes:
+                    return False
+                self._answer()
         except Exception as error:
             self.inbound.failed(error)
         session.parked.pop(self.parked, None)
@@ -311,6 +328,8 @@ class _Fetch:
                 leader = partition.image.leader
                 data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
                 self.leaders[leader] = None
+        elif self.inbound.version < DIVERGENCE_FROM and not data.error_code:
+            self.is_beyond_version = True
         self.rows[cached] = data
 
     def _give_back(self, cached: CachedPartition) -> None:
@@ -344,6 +363,10 @@ class _Fetch:
                 topics[topic].append(data)
             else:
                 topics[topic] = [data]
+        if self.is_beyond_version:
+            error = ErrorCode.UNSUPPORTED_VERSION
+            self.inbound.reply(FetchResponse(error_code=error, session_id=session.session_id))
+            return
         self.inbound.reply(
             FetchResponse(
                 session_id=session.session_id,

@@ -274,7 +274,8 @@ class Facts:
             order.action == "delete_mirror"
             and order.destination == cluster
             and order.mirror == mirror
-            and begin <= order.sent_at <= end
+            and order.sent_at <= end
+            and (order.answered_at < 0 or begin <= order.answered_at)
             and order.error in TAKEN
             for order in self.account.orders
         )

@@ -16,13 +16,19 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.events import Effect, Reply, RequestReceived, SetTimer, TimerFired
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_request import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
-from kmirror.protocol.headers import decode_response
+from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
@@ -46,6 +52,7 @@ class Fetcher:
         self.link = opened(name)
         broker.broker.handle(broker.now, self.link)
         self.offsets: dict[int, int] = {}
+        self.forgotten: list[int] = []
         self.session_id = self.epoch = 0
 
     def frame(self, named: Sequence[int], *, max_wait_ms: int, min_bytes: int, max_bytes: int, most: int) -> bytes:
@@ -67,6 +74,10 @@ class Fetcher:
                 session_id=self.session_id,
                 session_epoch=self.epoch,
                 topics=[FetchTopic(topic_id=self.broker.topic_ids[TOPIC], partitions=rows)] if rows else [],
+                forgotten_topics_data=[
+                    ForgottenTopic(topic_id=self.broker.topic_ids[TOPIC], partitions=[index])
+                    for index in self.forgotten
+                ],
             )
         )
 
@@ -368,3 +379,84 @@ def test_a_right_that_is_withdrawn_within_a_session_ends_what_is_given(monkeypat
     for _ in range(2):
         assert errors(fetcher.fetch()) == {1: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
     assert asked == [Resource.topic(TOPIC)] * 2
+
+
+# -- sessions ------------------------------------------------------------------------------------
+
+
+def test_what_a_request_names_and_forgets_is_forgotten() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    fetcher = Fetcher(broker)
+    fetcher.settle(2)
+    fetcher.forgotten = [0]
+    assert fetcher.fetch([0]) == []
+    fetcher.forgotten = []
+    append(broker, 0)
+    append(broker, 1)
+    assert served(fetcher.fetch()) == [1]
+
+
+def test_a_session_whose_last_partition_is_named_and_forgotten_ends_with_an_answer_about_it() -> None:
+    broker = LoneBroker({TOPIC: 1})
+    append(broker, 0)
+    fetcher = Fetcher(broker)
+    fetcher.fetch([0])
+    fetcher.forgotten = [0]
+    assert served(fetcher.fetch([0])) == [0]
+    assert fetcher.session_id == 0
+    assert not broker.partition(TOPIC, 0).watchers
+
+
+def test_a_fetch_that_waits_is_overtaken_by_the_next_of_its_session() -> None:
+    broker = LoneBroker({TOPIC: 1})
+    fetcher = Fetcher(broker)
+    fetcher.settle(1)
+    slow = fetcher.link
+    assert not [effect for effect in fetcher.ask(max_wait_ms=500) if isinstance(effect, Reply)]
+    fetcher.link = opened("another link")
+    broker.broker.handle(broker.now, fetcher.link)
+    fetcher.epoch += 1
+    effects = fetcher.ask(max_wait_ms=500)
+    (overtaken,) = [effect for effect in effects if isinstance(effect, Reply)]
+    assert overtaken.link == slow.link
+    body = decode_response(b"".join(overtaken.chunks), key_of(FetchRequest), version(FetchRequest)).body
+    assert isinstance(body, FetchResponse)
+    assert (body.error_code, body.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, fetcher.session_id)
+    assert served(fetcher.take(append(broker, 0))) == [0], "told to the one that waits, and to nobody before"
+
+
+def test_the_first_partition_gives_a_batch_even_where_it_may_give_no_byte() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    append(broker, 0, 2)
+    append(broker, 1)
+    fetcher = Fetcher(broker)
+    fetcher.epoch = -1
+    assert [len(row.records or b"") for row in fetcher.fetch(range(2), most=0)] == [BATCH, 0]
+    assert [len(row.records or b"") for row in fetcher.fetch(range(2), max_bytes=0)] == [BATCH, 0]
+
+
+def test_a_divergence_that_the_version_cannot_tell_is_an_error_of_the_whole_answer() -> None:
+    broker = LoneBroker({TOPIC: 2})
+    append(broker, 0)
+    link = opened("by name")
+    broker.broker.handle(broker.now, link)
+
+    def ask(session_id: int, epoch: int, of: int, rows: Sequence[FetchPartition] = ()) -> FetchResponse:
+        topics = [FetchTopic(topic=TOPIC, partitions=list(rows))] if rows else []
+        body = FetchRequest(max_bytes=UNBOUND, session_id=session_id, session_epoch=epoch, topics=topics)
+        frame = encode_request(body, of, correlation_id=1, client_id="test")
+        (reply,) = broker.broker.handle(broker.now, RequestReceived(link.link, frame))
+        assert isinstance(reply, Reply)
+        answer = decode_response(b"".join(reply.chunks), key_of(FetchRequest), of).body
+        assert isinstance(answer, FetchResponse)
+        return answer
+
+    ahead = FetchPartition(partition=0, fetch_offset=9, last_fetched_epoch=0, partition_max_bytes=UNBOUND)
+    known = ask(0, 0, 12, [ahead, FetchPartition(partition=1, partition_max_bytes=UNBOUND)])
+    assert known.responses[0].partitions[0].diverging_epoch.end_offset == 1
+    for epoch in (1, 2):
+        untold = ask(known.session_id, epoch, 9)
+        assert (untold.error_code, untold.session_id) == (ErrorCode.UNSUPPORTED_VERSION, known.session_id)
+        assert not untold.responses
+    told = ask(known.session_id, 3, 12)
+    assert [row.partition_index for row in told.responses[0].partitions] == [0]

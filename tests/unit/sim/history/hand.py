@@ -69,11 +69,13 @@ class Hand:
         pid: int = -1,
         transaction: str = "",
         acked: bool = True,
+        retried: float | None = None,
     ) -> Hand:
-        sent, answered = _us(at), _us(at) + SECOND // 100
-        self.account.writes[value] = Write(value, "p", cluster, TP, pid, 0, 0, transaction, sent)
+        """Write a value; `retried` is when the try that was answered was sent, if it was not the first."""
+        sent = _us(at if retried is None else retried)
+        self.account.writes[value] = Write(value, "p", cluster, TP, pid, 0, 0, transaction, _us(at))
         if acked:
-            self.account.acks.append(Ack(value, cluster, TP, offset, answered, sent, 1))
+            self.account.acks.append(Ack(value, cluster, TP, offset, sent + SECOND // 100, sent, 1))
         return self
 
     def transaction(self, key: str, *values: str, asked: str = "commit", answered: bool = True) -> Hand:
@@ -104,10 +106,11 @@ class Hand:
         error: str = "NONE",
         mirror: str = MIRROR,
         args: Mapping[str, Value] | None = None,
+        answered_at: float | None = None,
     ) -> Hand:
         self._number += 1
         self._steps.append(Step(0, action, args or {}))
-        answered = _us(at) + SECOND // 10 if error else -1
+        answered = -1 if not error else _us(at) + SECOND // 10 if answered_at is None else _us(answered_at)
         self.account.orders.append(
             Order(self._number, action, mirror, source, destination, (TP.topic,), _us(at), answered, error)
         )

@@ -53,6 +53,14 @@ def test_what_was_settled_goes_with_the_topic() -> None:
     assert hand.found() == []
 
 
+@pytest.mark.decision("D51")
+@pytest.mark.parametrize(("answered_at", "expected"), [(20, []), (9, ["lme-loss"])])
+def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: list[str]) -> None:
+    """The controller was away, so the mirror went later than it was ordered to: after the partition had stopped."""
+    hand = stopped().order("delete_mirror", "", "b", at=8, answered_at=answered_at)
+    assert hand.state("b", "STOPPED", at=21, epoch=-2).found() == expected
+
+
 # -- read-only-breach -----------------------------------------------------------------------------
 
 

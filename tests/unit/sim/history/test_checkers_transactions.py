@@ -42,6 +42,16 @@ def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
     assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
 
 
+@pytest.mark.parametrize(("written_at", "expected"), [(1, []), (4, ["half-transaction"])])
+def test_a_half_that_was_deleted_by_its_age_is_left_alone(written_at: float, expected: list[str]) -> None:
+    """Its age counts from when the record was made, however late it was acknowledged."""
+    hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=written_at, retried=6)
+    hand.wrote("t1", 1, transaction="t/1", pid=7, at=6)
+    hand.order("alter_topic", "", "a", at=0, args={"name": "retention.ms", "value": "5000"})
+    hand.final("a", [row(1, "t1", pid=7), row(2, "<COMMIT 7>", pid=7, visible=False)], at=8, start=1)
+    assert [name for name in hand.found() if name == "half-transaction"] == expected
+
+
 def test_a_half_that_was_in_a_topic_of_before_is_left_alone() -> None:
     hand = Hand().transaction("t/1", "t0", "t1").wrote("t0", 0, transaction="t/1", pid=7, at=1)
     hand.topic("a", "old", at=5, exists=False).topic("a", "new", at=6).wrote("t1", 0, transaction="t/1", pid=7, at=8)

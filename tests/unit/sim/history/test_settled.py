@@ -41,6 +41,10 @@ class Told:
         self.account.topics.append(TopicSeen(cluster, "t", "id", False, at))
         return self
 
+    def created(self, cluster: str, *, at: int) -> Told:
+        self.account.topics.append(TopicSeen(cluster, "t", "id", True, at))
+        return self
+
     def owed(self, *clusters: ClusterPlan) -> dict[str, Owed]:
         plan = Plan(0, "", clusters or CLUSTERS, {}, (), tuple(self.steps), 0, 0)
         return {row.cluster: row for row in owed(plan, self.account)}
@@ -171,6 +175,12 @@ def test_a_topic_that_was_deleted_here_is_in_no_mirror_until_it_is_added_again()
     assert told.owed()["b"].states == (NOT_IN_A_MIRROR,)
     assert told.order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
     assert mirrored().order("delete_topic", "", "a").owed().keys() == {"b"}, "the source's was in no mirror"
+
+
+@pytest.mark.decision("D34")
+def test_a_topic_that_was_removed_before_it_was_created_may_be_in_no_mirror() -> None:
+    assert mirrored().order("remove", "a", "b").created("b", at=3).owed()["b"].states == ("STOPPED", NOT_IN_A_MIRROR)
+    assert mirrored().created("b", at=1).order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
 
 
 @pytest.mark.decision("D25")

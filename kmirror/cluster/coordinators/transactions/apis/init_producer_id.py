@@ -2,8 +2,8 @@
 
 With a transactional id the epoch rises each time, which fences older producers; an ongoing
 transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS). A client that names its producer id
-and epoch (KIP-360) gets the next epoch, or once more what it has not heard the first time. Instead of the last epochs
-there is another producer id.
+and epoch (KIP-360) gets the next epoch, or once more what it has not heard the first time; it names both or neither.
+Instead of the last epochs there is another producer id.
 Left out: two-phase commit (v6, KIP-939).
 """
 
@@ -29,6 +29,9 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     denied = _denied(inbound.rights, name)
     if denied:
         _refuse(inbound, denied)
+        return
+    if (request.producer_id == -1) != (request.producer_epoch == -1):
+        _refuse(inbound, ErrorCode.INVALID_REQUEST)
         return
     if name is None:
         _fresh(coordinator, now, inbound, None, None)

@@ -1,0 +1,535 @@
+"""Fetch sessions (KIP-227): several fetchers, records between their fetches, epochs and ids of any age.
+
+Requests are drawn from what answers have told; `fetch_model.py` says what may be answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kmirror.errors import CorruptBatch
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.sessions.fetch_model import (
+    FINAL,
+    FULL,
+    LAST_EPOCH_FROM,
+    LOG_START_FROM,
+    NO_EPOCH,
+    SESSIONS_FROM,
+    TOPIC_IDS_FROM,
+    WIDE,
+    Broker,
+    Log,
+    Phase,
+    Place,
+    ended,
+    fetched,
+    in_order,
+    may_end,
+    woken,
+)
+from kmirror.fuzz.sessions.links import SimulatedLink
+from kmirror.fuzz.sessions.machine import Call, Choose, Names, OneOf, Outcome, Rule, Step, World, expected
+from kmirror.fuzz.sessions.preparing import simulated_broker
+from kmirror.fuzz.sessions.tables import Table
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
+from kmirror.protocol.gen.delete_topics_response import DeleteTopicsResponse
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.message import Message
+from kmirror.records.batch import Batch, TornBatch, iter_batches
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+
+SLOTS = "max.incremental.fetch.session.cache.slots"
+FEW_SLOTS = 2
+_TOPICS = (("a", 2), ("b", 1), ("c", 1))
+_DELETED = "c"
+_FETCH_VERSIONS = tuple(range(4, 19))
+_PRODUCE_VERSION, _CREATE_VERSION, _METADATA_VERSION, _CONFIGS_VERSION = 9, 7, 12, 4
+_TRIES_MAX = 500
+_SESSIONS_MAX = 6
+_WAIT_MS = 60_000
+_RECORDS_MAX = 3
+_IDS_BELOW = 1 << 27  # Kafka 4.3.1 fails at ids that no shard of its cache has, such as 2**31 - 1.
+_FAR = 1_000
+_ABSENT = 7
+"""A partition that no topic has."""
+_AWAY = OneOf(frozenset({int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}))
+
+
+@dataclass
+class Topic:
+    """A topic as the clients know it."""
+
+    name: str
+    topic_id: Uuid
+    partitions: int
+
+
+@dataclass
+class Open:
+    """A session as its fetcher knows it."""
+
+    session_id: int
+    by_id: bool
+    epoch: int = 1
+    """Of the next request."""
+    places: dict[Place, None] = field(default_factory=dict)
+
+
+@dataclass
+class Known:
+    """What the clients know."""
+
+    topics: list[Topic]
+    sessions: dict[int, Open] = field(default_factory=dict)
+    ends: dict[Place, int] = field(default_factory=dict)
+    starts: dict[Place, int] = field(default_factory=dict)
+    closed: list[int] = field(default_factory=list)
+    values: int = 0
+    """So many values were produced: no two are alike."""
+
+    def places(self) -> list[Place]:
+        """Return all partitions that there are, or were."""
+        return [(topic.name, index) for topic in self.topics for index in range(topic.partitions)]
+
+    def topic(self, name: str) -> Topic:
+        """Return a topic."""
+        return next(topic for topic in self.topics if topic.name == name)
+
+
+# -- requests -----------------------------------------------------------------------------------
+
+
+def _row(known: Known, place: Place, version: int, choose: Choose) -> FetchPartition:
+    start, end = known.starts.get(place, 0), known.ends.get(place, 0)
+    if choose.chance(0.1):
+        offset = choose.pick((-1, start - 1, end + 1, end + _FAR))
+    else:
+        offset = choose.pick((start, end, end, (start + end) // 2))
+    most = choose.pick((1, 0, 100, 200)) if choose.chance(0.15) else WIDE
+    leader_epoch = choose.pick((0, 0, 1, 5)) if choose.chance(0.3) else NO_EPOCH
+    last_epoch = choose.pick((0, 0, 0, 3)) if version >= LAST_EPOCH_FROM and choose.chance(0.2) else NO_EPOCH
+    return FetchPartition(
+        partition=place[1],
+        current_leader_epoch=leader_epoch,
+        fetch_offset=offset,
+        last_fetched_epoch=last_epoch,
+        log_start_offset=-1,
+        partition_max_bytes=most,
+    )
+
+
+def _some(places: Sequence[Place], most: int, choose: Choose) -> list[Place]:
+    found: dict[Place, None] = {}
+    for _ in range(choose.pick(range(1, most + 1))):
+        found[choose.pick(places)] = None
+    return list(found)
+
+
+def _topics(known: Known, places: Iterable[Place], version: int, choose: Choose) -> list[FetchTopic]:
+    topics: dict[str, FetchTopic] = {}
+    for place in places:
+        topic = topics.setdefault(place[0], FetchTopic(topic=place[0], topic_id=known.topic(place[0]).topic_id))
+        topic.partitions.append(_row(known, place, version, choose))
+        if choose.chance(0.05):
+            topic.partitions.append(_row(known, place, version, choose))  # Named twice: the last counts.
+        if choose.chance(0.05):
+            topic.partitions.append(FetchPartition(partition=_ABSENT, partition_max_bytes=WIDE))
+    if choose.chance(0.1):
+        absent = FetchTopic(topic="absent", topic_id=Uuid.from_ints(5, 7))
+        absent.partitions.append(FetchPartition(partition=0, partition_max_bytes=WIDE))
+        topics["absent"] = absent
+    return list(topics.values())
+
+
+def _request(topics: list[FetchTopic], choose: Choose, *, may_wait: bool = False) -> FetchRequest:
+    most = choose.pick((0, 1)) if choose.chance(0.1) else WIDE
+    request = FetchRequest(min_bytes=1, max_bytes=most, isolation_level=choose.pick((0, 1)), topics=topics)
+    is_limited = most < WIDE or any(row.partition_max_bytes < WIDE for topic in topics for row in topic.partitions)
+    if may_wait and not is_limited and choose.chance(0.4):
+        request.max_wait_ms = _WAIT_MS
+        request.min_bytes = choose.pick((1, 1, WIDE))
+    return request
+
+
+def _version(choose: Choose, first: int, *, by_id: bool | None = None) -> int:
+    found = [
+        version
+        for version in _FETCH_VERSIONS
+        if version >= first and (by_id is None or (version >= TOPIC_IDS_FROM) == by_id)
+    ]
+    return choose.pick(found)
+
+
+def _open(known: Known, choose: Choose) -> Step | None:
+    if len(known.sessions) >= _SESSIONS_MAX:
+        return None
+    version = _version(choose, SESSIONS_FROM)
+    request = _request(_topics(known, _some(known.places(), 4, choose), version, choose), choose)
+    request.session_epoch = FULL
+    if known.sessions and choose.chance(0.3):
+        request.session_id = choose.pick(list(known.sessions))
+    return Step("fetcher", request, version)
+
+
+def _go_on(known: Known, choose: Choose) -> Step | None:
+    if not known.sessions:
+        return None
+    session = known.sessions[choose.pick(list(known.sessions))]
+    version = _version(choose, SESSIONS_FROM, by_id=session.by_id)
+    has_names = choose.chance(0.5)
+    topics = _topics(known, _some(known.places(), 2, choose), version, choose) if has_names else []
+    request = _request(topics, choose, may_wait=True)
+    request.session_id, request.session_epoch = session.session_id, session.epoch
+    if session.places and choose.chance(0.25):
+        for name, index in _some(list(session.places), 2, choose):
+            topic_id = known.topic(name).topic_id
+            request.forgotten_topics_data.append(ForgottenTopic(topic=name, topic_id=topic_id, partitions=[index]))
+    return Step("fetcher", request, version)
+
+
+def _wrong(known: Known, choose: Choose) -> Step | None:
+    """Draw a request with an epoch, an id or a kind of names that its session does not have."""
+    if not known.sessions:
+        return None
+    session = known.sessions[choose.pick(list(known.sessions))]
+    request = _request([], choose)
+    request.session_id, request.session_epoch = session.session_id, session.epoch
+    by_id = session.by_id
+    match choose.pick(("epoch", "epoch", "id", "names")):
+        case "epoch":
+            request.session_epoch = choose.pick((max(1, session.epoch - 1), session.epoch + 1, 0x7FFFFFFF, -2))
+        case "id":
+            request.session_id = choose.pick((choose.pick(range(1, _IDS_BELOW)), *known.closed[-3:]))
+        case _:
+            by_id = not by_id
+    return Step("fetcher", request, _version(choose, SESSIONS_FROM, by_id=by_id))
+
+
+def _close(known: Known, choose: Choose) -> Step | None:
+    if not known.sessions:
+        return None
+    session = known.sessions[choose.pick(list(known.sessions))]
+    version = _version(choose, SESSIONS_FROM)
+    topics = _topics(known, _some(known.places(), 2, choose), version, choose) if choose.chance(0.5) else []
+    request = _request(topics, choose)
+    request.session_id, request.session_epoch = session.session_id, FINAL
+    return Step("fetcher", request, version)
+
+
+def _alone(known: Known, choose: Choose) -> Step | None:
+    """Draw a fetch without a session."""
+    version = _version(choose, min(_FETCH_VERSIONS))
+    request = _request(_topics(known, _some(known.places(), 3, choose), version, choose), choose, may_wait=True)
+    return Step("fetcher", request, version)
+
+
+def _produce(known: Known, choose: Choose) -> Step | None:
+    name, index = choose.pick(known.places())
+    values = []
+    for _ in range(choose.pick(range(1, _RECORDS_MAX + 1))):
+        known.values += 1
+        values.append(RecordData(value=f"value {known.values}".encode()))
+    return Step("producer", _producing(name, index, build_batch(values)), _PRODUCE_VERSION)
+
+
+def _producing(name: str, index: int, records: bytes) -> ProduceRequest:
+    data = PartitionProduceData(index=index, records=records)
+    return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[TopicProduceData(name=name, partition_data=[data])])
+
+
+def _delete_records(known: Known, choose: Choose) -> Step | None:
+    place = choose.pick(known.places())
+    start, end = known.starts.get(place, 0), known.ends.get(place, 0)
+    row = DeleteRecordsPartition(partition_index=place[1], offset=choose.pick((start, start + 1, end, -1, end + _FAR)))
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=place[0], partitions=[row])], timeout_ms=10_000)
+    return Step("admin", request, choose.pick((0, 1, 2)))
+
+
+def _delete_topic(known: Known, choose: Choose) -> Step | None:
+    name = next(topic.name for topic in known.topics if topic.name.endswith(_DELETED))
+    return Step("admin", DeleteTopicsRequest(topic_names=[name], timeout_ms=10_000), 5)
+
+
+# -- the machine --------------------------------------------------------------------------------
+
+
+class Fetches:
+    """Fetch sessions with a broker that leads all partitions."""
+
+    name = "fetches"
+    aged = frozenset({"session_id"})
+    rules = (
+        Rule("open", 4, _open),
+        Rule("go on", 12, _go_on),
+        Rule("wrong", 3, _wrong),
+        Rule("close", 1, _close),
+        Rule("alone", 2, _alone),
+        Rule("produce", 6, _produce),
+        Rule("delete records", 1, _delete_records),
+        Rule("delete a topic", 1, _delete_topic),
+    )
+
+    def begin(self, world: World) -> tuple[Known, Broker]:
+        """Create the topics, wait until they take records, and ask how many sessions there may be."""
+        names = {f"{world.prefix}-{name}": count for name, count in _TOPICS}
+        topics = [CreatableTopic(name=name, num_partitions=n, replication_factor=1) for name, n in names.items()]
+        made = world.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), _CREATE_VERSION)
+        assert isinstance(made, CreateTopicsResponse)
+        known = Known([Topic(row.name, row.topic_id, names[row.name]) for row in made.topics])
+        known.topics.sort(key=lambda topic: topic.name)
+        logs: dict[Place, Log] = {}
+        for place in known.places():
+            batch = build_batch([RecordData(value=f"first of {place}".encode())])
+            _until_taken(world, _producing(*place, batch))
+            logs[place] = Log().appended(1, len(batch), Batch(batch).crc)
+            known.ends[place] = 1
+        ids = {topic.topic_id: topic.name for topic in known.topics}
+        phases = {topic.name: Phase() for topic in known.topics}
+        slots = _slots(world, known.topics[0].name)
+        return known, Broker(Table(ids), Table(logs), Table(phases), Table(), (), slots)
+
+    def outcomes(self, state: Broker, call: Call, names: Names) -> Iterable[Outcome[Broker]]:
+        """Yield what the broker may do with a request."""
+        assert isinstance(call.step, Step), "there are no pauses"
+        match call.step.body:
+            case FetchRequest():
+                yield from fetched(state, call, names)
+            case ProduceRequest() as request:
+                yield from _produced(state, call, request)
+            case DeleteRecordsRequest() as request:
+                yield _deleted_records(state, call, request)
+            case DeleteTopicsRequest() as request:
+                yield _deleted(state, call, request)
+
+    def drifts(self, state: Broker) -> Iterable[Outcome[Broker]]:
+        """Yield that the broker hears of a deletion, or ends a wait."""
+        for name, phase in state.phases.items():
+            if phase.is_deleted and not phase.is_gone:
+                yield Outcome(replace(state, phases=state.phases.put(name, Phase(True, True))), {})
+        for one in state.waiting:
+            if may_end(state, one):
+                for after, answers in ended(state, one):
+                    yield Outcome(after, {number: replace(told, is_optional=True) for number, told in answers.items()})
+
+    def read(self, known: Known, step: Step, answer: Message) -> Mapping[str, Any]:
+        """Return the places of an answer; raises `Fault` for records that are none."""
+        match answer:
+            case FetchResponse():
+                rows = [
+                    _observed(topic.topic_id if step.version >= TOPIC_IDS_FROM else topic.topic, row, step.version)
+                    for topic in answer.responses
+                    for row in topic.partitions
+                ]
+                rows.sort(key=lambda row: in_order(row[0]))
+                return {"error": answer.error_code, "session": answer.session_id, "rows": tuple(rows)}
+            case ProduceResponse():
+                made = answer.responses[0].partition_responses[0]
+                return {"error": made.error_code, "base": made.base_offset}
+            case DeleteRecordsResponse():
+                left = answer.topics[0].partitions[0]
+                return {"error": left.error_code, "low": left.low_watermark}
+            case DeleteTopicsResponse():
+                return {"error": answer.responses[0].error_code}
+            case _:
+                raise AssertionError(f"not asked for: {answer!r}")
+
+    def learn(self, known: Known, step: Step, answer: Message) -> None:
+        """Note sessions, and where logs begin and end."""
+        match step.body, answer:
+            case FetchRequest() as request, FetchResponse():
+                _learn_session(known, step, request, answer)
+                _learn_offsets(known, answer)
+            case ProduceRequest() as request, ProduceResponse():
+                topic, made = request.topic_data[0], answer.responses[0].partition_responses[0]
+                place = (topic.name, made.index)
+                if not made.error_code:
+                    count = Batch(bytes(topic.partition_data[0].records or b"")).record_count
+                    known.ends[place] = max(known.ends.get(place, 0), made.base_offset + count)
+            case DeleteRecordsRequest(), DeleteRecordsResponse():
+                left = answer.topics[0].partitions[0]
+                place = (answer.topics[0].name, left.partition_index)
+                known.starts[place] = max(known.starts.get(place, 0), left.low_watermark)
+            case _:
+                pass
+
+    def last(self, known: Known) -> Iterator[Step]:
+        """Yield a fetch of all that is there, and the end of every session."""
+        topics = [
+            FetchTopic(
+                topic=topic.name,
+                partitions=[
+                    FetchPartition(
+                        partition=index,
+                        fetch_offset=known.starts.get((topic.name, index), 0),
+                        partition_max_bytes=WIDE,
+                    )
+                    for index in range(topic.partitions)
+                ],
+            )
+            for topic in known.topics
+        ]
+        yield Step("fetcher", FetchRequest(max_bytes=WIDE, topics=topics), TOPIC_IDS_FROM - 1)
+        for session_id in list(known.sessions):
+            yield Step("fetcher", FetchRequest(session_id=session_id, session_epoch=FINAL), SESSIONS_FROM)
+        for topic in known.topics:
+            yield Step("admin", DeleteTopicsRequest(topic_names=[topic.name], timeout_ms=10_000), 5)
+
+
+MACHINE = Fetches()
+
+
+def simulated(seed: int, choose: Choose) -> SimulatedLink:
+    """Return a broker of ours; half of them have room for few sessions."""
+    configs = {SLOTS: str(FEW_SLOTS)} if choose.chance(0.5) else {}
+    return simulated_broker(seed, configs)
+
+
+def _until_taken(world: World, request: ProduceRequest) -> None:
+    for _ in range(_TRIES_MAX):
+        answer = world.ask(request, _PRODUCE_VERSION)
+        assert isinstance(answer, ProduceResponse)
+        error = answer.responses[0].partition_responses[0].error_code
+        if not error:
+            return
+        world.rest()
+    raise Fault(Kind.SILENT, f"a new topic takes no records: {error}", "Produce before a session", "records taken")
+
+
+def _slots(world: World, topic: str) -> int:
+    """Return how many sessions the broker has room for."""
+    described = world.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), _METADATA_VERSION)
+    assert isinstance(described, MetadataResponse)
+    leader = described.topics[0].partitions[0].leader_id
+    wanted = DescribeConfigsResource(
+        resource_type=int(ResourceType.BROKER), resource_name=str(leader), configuration_keys=[SLOTS]
+    )
+    answer = world.ask(DescribeConfigsRequest(resources=[wanted]), _CONFIGS_VERSION)
+    assert isinstance(answer, DescribeConfigsResponse)
+    return int(answer.results[0].configs[0].value or 0)
+
+
+# -- other requests -----------------------------------------------------------------------------
+
+
+def _produced(state: Broker, call: Call, request: ProduceRequest) -> Iterator[Outcome[Broker]]:
+    topic = request.topic_data[0]
+    data = topic.partition_data[0]
+    place = (topic.name, data.index)
+    if state.phases[topic.name].is_gone:
+        yield Outcome(state, {call.number: expected(error=_AWAY, base=-1)})
+        return
+    batch = Batch(bytes(data.records or b""))
+    log = state.logs[place]
+    longer = log.appended(batch.record_count, len(data.records or b""), batch.crc)
+    after = replace(state, logs=state.logs.put(place, longer))
+    for last, answers in woken(after):
+        yield Outcome(last, {**answers, call.number: expected(error=0, base=log.end)})
+
+
+def _deleted_records(state: Broker, call: Call, request: DeleteRecordsRequest) -> Outcome[Broker]:
+    topic = request.topics[0]
+    place = (topic.name, topic.partitions[0].partition_index)
+    if state.phases[topic.name].is_gone:
+        return Outcome(state, {call.number: expected(error=_AWAY, low=-1)})
+    log, offset = state.logs[place], topic.partitions[0].offset
+    if offset == -1:
+        offset = log.end
+    if not 0 <= offset <= log.end:
+        return Outcome(state, {call.number: expected(error=int(ErrorCode.OFFSET_OUT_OF_RANGE), low=-1)})
+    start = max(log.start, offset)
+    left = tuple(batch for batch in log.batches if batch.base + batch.records > start)
+    after = replace(state, logs=state.logs.put(place, replace(log, start=start, batches=left)))
+    return Outcome(after, {call.number: expected(error=0, low=start)})
+
+
+def _deleted(state: Broker, call: Call, request: DeleteTopicsRequest) -> Outcome[Broker]:
+    name = request.topic_names[0]
+    if state.phases[name].is_deleted:
+        error = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return Outcome(state, {call.number: expected(error=error)})
+    after = replace(state, phases=state.phases.put(name, Phase(True, False)))
+    return Outcome(after, {call.number: expected(error=0)})
+
+
+# -- answers ------------------------------------------------------------------------------------
+
+
+def _observed(topic: str | Uuid, row: PartitionData, version: int) -> tuple[Any, ...]:
+    divergence = row.diverging_epoch
+    start = row.log_start_offset if version >= LOG_START_FROM else -1
+    return (
+        (topic, row.partition_index),
+        row.error_code,
+        row.high_watermark,
+        row.last_stable_offset,
+        start,
+        None if divergence.end_offset == -1 else (divergence.epoch, divergence.end_offset),
+        batches_in(row),
+    )
+
+
+def batches_in(row: PartitionData) -> tuple[tuple[int, int], ...]:
+    """Return base offset and checksum of the whole batches of a row; raises `Fault` for bytes that are none."""
+    found: list[tuple[int, int]] = []
+    try:
+        for batch in iter_batches(row.records or b"", check_crc=True):
+            found.append((batch.base_offset, batch.crc))
+    except TornBatch:
+        pass  # A limit may cut the last one.
+    except CorruptBatch as error:
+        told = f"records of partition {row.partition_index}: {error}"
+        raise Fault(Kind.DIFFERS, told, "records that are none", "batches as they were produced") from None
+    return tuple(found)
+
+
+def _learn_session(known: Known, step: Step, request: FetchRequest, answer: FetchResponse) -> None:
+    if step.version < SESSIONS_FROM:
+        return
+    session = known.sessions.get(request.session_id)
+    if request.session_epoch in (FULL, FINAL) or answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+        if session is not None:
+            del known.sessions[session.session_id]
+            known.closed.append(session.session_id)
+        if answer.session_id and not answer.error_code:
+            session = known.sessions[answer.session_id] = Open(answer.session_id, step.version >= TOPIC_IDS_FROM)
+    elif session is not None and not answer.error_code:
+        if not answer.session_id:
+            del known.sessions[session.session_id]
+            return
+        session.epoch = max(session.epoch, request.session_epoch + 1)
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                session.places.pop((topic.topic, index), None)
+    if session is not None and not answer.error_code:
+        names = {topic.name for topic in known.topics}
+        for named in request.topics:
+            if named.topic in names:
+                session.places.update({(named.topic, row.partition): None for row in named.partitions})
+
+
+def _learn_offsets(known: Known, answer: FetchResponse) -> None:
+    names = {topic.topic_id: topic.name for topic in known.topics}
+    for topic in answer.responses:
+        name = topic.topic or names.get(topic.topic_id, "")
+        for row in topic.partitions:
+            place = (name, row.partition_index)
+            if not row.error_code and place in known.ends:
+                known.ends[place] = max(known.ends[place], row.high_watermark)

@@ -1,0 +1,324 @@
+"""What may a broker do with transactions? A model of transactional ids, and of the partitions that they write to.
+
+An end of a transaction is decided first (ENDING); then a marker comes into each partition, in any order, and at last
+the end is complete. With `transaction.version` 2 (KIP-890) the end raises the producer epoch, and so do the markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kmirror.fuzz.sessions.machine import Symbol
+from kmirror.spec.error_codes import ErrorCode
+
+EMPTY, ONGOING, ENDING, ENDED = "Empty", "Ongoing", "Ending", "Ended"
+OPEN, COMMITTED, ABORTED = "open", "committed", "aborted"
+GROUP = "group"
+"""The partition of `__consumer_offsets` that a session's group is in."""
+_KEPT = 5
+"""Of so many batches the partition remembers the sequence numbers."""
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """A transactional id as its coordinator has it."""
+
+    producer: Symbol | None = None
+    epoch: int = 0
+    former: int = -1
+    """The epoch of a client that may not have got the answer with the present one."""
+    status: str = EMPTY
+    is_commit: bool = False
+    """In ENDING and ENDED."""
+    partitions: frozenset[str] = frozenset()
+    """In ENDING, those that have no marker yet."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """What a partition knows of a producer id."""
+
+    producer: Symbol
+    epoch: int
+    sequences: tuple[int, ...] = ()
+    """The last ones of this epoch."""
+    is_open: bool = False
+    """Whether there are records of it without a marker."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """A partition."""
+
+    name: str
+    writers: tuple[Writer, ...] = ()
+    records: tuple[tuple[Symbol, str, str], ...] = ()
+    """Producer, value, and what became of it."""
+
+    def writer(self, producer: Symbol) -> Writer | None:
+        """Return what is known of a producer id."""
+        return next((one for one in self.writers if one.producer == producer), None)
+
+    def knows(self, writer: Writer) -> Log:
+        """Return the log that knows this of a producer id."""
+        others = tuple(one for one in self.writers if one.producer != writer.producer)
+        return replace(self, writers=tuple(sorted((*others, writer), key=lambda one: one.producer)))
+
+    @property
+    def committed(self) -> tuple[str, ...]:
+        """Return what a reader of committed records sees: nothing from the first open transaction on."""
+        found = []
+        for _, value, fate in self.records:
+            if fate == OPEN:
+                break
+            if fate == COMMITTED:
+                found.append(value)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Offset:
+    """An offset that was committed in a transaction; of two the later one counts, whichever marker comes first."""
+
+    partition: int
+    order: int
+    offset: int
+    producer: Symbol | None = None
+    """Whose transaction it belongs to, as long as that has no marker."""
+
+
+@dataclass(frozen=True)
+class State:
+    """All of a session: transactional ids by name, partitions by name, offsets of the group."""
+
+    transactions: tuple[tuple[str, Transaction], ...]
+    logs: tuple[tuple[str, Log], ...]
+    bumps: bool
+    """Whether the broker ends transactions by the rules of transaction.version 2."""
+    offsets: tuple[Offset, ...] = ()
+    order: int = 0
+
+    def transaction(self, name: str) -> Transaction:
+        """Return the state of a transactional id."""
+        return dict(self.transactions)[name]
+
+    def log(self, name: str) -> Log:
+        """Return a partition."""
+        return dict(self.logs)[name]
+
+    def with_transaction(self, name: str, changed: Transaction) -> State:
+        """Return the state with a transactional id as it is now."""
+        rows = tuple((other, changed if other == name else kept) for other, kept in self.transactions)
+        return replace(self, transactions=rows)
+
+    def with_log(self, changed: Log) -> State:
+        """Return the state with a partition as it is now."""
+        rows = tuple((name, changed if name == changed.name else kept) for name, kept in self.logs)
+        return replace(self, logs=rows)
+
+    def committed_offset(self, partition: int) -> int:
+        """Return the offset that the group has committed, -1 for none."""
+        found = [one for one in self.offsets if one.partition == partition and one.producer is None]
+        return max(found, key=lambda one: one.order).offset if found else -1
+
+
+# -- the coordinator ----------------------------------------------------------------------------
+
+
+def initialised(state: State, name: str, call: int, epoch: int | None, *, has_id: bool) -> tuple[State, ErrorCode]:
+    """Return what InitProducerId comes to; `epoch` is None for a client that names none, and then has no id either."""
+    known = state.transaction(name)
+    if known.producer is None:
+        return state.with_transaction(name, Transaction(Symbol(call, "producer id"))), ErrorCode.NONE
+    if epoch is not None and not has_id:
+        return state, ErrorCode.PRODUCER_FENCED
+    if known.status == ENDING:
+        return state, ErrorCode.CONCURRENT_TRANSACTIONS
+    if known.status == ONGOING:
+        former = known.epoch if state.bumps else -1
+        fenced = replace(known, status=ENDING, is_commit=False, epoch=known.epoch + 1, former=former)
+        return state.with_transaction(name, fenced), ErrorCode.CONCURRENT_TRANSACTIONS
+    if epoch is None or epoch == known.epoch:
+        after = Transaction(known.producer, known.epoch + 1, -1 if epoch is None else epoch)
+    elif epoch == known.former >= 0:
+        after = Transaction(known.producer, known.epoch, epoch)
+    else:
+        return state, ErrorCode.PRODUCER_FENCED
+    return state.with_transaction(name, after), ErrorCode.NONE
+
+
+def owner_error(known: Transaction, producer: Symbol | None, epoch: int) -> ErrorCode:
+    """Return why a producer does not own a transactional id, or NONE."""
+    if known.producer is None or known.producer != producer:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    return ErrorCode.NONE if known.epoch == epoch else ErrorCode.PRODUCER_FENCED
+
+
+def added(
+    state: State, name: str, producer: Symbol | None, epoch: int, partitions: frozenset[str]
+) -> tuple[State, ErrorCode]:
+    """Return what it comes to when partitions are added to a transaction, or begin one."""
+    known = state.transaction(name)
+    error = owner_error(known, producer, epoch)
+    if not error and known.status == ENDING:
+        error = ErrorCode.CONCURRENT_TRANSACTIONS
+    if error:
+        return state, error
+    already = known.partitions if known.status == ONGOING else frozenset()
+    return state.with_transaction(name, replace(known, status=ONGOING, partitions=already | partitions)), error
+
+
+def ended(
+    state: State, name: str, producer: Symbol | None, epoch: int, *, is_commit: bool, bumps: bool
+) -> tuple[State, ErrorCode]:
+    """Return what EndTxn comes to; `bumps` says whether the epoch is raised, as from version 5 on."""
+    known = state.transaction(name)
+    if not bumps:
+        error = owner_error(known, producer, epoch)
+        if error:
+            return state, error
+        if known.status == ONGOING:
+            return state.with_transaction(name, replace(known, status=ENDING, is_commit=is_commit)), ErrorCode.NONE
+        is_same = known.is_commit == is_commit
+        if known.status == ENDED and is_same:
+            return state, ErrorCode.NONE
+        is_waiting = known.status == ENDING and is_same
+        return state, ErrorCode.CONCURRENT_TRANSACTIONS if is_waiting else ErrorCode.INVALID_TXN_STATE
+    if known.producer is None or known.producer != producer:
+        return state, ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    answer = _bumped_end_error(known, epoch, is_commit=is_commit)
+    if answer is not None:
+        return state, answer
+    partitions = known.partitions if known.status == ONGOING else frozenset()
+    after = Transaction(known.producer, epoch + 1, epoch, ENDING, is_commit, partitions)
+    return state.with_transaction(name, after), ErrorCode.NONE
+
+
+def _bumped_end_error(known: Transaction, epoch: int, *, is_commit: bool) -> ErrorCode | None:
+    """Return what answers an EndTxn that ends nothing, None for one that does."""
+    is_repeated, is_same = known.epoch == epoch + 1, known.is_commit == is_commit
+    if known.status == ENDING:
+        if not is_repeated:
+            return ErrorCode.PRODUCER_FENCED
+        return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
+    if known.status == ENDED and is_repeated:
+        return ErrorCode.NONE if is_same else ErrorCode.INVALID_TXN_STATE
+    if known.epoch != epoch:
+        return ErrorCode.PRODUCER_FENCED
+    # Without a partition only an abort makes sense: a batch that was given up may still be on its way.
+    return ErrorCode.INVALID_TXN_STATE if known.status != ONGOING and is_commit else None
+
+
+def drifts(state: State) -> Iterator[State]:
+    """Yield what happens next by itself: a marker is written, or the end of a transaction is complete."""
+    for name, known in state.transactions:
+        if known.status != ENDING:
+            continue
+        if not known.partitions:
+            yield state.with_transaction(name, replace(known, status=ENDED))
+        for partition in sorted(known.partitions):
+            marked = _marked(state, known, partition)
+            left = known.partitions - {partition}
+            yield marked.with_transaction(name, replace(known, partitions=left))
+
+
+def _marked(state: State, known: Transaction, partition: str) -> State:
+    """Return the state after the marker of a transaction came into a partition."""
+    log = state.log(partition)
+    producer = known.producer
+    assert producer is not None, "it has begun"
+    fate = COMMITTED if known.is_commit else ABORTED
+    records = tuple((who, value, fate if who == producer and was == OPEN else was) for who, value, was in log.records)
+    writer = log.writer(producer)
+    sequences = writer.sequences if writer is not None and writer.epoch == known.epoch else ()
+    after = state.with_log(replace(log, records=records).knows(Writer(producer, known.epoch, sequences)))
+    if partition != GROUP:
+        return after
+    kept = []
+    for one in state.offsets:
+        if one.producer != producer:
+            kept.append(one)
+        elif known.is_commit:
+            kept.append(replace(one, producer=None))
+    return replace(after, offsets=tuple(kept))
+
+
+# -- partitions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a producer writes: one record, or offsets of the group."""
+
+    name: str
+    """Of the transaction."""
+    log: str
+    producer: Symbol | None
+    epoch: int
+    adds: bool
+    """Whether the broker adds the partition to the transaction by itself (KIP-890 part 2)."""
+    sequence: int = -1
+    value: str = ""
+    offsets: tuple[tuple[int, int], ...] = ()
+
+
+def may_come_early(state: State, batch: Batch) -> bool:
+    """Return whether a batch may be refused as not the next one, although the partition knows nothing of its producer.
+
+    So it is as long as one with a lower sequence number was refused, which its producer may send again.
+    """
+    writer = None if batch.producer is None else state.log(batch.log).writer(batch.producer)
+    return batch.sequence > 0 and (writer is None or not writer.sequences or writer.epoch != batch.epoch)
+
+
+def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:
+    """Return what it comes to when a batch is verified and appended; errors are the coordinator's or the log's."""
+    log = state.log(batch.log)
+    producer = batch.producer
+    writer = None if producer is None else log.writer(producer)
+    if writer is not None and batch.epoch < writer.epoch:
+        return state, ErrorCode.INVALID_PRODUCER_EPOCH
+    is_open = writer is not None and writer.is_open and writer.epoch == batch.epoch
+    if not is_open:
+        state, error = _verified(state, batch)
+        if not error and batch.adds and batch.sequence > 0 and (writer is None or not writer.sequences):
+            error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if error:
+            return state, error
+    assert producer is not None, "it owns the transaction"
+    return _appended(state, log, batch, writer or Writer(producer, -1), producer)
+
+
+def _verified(state: State, batch: Batch) -> tuple[State, ErrorCode]:
+    if batch.adds:
+        state, error = added(state, batch.name, batch.producer, batch.epoch, frozenset({batch.log}))
+    else:
+        known = state.transaction(batch.name)
+        error = owner_error(known, batch.producer, batch.epoch)
+        if not error and known.status == ENDING:
+            error = ErrorCode.CONCURRENT_TRANSACTIONS
+        if not error and (known.status != ONGOING or batch.log not in known.partitions):
+            error = ErrorCode.TRANSACTION_ABORTABLE
+    return state, ErrorCode.INVALID_PRODUCER_EPOCH if error is ErrorCode.PRODUCER_FENCED else error
+
+
+def _appended(state: State, log: Log, batch: Batch, writer: Writer, producer: Symbol) -> tuple[State, ErrorCode]:
+    if batch.log == GROUP:
+        new = tuple(Offset(p, state.order, offset, producer) for p, offset in batch.offsets)
+        renewed = {(producer, one.partition) for one in new}
+        older = tuple(one for one in state.offsets if (one.producer, one.partition) not in renewed)
+        state = replace(state, offsets=(*older, *new), order=state.order + 1)
+        return state.with_log(log.knows(Writer(producer, batch.epoch, (), is_open=True))), ErrorCode.NONE
+    same = writer.epoch == batch.epoch
+    if same and batch.sequence in writer.sequences:
+        return state, ErrorCode.NONE  # It is there already.
+    if same:
+        is_next = batch.sequence == (writer.sequences[-1] + 1 if writer.sequences else 0)
+    else:
+        is_next = batch.sequence == 0 or writer.epoch == -1
+    if not is_next:
+        return state, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    sequences = (*(writer.sequences if same else ()), batch.sequence)[-_KEPT:]
+    after = log.knows(Writer(producer, batch.epoch, sequences, is_open=True))
+    return state.with_log(replace(after, records=(*log.records, (producer, batch.value, OPEN)))), ErrorCode.NONE
