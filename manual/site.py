@@ -117,6 +117,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "vocabulary",
     ),
     "kmirror.fuzz.sessions": ("links", "machine", "rows", "session"),
+    "kmirror.fuzz.differential": ("readers", "verdicts", "reasons"),
     "kmirror.fuzz.targets": ("rows",),
     "kmirror.spark": (
         "sessions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 from kmirror.cluster.broker.apis import fetch
@@ -17,21 +17,7 @@ from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
-from tests.unit.fuzz.planted import Patch
-
-
-class PlantedThere(NamedTuple):
-    """A fault, by which machine it is found, and within how many sessions of the seed."""
-
-    plant: Callable[[], Patch]
-    machine: str
-    sessions: int
-
-    @property
-    def name(self) -> str:
-        """Return it in words."""
-        return self.plant.__name__.replace("_", " ")
-
+from tests.unit.fuzz.planted_sessions import Patch, Planted
 
 # -- fetch sessions -----------------------------------------------------------------------------
 
@@ -166,7 +152,6 @@ def mirror_deleted_too_early() -> Patch:
     return patch.object(delete_mirror, "_why_not", lambda state: "")
 
 
-
 _FETCHES = (
     session_epoch_not_compared,
     names_in_a_session_of_ids,
@@ -185,8 +170,4 @@ _MIRRORS = (
     removed_topic_is_paused,
     mirror_deleted_too_early,
 )
-SESSIONS = 120
-PLANTED_THERE = (
-    *(PlantedThere(plant, "fetches", SESSIONS) for plant in _FETCHES),
-    *(PlantedThere(plant, "mirrors", SESSIONS) for plant in _MIRRORS),
-)
+WORKFLOW = (*(Planted("fetches", plant) for plant in _FETCHES), *(Planted("mirrors", plant) for plant in _MIRRORS))
