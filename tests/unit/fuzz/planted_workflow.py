@@ -166,7 +166,6 @@ def mirror_deleted_too_early() -> Patch:
     return patch.object(delete_mirror, "_why_not", lambda state: "")
 
 
-
 _FETCHES = (
     session_epoch_not_compared,
     names_in_a_session_of_ids,

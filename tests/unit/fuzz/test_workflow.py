@@ -234,5 +234,3 @@ def test_a_table_is_a_value() -> None:
     assert table == Table({"b": 2, "a": 1}) and hash(table) == hash(Table({"b": 2, "a": 1}))
     assert dict(table.drop("a")) == {"b": 2} and len(table) == 2
     assert Table() != {}
-
-
