@@ -126,8 +126,8 @@ class Known:
     """The order of each cluster that was carried out last."""
     is_there: dict[str, bool] = field(default_factory=dict)
     """Whether anybody saw the topic in a cluster."""
-    epochs: dict[str, int] = field(default_factory=dict)
-    """The leader epoch that is persisted for the topic, by cluster."""
+    epochs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Which broker keeps the topic's state, and the leader epoch that is persisted with it, by cluster."""
     bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """Batches as they were read first, by base offset and checksum."""
 
@@ -219,8 +219,8 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
     """Draw a write that no coordinator may take: of a mirror or topic that is not there, or of an old leader."""
     cluster = _cluster(choose)
     name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=_NO_STATE), known.topic_id
-    epoch = known.epochs.get(cluster, 0)
-    match choose.pick(("mirror", "id", "state", *(("epoch",) * 4 if epoch > 0 else ()))):
+    at, epoch = known.epochs.get(cluster, (_broker(known, cluster, choose), 0))
+    match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if epoch > 0 else ()))):
         case "mirror":
             name = f"{name}-absent"
         case "id":
@@ -230,7 +230,7 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
         case _:
             row.leader_epoch = epoch - 1
     rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
-    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, _broker(known, cluster, choose))
+    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, at)
 
 
 def _bump(known: Known, choose: Choose) -> Step | None:
@@ -396,9 +396,8 @@ class Mirrors:
         match answer:
             case FetchResponse() if not answer.responses[0].partitions[0].error_code:
                 known.is_there[cluster] = True
-            case ReadMirrorStatesResponse():
-                row = answer.topics[0].partitions[0]
-                known.epochs[cluster] = max(known.epochs.get(cluster, 0), row.leader_epoch)
+            case ReadMirrorStatesResponse() if not answer.topics[0].partitions[0].error_code:
+                known.epochs[cluster] = (step.at, answer.topics[0].partitions[0].leader_epoch)
             case _ if step.name in _NEXT and not answer.error_code and not any(_rows_of(answer)):
                 known.stages[cluster] = step.name
             case DescribeMirrorsResponse() if any(
