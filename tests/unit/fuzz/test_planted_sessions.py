@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import keep, load
+from kmirror.fuzz.replaying import try_again
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from tests.unit.fuzz.planted_sessions import PLANTED, Planted
+from tests.unit.fuzz.planted_sessions import PLANTED, Planted, generation_of_heartbeat_unchecked
 
 SEED = 1
 SESSIONS_MAX = 96
@@ -29,3 +32,20 @@ def test_a_planted_fault_is_found(row: Planted) -> None:
             if campaign.tally.findings:
                 return
     pytest.fail(f"not found in {SESSIONS_MAX} sessions")
+
+
+def test_a_finding_is_a_short_session_that_is_seen_again(tmp_path: Path) -> None:
+    target, source = open_target("sessions", Wanted(seed=SEED, machines=("groups",)))
+    with closing(target), generation_of_heartbeat_unchecked():
+        campaign = Campaign(target, source)
+        for frame in source.block(0):
+            campaign.put(frame)
+            if campaign.tally.findings:
+                break
+        (finding,) = campaign.tally.findings.values()
+        kept = load(keep(finding, tmp_path))
+        assert kept == finding and try_again(kept) is not None
+    assert len(finding.frame) < len(frame.data)
+    steps = [line for line in finding.story if line[0].isdigit()]
+    assert "Heartbeat" in steps[-1] and 3 <= len(steps) <= 12
+    assert try_again(finding) is None  # Without the fault.
