@@ -1,4 +1,4 @@
-"""Faults planted in our coordinators and logs: sessions find each, within a bounded number of a fixed seed."""
+"""Faults planted in our code: sessions find each, within a bounded number of a fixed seed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import pytest
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.findings import keep, load
 from kmirror.fuzz.replaying import try_again
+from kmirror.fuzz.sessions.rows import MACHINES
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from tests.unit.fuzz.planted_sessions import PLANTED, Planted, generation_of_heartbeat_unchecked
+from tests.unit.fuzz.planted_sessions import PLANTED as IN_COORDINATORS
+from tests.unit.fuzz.planted_sessions import Planted, generation_of_heartbeat_unchecked
+from tests.unit.fuzz.planted_workflow import WORKFLOW
 
+PLANTED = (*IN_COORDINATORS, *WORKFLOW)
 SEED = 1
 SESSIONS_MAX = 96
 
 
 def test_there_are_faults_for_each_machine() -> None:
-    assert len({row.name for row in PLANTED}) == len(PLANTED) >= 15
-    assert {row.machine for row in PLANTED} == {"groups", "transactions"}
+    assert len({row.name for row in PLANTED}) == len(PLANTED) >= 29
+    assert {row.machine for row in PLANTED} == {row.name for row in MACHINES}
 
 
 @pytest.mark.parametrize("row", PLANTED, ids=[row.name.replace(" ", "-") for row in PLANTED])
