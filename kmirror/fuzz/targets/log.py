@@ -7,16 +7,12 @@ what is left then opens without repair, and another repair changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.findings import Fault, Kind, raised
-from kmirror.fuzz.mutations import Step, mutate
-from kmirror.fuzz.spots import Kind as SpotKind
-from kmirror.fuzz.spots import RawSpot
-from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
+from kmirror.fuzz.log_files import LARGEST, LogFile, LogFileStream
+from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.ids import TopicPartition
@@ -25,15 +21,8 @@ from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.logdir.load import PartitionFiles, read_sample
-from kmirror.records import layout
-from kmirror.records.crc32c import crc32c
-from kmirror.records.legacy import iter_any_batches
 
 _NOW_MS = 1_800_000_000_000
-_MENDED_SHARE = 0.6
-_SEGMENT_SHARE = 0.8
-_LARGEST = 1 << 14
-"""Only files up to this size are broken: a frame is to be quick."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ def _files() -> dict[str, _File]:
             *((base, file_name(base, LOG_SUFFIX), data) for base, data in partition.segments.items()),
             *((None, name, data) for name, data in partition.files.items()),
         )
-        if 0 < len(data) <= _LARGEST
+        if 0 < len(data) <= LARGEST
     ]
     return {f"{file.tp}/{file.name}": file for file in found}
 
@@ -118,71 +107,7 @@ def _content(store: MemoryStore) -> list[bytes]:
     return [bytes(store.view(base_offset)) for base_offset in store.segments()]
 
 
-class LogStream:
-    """The files of a seed: those of the sample, valid and broken."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self._files = _files()
-        self._spots = {name: _spots(file) for name, file in self._files.items()}
-        self._segments = [name for name, file in self._files.items() if file.base_offset is not None]
-        self._others = [name for name, file in self._files.items() if file.base_offset is None]
-
-    def block(self, number: int) -> list[Frame]:
-        """Return a file of the sample, and what became of it."""
-        random = Random(f"{self.seed}/log/{number}").random
-        some = self._segments if random() < _SEGMENT_SHARE else self._others
-        name = some[int(random() * len(some))]
-        data, spots = self._files[name].data, self._spots[name]
-        first = number * BLOCK_FRAMES
-        found = [Frame(first, name, 0, data, (), False)]
-        for place in range(first + 1, first + BLOCK_FRAMES):
-            broken, steps = self._broken(random, name, bytearray(data), spots)
-            found.append(Frame(place, name, 0, bytes(broken), steps, False))
-        return found
-
-    def further(self, parent: Frame, random: Callable[[], float]) -> Frame:
-        """Return the file with more of it broken."""
-        spots: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(len(parent.data))]
-        data, steps = mutate(random, bytearray(parent.data), spots)
-        return parent._replace(data=bytes(data), steps=[*parent.steps, *steps])
-
-    def _broken(
-        self, random: Callable[[], float], name: str, data: bytearray, spots: list[RawSpot]
-    ) -> tuple[bytearray, Sequence[Step | str]]:
-        broken, steps = mutate(random, data, spots)
-        if self._files[name].base_offset is None or random() >= _MENDED_SHARE:
-            return broken, steps
-        _mend(broken)
-        return broken, [*steps, "checksums mended"]
-
-
-def _spots(file: _File) -> list[RawSpot]:
-    """Return each byte of the file, and each field of a batch's header as often as it has a few bytes."""
-    found: list[RawSpot] = [(SpotKind.BYTES, at, at + 1, None) for at in range(0, len(file.data), 8)]
-    if file.base_offset is None:
-        return found
-    for batch in iter_any_batches(file.data):
-        start = batch.position
-        found.append((SpotKind.ELEMENT, start, start + batch.size_in_bytes, None))
-        for field in layout.HEADER_FIELDS:
-            at, size = layout.field_range(field)
-            found += [(SpotKind.NUMBER, start + at, start + at + size, None)] * 4
-    return found
-
-
-def _mend(data: bytearray) -> None:
-    """Mend the checksum of each batch of format 2 up to the first that is none."""
-    at = 0
-    while at + layout.RECORDS_AT <= len(data) and data[at + layout.MAGIC_AT] == layout.MAGIC_V2:
-        size = layout.LOG_OVERHEAD + int.from_bytes(data[at + 8 : at + layout.LOG_OVERHEAD], "big", signed=True)
-        if size < layout.RECORDS_AT or at + size > len(data):
-            return
-        checked = bytes(data[at + layout.ATTRIBUTES_AT : at + size])
-        data[at + layout.CRC_AT : at + layout.ATTRIBUTES_AT] = crc32c(checked).to_bytes(4, "big")
-        at += size
-
-
-def open_target(wanted: Wanted) -> tuple[LogTarget, LogStream]:
+def open_target(wanted: Wanted) -> tuple[LogTarget, LogFileStream]:
     """Return the target and the files of the seed."""
-    return LogTarget(), LogStream(wanted.seed)
+    files = {name: LogFile(file.data, file.base_offset is not None) for name, file in _files().items()}
+    return LogTarget(), LogFileStream(wanted.seed, "log", files)

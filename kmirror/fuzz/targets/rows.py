@@ -55,6 +55,7 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("request", "kmirror.fuzz.targets.request", "our reader of whole requests: header and body"),
     TargetRow("batch", "kmirror.fuzz.targets.batch", "our reader of record batches: formats 0 to 2, all codecs"),
     TargetRow("log", "kmirror.fuzz.targets.log", "our recovery of a partition's log: one of its files broken"),
+    TargetRow("log-dir", "kmirror.fuzz.targets.log_dir", "our verify, loading and repair: one file of a folder broken"),
     TargetRow(
         "internal-topics", "kmirror.fuzz.targets.internal_topics", "what our nodes load: groups, transactions, metadata"
     ),

@@ -18,13 +18,17 @@ from kmirror.cluster.coordinators.transactions.apis import init_producer_id
 from kmirror.cluster.coordinators.transactions.state import TransactionShard
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
-from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.log import recovery
 from kmirror.log.memory_store import MemoryStore
+from kmirror.logdir.store import FileStore
+from kmirror.logdir.verify import partition as verify_folders
+from kmirror.logdir.verify import producers as verify_producers
 from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
@@ -312,6 +316,50 @@ def index_error_of_recovery() -> Patch:
     return patch.object(recovery, "placed", untyped)
 
 
+# -- a broker's folder --------------------------------------------------------------------------
+
+
+def changes_of_a_segment_not_seen() -> Patch:
+    """The walk over a log believes every checksum: what was never written is loaded."""
+    return patch.object(batches.Batch, "verify_crc", lambda self: None)
+
+
+def damaged_snapshot_not_told() -> Patch:
+    """A producer snapshot that cannot be read is passed over by verify."""
+    return patch.object(verify_producers, "_read", lambda path: ([], None))
+
+
+def index_error_of_snapshot() -> Patch:
+    """A producer snapshot that is cut is told as an IndexError."""
+    decode = verify_producers.decode_snapshot
+
+    def untyped(data: bytes) -> Any:
+        try:
+            return decode(data)
+        except CorruptBatch as error:
+            raise IndexError(str(error)) from None
+
+    return patch.object(verify_producers, "decode_snapshot", untyped)
+
+
+def cut_not_made_on_disk() -> Patch:
+    """What a repair cuts away stays in the file."""
+    return patch.object(FileStore, "truncate", lambda self, base_offset, size: None)
+
+
+def topic_id_believed() -> Patch:
+    """A partition.metadata that loading refuses is none to verify."""
+    parse = verify_folders.parse_topic_id
+
+    def lax(data: bytes, path: Any) -> Any:
+        try:
+            return parse(data, path)
+        except CorruptBatch:
+            return Uuid.ZERO
+
+    return patch.object(verify_folders, "parse_topic_id", lax)
+
+
 # -- internal topics ----------------------------------------------------------------------------
 
 
@@ -589,6 +637,13 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
 )
+_LOG_DIR = (
+    (changes_of_a_segment_not_seen, (Kind.CHANGED, Kind.TAKEN), ()),
+    (damaged_snapshot_not_told, (Kind.TAKEN,), ()),
+    (index_error_of_snapshot, (Kind.RAISED,), ()),
+    (cut_not_made_on_disk, (Kind.DIFFERS, Kind.RAISED), ()),
+    (topic_id_believed, (Kind.DIFFERS,), ()),
+)
 _INTERNAL_TOPICS = (
     (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
     (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
@@ -605,6 +660,7 @@ FRAMES = {
     "request": 2_000,
     "batch": 10_000,
     "log": 500,
+    "log-dir": 600,
     "internal-topics": 2_000,
     "node": 1_000,
     "bootstrap-server": 1_000,
@@ -621,6 +677,7 @@ PLANTED = (
     *_rows("request", _REQUEST),
     *_rows("batch", _BATCH),
     *_rows("log", _LOG),
+    *_rows("log-dir", _LOG_DIR),
     *_rows("internal-topics", _INTERNAL_TOPICS),
     *_rows("node", _NODE),
     *_rows("bootstrap-server", _TCP),

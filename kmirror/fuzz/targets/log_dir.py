@@ -1,0 +1,204 @@
+"""Our reading of a broker's folder as a target: one of its files is broken on a disk, in memory where there is one.
+
+The folder holds partitions of the sample, which Kafka 4.3.1 wrote, with all that a broker keeps beside a log: indexes,
+producer snapshots, checkpoints. Whatever stands in a file, `verify`, loading and the recovery at a start end, or raise
+their typed errors. What loading refuses `verify` tells, and it tells every change that a checksum shows. What was not
+written is not read: a record that is loaded from a file with its own checksums was there before. After a recovery with
+repair a log has only batches that were written.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.fuzz.findings import Fault, Kind, raised
+from kmirror.fuzz.log_files import LARGEST, MENDED, LogFile, LogFileStream, has_other_batches, whole_batches
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.log.config import LogConfig
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.state_files import LOG_SUFFIX, SNAPSHOT_SUFFIX
+from kmirror.logdir.faults import FileFault, Gap, Tally, Unreadable
+from kmirror.logdir.load import read_log_dirs
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.store import LogFolder
+from kmirror.logdir.verify.partition import open_job, verify
+from kmirror.records.legacy import iter_any_batches
+
+_NOW_MS = 1_800_000_000_000
+_WEIGHT = 60
+"""Of all files of a kind together, such as time indexes: there is one meta.properties, and many of those."""
+_MEMORY = Path("/dev/shm")
+_CONFIG = LogConfig(index_interval_bytes=256)
+"""With small segments an index has no rows otherwise."""
+_PARTITIONS = frozenset(
+    ("clients-1", "clients-2", "idem-0", "idem-1", "txn-0", "txn-1", "txn-2", "epochs-0", "compacted-1", "retention-2")
+)
+Content = tuple[int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+"""A record without its offset, which no checksum covers."""
+
+
+class LogDirTarget(Stateless):
+    """A folder of a broker's, made anew for each frame but for one file."""
+
+    name = "log-dir"
+
+    def __init__(self) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="kmirror-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None)
+        self._top = Path(self._temporary.name) / "logs"
+        _make(self._top)
+        self.files = {
+            str(path.relative_to(self._top)): path.read_bytes()
+            for path in sorted(self._top.rglob("*"))
+            if path.is_file()
+        }
+        self._batches_of: dict[str, set[bytes]] = {}
+        for name, data in self.files.items():
+            if name.endswith(LOG_SUFFIX):
+                self._batches_of.setdefault(name.partition("/")[0], set()).update(whole_batches(data))
+        self._written = set(_contents(data for name, data in self.files.items() if name.endswith(LOG_SUFFIX)))
+        self._gaps: set[Gap] = set()
+        self._gaps = set(self._verified(self._top)[1])
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._temporary.cleanup()
+
+    def judge(self, frame: Frame) -> str:
+        """Return "taken" or what `verify` tells first, without numbers; raises `Fault`."""
+        if frame.name not in self.files:
+            raise UsageError(f"the folder has no file {frame.name}")
+        path = self._top / frame.name
+        path.write_bytes(frame.data)
+        try:
+            return self._judged(frame)
+        except Fault:
+            raise
+        except Exception as error:
+            raise raised(error) from error
+        finally:
+            path.write_bytes(self.files[frame.name])
+
+    def _judged(self, frame: Frame) -> str:
+        is_of_partition = "/" in frame.name
+        where = (self._top / frame.name).parent
+        faults, gaps = self._verified(where)
+        told = [*faults, *(gap.reason for gap in gaps)]
+        refused = self._loaded(where, is_mended=MENDED in frame.steps)
+        if frame.is_valid and (told or refused):
+            raise Fault(Kind.REFUSED, f"what a broker wrote: {told or refused}", "a valid folder", TAKEN)
+        if refused and not told:
+            raise Fault(Kind.DIFFERS, f"loading says {refused!r}, verify nothing", "refused, not told", "a fault")
+        if not told and self._must_be_told(frame):
+            raise Fault(Kind.TAKEN, f"verify tells nothing of a change in {frame.name}", "change not told", "a fault")
+        if is_of_partition:
+            self._recovered(frame, where)
+        return _without_numbers(told[0]) if told else TAKEN
+
+    def _verified(self, where: Path) -> tuple[list[str], list[Gap]]:
+        """Return the faults that are told, and the gaps that were not there in the beginning."""
+        told: list[str] = []
+        tally = Tally(lambda fault: told.append(fault.reason))
+        verify(open_job(where, tally), tally, decodes=True)
+        return told, [gap for gap in tally.gaps if gap not in self._gaps]
+
+    def _loaded(self, where: Path, *, is_mended: bool) -> str:
+        """Load the folder; return why it is refused, "" if it is not."""
+        try:
+            partitions = read_log_dirs(where).partitions
+        except (FileFault, Unreadable) as error:
+            return error.reason
+        if not is_mended:
+            for files in partitions.values():
+                for content in _contents(files.segments.values()):
+                    if content not in self._written:
+                        raise Fault(Kind.CHANGED, f"{content} was not there", "a record that was not there", "")
+        return ""
+
+    def _must_be_told(self, frame: Frame) -> bool:
+        """Return whether a checksum shows the change: the file is no sequence of what was written."""
+        if frame.is_valid or MENDED in frame.steps or frame.data == self.files[frame.name]:
+            return False
+        if frame.name.endswith(SNAPSHOT_SUFFIX):
+            return True
+        known = self._batches_of.get(frame.name.partition("/")[0], set())
+        return frame.name.endswith(LOG_SUFFIX) and has_other_batches(frame.data, known)
+
+    def _recovered(self, frame: Frame, where: Path) -> None:
+        """Open the log as after a crash, and verify what comes of it; the partition's files are written anew."""
+        tp = partition_of(where.name)
+        assert tp is not None, "of the sample"
+        try:
+            with closing(LogFolder(self._top)) as folder:
+                log = PartitionLog.open(tp, folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True)
+                log.close()
+            self._verified(where)
+            left = (
+                []
+                if MENDED in frame.steps
+                else [
+                    path.name
+                    for path in where.glob(f"*{LOG_SUFFIX}")
+                    if has_other_batches(path.read_bytes(), self._batches_of[where.name])
+                ]
+            )
+        except CorruptBatch:
+            return  # Of a checkpoint: nothing is cut for those.
+        finally:
+            self._restore(where)
+        if left:
+            raise Fault(Kind.DIFFERS, f"a repair leaves in {left[0]} what was not written", "repaired, and not whole")
+
+    def _restore(self, where: Path) -> None:
+        shutil.rmtree(where)
+        where.mkdir()
+        for name, data in self.files.items():
+            if "/" not in name or name.startswith(f"{where.name}/"):
+                (self._top / name).write_bytes(data)
+
+
+def _make(top: Path) -> None:
+    """Write the folder: the sample's partitions, opened and closed as a broker does."""
+    with resources.as_file(resources.files("kmirror.logdir") / "sample") as sample:
+        others = {path.name for path in sample.iterdir() if path.is_dir()} - _PARTITIONS
+        shutil.copytree(sample, top, ignore=lambda _, names: others.intersection(names))
+    with closing(LogFolder(top)) as folder:
+        for tp in folder.partitions():
+            PartitionLog.open(tp, folder.open(tp), _CONFIG, now_ms=_NOW_MS, repair=True).close()
+
+
+def _contents(segments: Iterable[bytes]) -> Iterator[Content]:
+    for data in segments:
+        for batch in iter_any_batches(data):
+            for record in batch.records():
+                yield record.timestamp, record.key, record.value, tuple(record.headers)
+
+
+def _without_numbers(text: str) -> str:
+    return " ".join(word for word in text.split()[:10] if word.isalpha())
+
+
+def open_target(wanted: Wanted) -> tuple[LogDirTarget, LogFileStream]:
+    """Return the target and the files of the seed."""
+    target = LogDirTarget()
+    names = [name for name, data in target.files.items() if 0 < len(data) <= LARGEST]
+    alike = Counter(map(_kind_of, names))
+    files = {
+        name: LogFile(target.files[name], name.endswith(LOG_SUFFIX), max(1, _WEIGHT // alike[_kind_of(name)]))
+        for name in names
+    }
+    return target, LogFileStream(wanted.seed, "log-dir", files, segment_share=0.4)
+
+
+def _kind_of(name: str) -> str:
+    """Return what says of which kind a file is: its suffix, or its name where it has none."""
+    path = Path(name)
+    return path.suffix if path.stem.isdigit() else path.name
