@@ -40,7 +40,7 @@ from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
 @click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
 @click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
 @click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for the reader kafka.")
-@click.option("--i-own-this-host", "owns_host", is_flag=True, help="Fuzz a broker beyond this machine.")
+@click.option("--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break.")
 @click.option(
     "--recorded",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
