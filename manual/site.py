@@ -116,6 +116,8 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "target",
         "vocabulary",
     ),
+    "kmirror.fuzz.sessions": ("links", "machine", "rows", "session"),
+    "kmirror.fuzz.differential": ("readers", "verdicts", "reasons"),
     "kmirror.fuzz.targets": ("rows",),
     "kmirror.spark": (
         "sessions",
@@ -129,7 +131,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "kmirror.report": ("notebook", "timeline"),
     "kmirror.testing.strategies": ("arbitrary", "plausible", "batches", "logs"),
-    "kmirror.testing": ("clusters", "histories", "pairs", "pytest_plugin"),
+    "kmirror.testing": ("clusters", "histories", "machines", "pairs", "pytest_plugin"),
     "kmirror": ("errors",),
     "kmirror.spec": ("wire_values",),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -125,9 +126,20 @@ def fuzz_client(
         return EXIT_STOPPED if is_stopped else 0
     with _front(options, door) as front:
         campaign = ClientCampaign(options.program, front, door, seed, shrinks=options.shrinks, on_finding=watch.found)
-        watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
+        with _ended_by_sigterm():
+            watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
     _tell(campaign.tally, seed, output)
     return watch.exit_code
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end as Ctrl-C does: with the program of the client ended, and a summary."""
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:

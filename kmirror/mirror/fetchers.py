@@ -238,8 +238,7 @@ class MirrorFetchers:
         partition = self._led(mp)
         mp.reason = ""
         mp.is_failing = False
-        mp.source_offset = data.high_watermark
-        mp.source_log_start = data.log_start_offset
+        _note_source(mp, data)
         if data.records:
             if self.quota.is_throttled(mp.tp) and self.quota.record(now, len(data.records)):
                 self._hold_throttled()
@@ -290,8 +289,10 @@ class MirrorFetchers:
         if data.diverging_epoch.end_offset < 0:
             self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
             return
+        _note_source(mp, data)  # The source's session does not tell it again until it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
         cut(self._context, now, mp, partition, end.offset, "diverging epoch")
+        self.raise_log_start(mp)
 
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
@@ -381,3 +382,8 @@ def _epoch_needed(mp: MirrorPartition) -> int:
 
 def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:
     return partition.log.latest_epoch if mp.source_without_epochs else last_epoch(partition.log)
+
+
+def _note_source(mp: MirrorPartition, data: PartitionData) -> None:
+    mp.source_offset = data.high_watermark
+    mp.source_log_start = data.log_start_offset

@@ -42,6 +42,12 @@ def grows(error: int, count: int, rest: bytes) -> None:
         held.append(bytes([number % 256]) * (1 << 16))
 
 
+def storms(error: int, count: int, rest: bytes) -> None:
+    if error:
+        for turn in range(2_000):
+            ask(opened, turn)
+
+
 def dies(error: int, count: int, rest: bytes) -> None:
     if count < 0:
         os.kill(os.getpid(), signal.SIGSEGV)

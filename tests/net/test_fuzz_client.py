@@ -27,6 +27,8 @@ from tests.net.wire import WITHIN_S, Wire
 SCRIPT = Path(__file__).with_name("bad_client.py")
 QUICK = (sys.executable, "-I", "-S", str(SCRIPT))
 SESSIONS_MAX = 300
+PATIENCE_S = 4 * WITHIN_S
+"""For a command that starts a cluster, and processes of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,7 @@ def first_finding(found: ClientCampaign) -> Finding:
     [
         ("loops", Kind.SLOW, "spins after ApiVersionsResponse", 2.0),
         ("waits", Kind.SILENT, "hangs after ApiVersionsResponse", 2.0),
+        ("storms", Kind.SLOW, "asks without pause after ApiVersionsResponse", 20.0),
         ("grows", Kind.MEMORY, "memory after ApiVersionsResponse", 20.0),
         ("dies", Kind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
     ],
@@ -153,7 +156,11 @@ def test_it_has_no_stream_of_frames() -> None:
 
 def kmirror(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kmirror", "fuzz", *words], capture_output=True, text=True, timeout=WITHIN_S, check=False
+        [sys.executable, "-m", "kmirror", "fuzz", *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 
@@ -176,6 +183,23 @@ def test_a_finding_is_kept_and_replayed_by_the_command(front: OwnCluster, door: 
     assert unnamed.returncode == 1 and "--client" in unnamed.stderr
 
 
+def test_sigterm_ends_the_program_too_and_comes_to_a_summary(tmp_path: Path) -> None:
+    slow, mark = tmp_path / "slow.py", tmp_path / "runs"
+    slow.write_text(
+        "import os, pathlib, runpy, sys, time\n"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\n"
+        "mark = pathlib.Path(sys.argv[3])\n"
+        "runs = mark.read_text().split() if mark.exists() else []\n"
+        "mark.write_text(' '.join([*runs, str(os.getpid())]))\n"
+        "if len(runs) == 3: os.kill(os.getppid(), 15); time.sleep(600)\n"
+    )
+    program = f"{sys.executable} -I -S {slow} nothing {{bootstrap}} {mark}"
+    ran = kmirror("client", "--client", program, "--seed", "1", "-o", "json")
+    assert ran.returncode == 130, ran.stderr
+    assert json.loads(ran.stdout)["sessions"] == 1
+    assert not Path(f"/proc/{mark.read_text().split()[-1]}").exists()
+
+
 @pytest.mark.parametrize("is_behind", [False, True], ids=["own", "proxied"])
 def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> None:
     more = ("--bootstrap-server", front.bootstrap_servers) if is_behind else ()
@@ -184,9 +208,9 @@ def test_a_port_serves_whoever_connects(is_behind: bool, front: OwnCluster) -> N
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         for _ in range(20):
-            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=WITHIN_S, check=False)
+            subprocess.run([*QUICK, "nothing", said["bootstrap_servers"]], timeout=PATIENCE_S, check=False)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=WITHIN_S)
+        out, err = process.communicate(timeout=PATIENCE_S)
     told = json.loads(out)
     assert process.returncode == 130, err
     assert told["sessions"] == 20

@@ -312,6 +312,28 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
 
 
 @pytest.mark.decision("D12")
+def test_the_log_start_of_a_source_that_has_no_records_left_is_followed() -> None:
+    """It is told with the divergence, and not again: to the source's session it is no news any more."""
+    p = pair()
+    p.a.place_topic()
+    p.a.write(*"abcdefgh")
+    p.begin()
+    p.simulation.line(p.a, p.b).take_down()
+    for value in "never":
+        p.a.write(value)
+    p.fail_over()
+    assert p.b.log().log_end_offset == 9, "the producer reset stands where the other log has a record"
+    for partition in p.b.replicas(TP).values():
+        partition.log.advance_log_start(9)
+    p.simulation.line(p.a, p.b).bring_up()
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    p.simulation.run_for(span_s=20)
+    assert {replica.log.log_start_offset for replica in p.a.replicas(TP).values()} == {9}
+    assert p.back.describe()[0].lag == 0
+
+
+@pytest.mark.decision("D12")
 def test_retention_ahead_of_the_mirror_restarts_at_the_source_log_start() -> None:
     logs = WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]})
     p = pair(logs=logs)

@@ -255,10 +255,16 @@ class ReplicaFetchers:
                 self._loop.pause(now, fetcher, followed)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
-        if data.log_start_offset > log.log_start_offset:
-            with self._writing_to(followed.tp):
-                log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
+        self._follow_log_start(followed, data)
         followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
+
+    def _follow_log_start(self, followed: FollowedPartition, data: PartitionData) -> None:
+        log = self.log_of(followed)
+        start = min(data.log_start_offset, log.log_end_offset)
+        if start > log.log_start_offset:
+            log.update_high_watermark(max(start, log.high_watermark))  # What the leader has deleted was committed.
+            with self._writing_to(followed.tp):
+                log.advance_log_start(start)
 
     def on_diverged(
         self,
@@ -273,6 +279,7 @@ class ReplicaFetchers:
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
         with self._writing_to(followed.tp):
             log.truncate_to(end)
+        self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
         self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before})")
 
     def on_error(

@@ -1,7 +1,7 @@
 """How is a client library fuzzed? Its program runs again and again, and each time other answers are broken.
 
-What it does is judged: a signal, no end in time, much more memory or processor time than with whole answers. An exit
-code is told, and judged only if that is asked for. A finding is one only if the same answers show it again.
+What it does is judged: a signal, no end in time, much more memory, processor time or requests than with whole answers.
+An exit code is told, and judged only if that is asked for. A finding is one only if the same answers show it again.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _TRIES_MAX = 60
 _SHRINK_S = 240.0
 """Of the clock, at most, for one finding."""
 _SETTLE_S = 0.2
+_STORM_TIMES = 10
+_STORM_MIN = 500
+"""A client that asks so much more than with whole answers does not wait before it tries again."""
 _STDERR_LINES = 40
 NAME = "client"
 
@@ -97,6 +100,7 @@ class ClientCampaign:
         self._runs = 0
         self._seen: list[tuple[int, int]] = []
         self._whole: Ended | None = None
+        self._whole_answers = 0
         door.session = lambda: self._session
 
     def run(self, *, frames: int | None = None, seconds: float | None = None) -> Iterator[ClientTally]:
@@ -130,7 +134,7 @@ class ClientCampaign:
             raise UsageError(
                 f"{self._client.words[0]} has to end with 0 while answers are whole: {told}\n{ended.stderr[-2000:]}"
             )
-        self._seen, self._whole = session.seen, ended
+        self._seen, self._whole, self._whole_answers = session.seen, ended, session.answers
 
     def play(self, entries: Sequence[Entry], tries: int = 1) -> Fault | None:
         """Give the program these answers; return what is wrong with what it does, None for nothing.
@@ -153,6 +157,9 @@ class ClientCampaign:
         if ended.busy_s > self._whole.busy_s + patience / 2:
             told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
             return Fault(Kind.SLOW, told, f"spins after {short}", f"about {self._whole.busy_s:.1f} s")
+        if session.answers > _STORM_TIMES * self._whole_answers + _STORM_MIN:
+            told = f"asked {session.answers:,} times in {ended.seconds:.1f} s {after}"
+            return Fault(Kind.SLOW, told, f"asks without pause after {short}", f"about {self._whole_answers:,} times")
         if ended.is_late:
             return Fault(Kind.SILENT, f"no end within {patience:g} s {after}", f"hangs after {short}", "an end")
         if ended.code < 0:

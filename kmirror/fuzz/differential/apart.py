@@ -1,7 +1,8 @@
 """A reader in a process of its own: what it does to its process, it does not do to the campaign.
 
 Compiled code may end its process, and any code may take all memory or never come back. Frames and verdicts go through
-pipes; when the process ends, or says nothing for too long, that is the verdict, and the next frame gets a new one.
+pipes. The process that imports the reader reads nothing with it: it forks one that does, says how that one ended, and
+forks the next. When nothing is said for too long, both go, and the next frame starts anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.differential.verdicts import Verdict
@@ -49,8 +50,9 @@ class ApartReader:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 is closed with the process.
         command = [sys.executable, "-m", __name__, *self._where]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment()
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=_environment(),
+            start_new_session=True,
+        )  # fmt: skip
         found = self._receive(START_S)
         if not isinstance(found, str):
             raise UsageError(f"the reader {self.name} does not start: {found}")
@@ -80,21 +82,16 @@ class ApartReader:
             self.close()
             return Verdict(error=f"no verdict within {patience_s:.0f} s", fault=Kind.SLOW)
         found = receive(stdout)
-        if found is not _ENDED:
-            return found
-        code = self._process.wait()
-        assert self._said is not None
-        self._said.seek(0)
-        said = self._said.readline().decode("utf-8", "replace").strip()[:_SAID_MAX]
-        self.close()
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED)
+        if found is _ENDED:
+            raise UsageError(f"the reader {self.name} ended with {self._process.wait()}: {_read(self._said)}")
+        return found
 
     def close(self) -> None:
         """End the process."""
         if self._process is None:
             return
-        self._process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._said):
             if pipe is not None:
@@ -121,6 +118,13 @@ def receive(pipe: IO[bytes]) -> Any:
     return pickle.loads(data) if len(size) == _SIZE_BYTES and data else _ENDED
 
 
+def _read(said: IO[bytes] | None) -> str:
+    """Return the first line that stands in a file."""
+    if said is None:
+        return ""
+    return os.pread(said.fileno(), _SAID_MAX, 0).decode("utf-8", "replace").strip().partition("\n")[0]
+
+
 def _environment() -> dict[str, str]:
     """Return the environment, in which modules are found where they are found here."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RUST_BACKTRACE": "0"}
@@ -134,10 +138,36 @@ def main(module: str, cls: str) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     reader: Any = getattr(importlib.import_module(module), cls)()
     send(told, reader.version)
-    while (question := receive(given)) is not _ENDED:
-        name, version, data, is_message = question
-        frame = Frame(0, name, version, data, (), False, by_name(name) if is_message else None)
-        send(told, reader.read(frame))
+    while True:
+        reading = os.fork()
+        if not reading:
+            _serve(reader, given, told)
+        code = os.waitstatus_to_exitcode(os.waitpid(reading, 0)[1])
+        if not code:
+            return  # The other end is closed.
+        send(told, _end(code))
+
+
+def _serve(reader: Any, given: IO[bytes], told: IO[bytes]) -> NoReturn:
+    """Answer frames as long as they come, and end this process."""
+    try:
+        while (question := receive(given)) is not _ENDED:
+            name, version, data, is_message = question
+            frame = Frame(0, name, version, data, (), False, by_name(name) if is_message else None)
+            send(told, reader.read(frame))
+    except BaseException as error:
+        print(error, file=sys.stderr, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
+def _end(code: int) -> Verdict:
+    """Return the verdict of a process that ended, with the first line that it said."""
+    said = _read(sys.stderr.buffer)
+    os.ftruncate(2, 0)
+    os.lseek(2, 0, os.SEEK_SET)
+    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return Verdict(error=f"{how}: {said}" if said else how, fault=Kind.RAISED)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,8 @@ def _go_on(known: Known, choose: Choose) -> Step | None:
     session = known.sessions[choose.pick(list(known.sessions))]
     version = _version(choose, SESSIONS_FROM, by_id=session.by_id)
     has_names = choose.chance(0.5)
-    topics = _topics(known, _some(known.places(), 2, choose), version, choose) if has_names else []
+    places = list(session.places) if session.places and choose.chance(0.6) else known.places()
+    topics = _topics(known, _some(places, 2, choose), version, choose) if has_names else []
     request = _request(topics, choose, may_wait=True)
     request.session_id, request.session_epoch = session.session_id, session.epoch
     if session.places and choose.chance(0.25):

@@ -50,9 +50,9 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 _PARTITIONS = (0, 1)
-_TIMEOUT_MS = 120_000
+_TIMEOUT_MS = 60_000
 """Longer than a session takes: nothing ends while it goes on."""
-_LONG_S = 900
+_LONG_S = 300
 _INSTANCE_FROM = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
 _TYPE_FROM = 5  # Of SyncGroup.
 _MANY_FROM = 3  # Of LeaveGroup.

@@ -153,7 +153,7 @@ def reached(side: Side, *, blocked: bool) -> frozenset[str]:
 
 def closed(pair: Pair) -> Pair:
     """Return the pair with all that may have happened since the last order."""
-    for name in ("a", "b"):
+    for name in ("a", "b", "a"):  # What one may have come to depends on the other.
         side, blocked = pair.side(name), is_blocked(pair, name)
         free = side.wish is not None and (side.was_free or not blocked)
         pair = pair.put(name, replace(side, states=reached(side, blocked=blocked), was_free=free))

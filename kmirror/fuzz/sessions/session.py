@@ -123,7 +123,7 @@ class Session:
 
     def step(self, choose: Choose) -> None:
         """Draw a step and its disorder, and do it; nothing happens if none of the rules that were tried has one."""
-        self._read_some(choose)
+        self.read_some(choose)
         rule = self._rule(choose)
         self.follow(rule, choose.pick(_DISORDERS), choose)
 
@@ -233,8 +233,10 @@ class Session:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def _read_some(self, choose: Choose) -> None:
+    def read_some(self, choose: Choose) -> None:
         """Read late answers, some of them or all if there are many, and look for those that had to wait."""
+        if self.is_lost:
+            return
         is_full = len(self._late) >= _OPEN_MAX
         try:
             for number in sorted(self._late):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.sessions import transaction_model as model
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import Call, Choose, Expected, Names, Outcome, Rule, Step, World, expected
@@ -352,6 +353,7 @@ _UNSURE = {
             ErrorCode.NOT_ENOUGH_REPLICAS,
             ErrorCode.INVALID_TXN_STATE,
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            ErrorCode.INVALID_PRODUCER_EPOCH,
         ),
     ),
     "TxnOffsetCommit": (
@@ -360,6 +362,7 @@ _UNSURE = {
             ErrorCode.CONCURRENT_TRANSACTIONS,
             ErrorCode.INVALID_TXN_STATE,
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+            ErrorCode.INVALID_PRODUCER_EPOCH,
         ),
     ),
 }
@@ -433,6 +436,9 @@ class TransactionMachine:
             for _ in range(_LAST_TRIES):
                 if name not in known.ids_at_rest:
                     yield _init_step("last", name, 4)
+            if name not in known.ids_at_rest:
+                told = f"no producer id for {name} after {_LAST_TRIES} requests: its transaction does not end"
+                raise Fault(Kind.SILENT, told, "transactions: no end", "an end of the transaction")
         for partition in _PARTITIONS:
             yield _read_step(known, partition)
         yield _offsets_step(known)

@@ -177,7 +177,8 @@ def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at
         if "PAUSED" in row.states:  # A partition that was still on its way to PAUSED stays where it is.
             return replace(row, states=(*row.states, "STOPPED"), until_mirroring=True)
         here = any((cluster, topic) == (row.cluster, row.topic) for cluster, topic, _ in account.topic_ids)
-        return replace(row, states=("STOPPED",), excuse="") if here else row
+        states = tuple(dict.fromkeys(("STOPPED" if state == "MIRRORING" else state) for state in row.states))
+        return replace(row, states=states, excuse="") if here else row
     came_and_went = [r for r in account.topics if (r.cluster, r.topic) == (row.source, row.topic) and r.at >= added_at]
     if not came_and_went:
         return row

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -23,7 +24,7 @@ from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
 from kmirror.fuzz.differential.target import DifferentialTarget, MixedStream, open_target
 from kmirror.fuzz.differential.verdicts import UNTOLD, Verdict, parting, reason, refused
-from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.findings import Kind, load
 from kmirror.fuzz.stream import Frame, Source, Stream
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.gen.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
@@ -33,6 +34,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name
 from kmirror.records import RecordData, build_batch
 
+FINDINGS = sorted((Path(__file__).parents[2] / "data" / "findings").glob("*.json"))
 PEERS = [row.name for row in READERS if row.package]
 
 
@@ -319,3 +321,14 @@ def test_the_command_tells_in_which_messages_a_cause_was_found() -> None:
     told = json.loads(done.stdout)
     assert told["findings"]
     assert all(each["messages"] == ["HeartbeatRequest"] for each in told["findings"])
+
+
+def test_reasons_stand_in_the_manual() -> None:
+    told = (Path(__file__).parents[3] / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    assert [row for row in REASONS if f"| {row.what} | {row.why} |" not in told] == []
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=[path.stem for path in FINDINGS])
+def test_a_finding_about_others_is_told_in_the_manual(path: Path) -> None:
+    assert load(path).frame
+    assert path.stem in (Path(__file__).parents[3] / "docs" / "findings.md").read_text(encoding="utf-8")

@@ -229,6 +229,11 @@ class Facts:
         times = [int(args["value"]) for args in values if args.get("name") == "retention.ms"]
         return min((ms * MILLISECOND for ms in times if ms >= 0), default=NEVER)
 
+    def is_expired(self, value: str, at: Instant) -> bool:
+        """Return whether a record may have been deleted by its age, which counts from its making."""
+        write = self.account.writes.get(value)
+        return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) <= at
+
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
         """Return the id of the topic that there was at this moment; empty if the account says of none."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]

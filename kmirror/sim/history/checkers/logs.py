@@ -254,8 +254,11 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         if before.value == after.value:
             continue
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
-        if not (before.decided and after.decided) and any(s.overlaps(begin, end) for s in facts.stays(place)):
+        in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
+        if in_a_stay and not (before.decided and after.decided):
             continue
+        if in_a_stay and facts.is_expired(before.value, end):
+            continue  # A log of which nothing is left begins anew where its source does.
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
         if reasons == [None, None]:
             text = (

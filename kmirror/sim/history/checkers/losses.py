@@ -111,12 +111,10 @@ def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
 
     Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
     """
-    kept, record = facts.kept_for(look.log.tp.topic, look.at), last.record
-    write = facts.account.writes.get(record.value)
-    if write is None or write.sent_at + kept > look.at:
+    if not facts.is_expired(last.record.value, look.at):
         return False
     place = (look.log.cluster, look.log.tp)
-    return record.offset < look.log.log_start_offset or any(
+    return last.record.offset < look.log.log_start_offset or any(
         stay.overlaps(last.at, look.at) and not look.log.log_start_offset for stay in facts.stays(place)
     )
 

@@ -76,9 +76,8 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None
     if not there or len(there) == len(values):
         return None
     for value in values:
-        write = facts.account.writes[value]
-        ack, kept = facts.acked[write.cluster, value], facts.kept_for(write.tp.topic, look.at)
-        if ack.offset < look.log.log_start_offset and write.sent_at + kept <= look.at:
+        ack = facts.acked[facts.account.writes[value].cluster, value]
+        if ack.offset < look.log.log_start_offset and facts.is_expired(value, look.at):
             continue  # It was deleted by its age, with the other records of its segment.
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
             return there[0], value

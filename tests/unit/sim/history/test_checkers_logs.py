@@ -120,6 +120,18 @@ def test_a_mirror_in_between_may_have_cut_the_first() -> None:
     assert hand.found() == []
 
 
+@pytest.mark.decision("D46")
+@pytest.mark.parametrize(("retention", "expected"), [(3_000, []), (30_000, ["acked-lost"])])
+def test_a_log_whose_records_all_expired_begins_anew_as_a_mirror(retention: int, expected: list[str]) -> None:
+    """The source's mirror of it has settled nothing, so it may not be cut (D25): there is nothing left to cut."""
+    hand = Hand().wrote("x0", 0, at=2).look("a", [X0], at=3).wrote("y0", 0, at=12, cluster="b")
+    hand.stay("a", "b", began=5, removed=6, stopped=7, epoch=-2)
+    hand.order("alter_topic", "", "a", at=4, args={"name": "retention.ms", "value": str(retention)})
+    hand.look("a", [], at=8, start=1, stable=1, high=1, end=1).stay("b", "a", began=9, mirroring=10)
+    hand.final("a", [row(0, "y0")]).final("b", [row(0, "y0")])
+    assert hand.found() == expected
+
+
 def test_what_is_read_and_what_is_in_the_log_are_compared() -> None:
     assert Hand().read("x0", 0, at=5).final("a", [row(0, "y0")]).found() == ["duplicate-at-offset"]
     assert Hand().read("x0", 0, at=5).final("a", [X0]).found() == []

@@ -140,6 +140,14 @@ def test_a_topic_that_is_here_and_not_at_the_source_owes_stopped() -> None:
 
 
 @pytest.mark.decision("D16")
+def test_an_add_without_an_answer_may_not_have_been_carried_out_wherever_the_source_has_gone() -> None:
+    told = mirrored().order("remove", "a", "b").order("delete_mirror", "a", "b")
+    told.order("create_mirror", "a", "b").order("add", "a", "b", error="")
+    told.account.topic_ids = [("b", "t", "id")]
+    assert told.owed()["b"].states == (NOT_IN_A_MIRROR, "STOPPED")
+
+
+@pytest.mark.decision("D16")
 def test_a_topic_that_the_source_did_not_have_at_first_may_have_been_stopped() -> None:
     told = mirrored()
     told.account.topics.append(TopicSeen("a", "t", "id", True, 9))

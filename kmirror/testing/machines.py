@@ -1,0 +1,109 @@
+"""How does a test hold sessions with a broker, with Hypothesis to draw the steps and to make the failure small?
+
+Groups = kmirror.testing.machines.state_machine("groups", bootstrap_server="localhost:9092")
+TestGroups = Groups.TestCase        # collected by pytest and unittest
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.findings import Fault
+from kmirror.fuzz.sessions.links import Link, PortLink
+from kmirror.fuzz.sessions.machine import Rule
+from kmirror.fuzz.sessions.rows import MachineRow, machine_row
+from kmirror.fuzz.sessions.session import Disorder, Session
+from kmirror.fuzz.targets.tcp import checked_address
+
+T = TypeVar("T")
+
+
+class _Drawn:
+    """Choices that Hypothesis makes, and makes simpler."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self._data.draw(st.sampled_from(options))
+
+    def chance(self, share: float) -> bool:
+        return self._data.draw(st.floats(0, 1, exclude_max=True)) >= 1 - share
+
+
+class SessionMachine(RuleBasedStateMachine):
+    """A session; `state_machine` makes a class of it with the rules of a machine."""
+
+    row: MachineRow
+    address: tuple[str, int] | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._link: Link | None = None
+        self._session: Session | None = None
+
+    @initialize(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        """Begin a session of which the broker has seen no name."""
+        self._link = self.row.simulated(0, _Drawn(data)) if self.address is None else PortLink({"": self.address})
+        mark = "1" if self.address is None else uuid.uuid4().hex[:8]
+        self._session = Session(self.row.machine(), self._link, f"{self.row.name}-{mark}")
+
+    def follow(self, by: Rule[Any], data: st.DataObject) -> None:
+        """Do a step by a rule, if it has one now."""
+        assert self._session is not None, "it has begun"
+        drawn = _Drawn(data)
+        self._session.read_some(drawn)
+        self._told(lambda: self._follow(by, drawn))
+
+    def _follow(self, by: Rule[Any], drawn: _Drawn) -> None:
+        assert self._session is not None, "it has begun"
+        self._session.follow(by, drawn.pick(list(Disorder)), drawn)
+
+    def teardown(self) -> None:
+        """End the session: what is still to come is read and judged."""
+        try:
+            if self._session is not None:
+                self._told(self._session.end)
+        finally:
+            if self._link is not None:
+                self._link.close()
+
+    def _told(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Fault as fault:
+            assert self._session is not None, "it has begun"
+            self._session.is_lost = True
+            for line in fault.story:
+                fault.add_note(line)
+            raise
+
+
+def _step(by: Rule[Any]) -> Any:
+    def step(self: SessionMachine, data: st.DataObject) -> None:
+        self.follow(by, data)
+
+    step.__name__ = by.name.replace(" ", "_")
+    return rule(data=st.data())(step)
+
+
+def state_machine(name: str, *, bootstrap_server: str | None = None, own_host: bool = False) -> type[SessionMachine]:
+    """Return a `RuleBasedStateMachine` that holds sessions of the machine `name`, such as "groups" or "transactions".
+
+    The broker is a new one of ours in the simulator for each example, or the only one of the cluster at
+    `bootstrap_server`. What the machine's model does not allow raises `kmirror.fuzz.findings.Fault`, with the story as
+    notes. UsageError for a machine that is not there, and for a host that is not this machine, unless `own_host`.
+    """
+    row = machine_row(name)
+    address = None if bootstrap_server is None else checked_address(bootstrap_server, owns_host=own_host)
+    if address is not None and not row.is_for_kafka:
+        raise UsageError(f"machine {name} wants clusters of ours: leave bootstrap_server out")
+    rules = {each.name.replace(" ", "_"): _step(each) for each in row.machine().rules}
+    return type(f"{name.title()}Sessions", (SessionMachine,), {"row": row, "address": address, **rules})

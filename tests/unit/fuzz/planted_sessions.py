@@ -1,0 +1,186 @@
+"""Faults that are planted in our coordinators and logs, one function each, for sessions to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from kmirror.cluster.coordinators.groups import membership
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.group_states import HEARTBEAT_ANSWER
+from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.cluster.coordinators.groups.membership import Membership
+from kmirror.cluster.coordinators.groups.rebalance import Rebalance
+from kmirror.cluster.coordinators.transactions import transitions
+from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.log import producers
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.spec.error_codes import ErrorCode
+
+Patch = AbstractContextManager[object]
+
+
+class Planted(NamedTuple):
+    """A fault, and the machine that finds it."""
+
+    machine: str
+    plant: Callable[[], Patch]
+
+    @property
+    def name(self) -> str:
+        return self.plant.__name__.replace("_", " ")
+
+
+# -- groups -------------------------------------------------------------------------------------
+
+
+def generation_of_heartbeat_unchecked() -> Patch:
+    """A Heartbeat of any generation is taken for one of the present."""
+
+    def heartbeat(self: Membership, request: HeartbeatRequest) -> ErrorCode:
+        error = self.group.member_error(request.member_id, request.group_instance_id)
+        return error or HEARTBEAT_ANSWER[self.group.state]
+
+    return patch.object(Membership, "heartbeat", heartbeat)
+
+
+def old_generation_commits() -> Patch:
+    """A member of an earlier generation commits offsets."""
+    commit_error = Group.commit_error
+
+    def lax(self: Group, member_id: str, instance: str | None, generation: int, *, in_transaction: bool) -> ErrorCode:
+        error = commit_error(self, member_id, instance, generation, in_transaction=in_transaction)
+        return ErrorCode.NONE if error is ErrorCode.ILLEGAL_GENERATION else error
+
+    return patch.object(Group, "commit_error", lax)
+
+
+def rebalance_forgets_a_member() -> Patch:
+    """Of two members that have joined, one is not in the list that the leader is given."""
+    rows = Group.rows
+    return patch.object(Group, "rows", lambda self: rows(self)[:1])
+
+
+def rebalance_waits_for_nobody() -> Patch:
+    """A rebalance ends with the first that joins, although somebody is to come with a member id."""
+    return patch.object(
+        Group, "all_have_joined", property(lambda self: self.awaiting_join == len(self.members) or self.pending_joins)
+    )
+
+
+def join_is_never_answered() -> Patch:
+    """Who is not the leader is never told that the rebalance is over."""
+    answer_join = Rebalance.answer_join
+
+    def answer(self: Rebalance, member: Member, body: Any) -> None:
+        if body.error_code or member.member_id == self.group.leader:
+            answer_join(self, member, body)
+
+    return patch.object(Rebalance, "answer_join", answer)
+
+
+def static_member_is_not_fenced() -> Patch:
+    """The former owner of an instance id is told that it is not known, and not that it is fenced."""
+    member_error = Group.member_error
+
+    def lax(self: Group, member_id: str, instance: str | None) -> ErrorCode:
+        error = member_error(self, member_id, instance)
+        return ErrorCode.UNKNOWN_MEMBER_ID if error is ErrorCode.FENCED_INSTANCE_ID else error
+
+    return patch.object(Group, "member_error", lax)
+
+
+def member_id_is_not_required() -> Patch:
+    """A new member joins at once, in versions that are to come again."""
+    return patch.object(membership, "MEMBER_ID_REQUIRED_FROM", 99)
+
+
+def another_members_assignment() -> Patch:
+    """Each member is given what the first was assigned."""
+    synced = Rebalance.synced
+    return patch.object(Rebalance, "synced", lambda self, member: synced(self, next(iter(self.group.members.values()))))
+
+
+def sessions_never_end() -> Patch:
+    """Who is not heard of stays a member for ever."""
+    return patch.object(Membership, "_on_session_end", lambda self, now_ms, member_id: None)
+
+
+def deleted_although_it_has_members() -> Patch:
+    """A group with members is deleted."""
+    return patch.object(Group, "delete_error", lambda self: ErrorCode.NONE)
+
+
+# -- transactions -------------------------------------------------------------------------------
+
+
+def epoch_is_not_fenced() -> Patch:
+    """The coordinator looks at the producer id alone."""
+    producer_error = add_partitions_to_txn.producer_error
+
+    def lax(known: Any, producer_id: int, epoch: int, version: int) -> ErrorCode:
+        return producer_error(known, producer_id, epoch if known is None else known.producer_epoch, version)
+
+    return patch.object(add_partitions_to_txn, "producer_error", lax)
+
+
+def sequence_is_not_checked() -> Patch:
+    """A batch may be missing before the next."""
+    return patch.object(producers, "_check_sequence", lambda update, batch: None)
+
+
+def aborted_is_committed() -> Patch:
+    """Every transaction is committed."""
+    prepared = transitions.prepared
+
+    def committed(known: Any, *, commit: bool, **rest: Any) -> Any:
+        return prepared(known, commit=True, **rest)
+
+    return patch.object(transitions, "prepared", committed)
+
+
+def repeated_end_is_fenced() -> Patch:
+    """A client that asks for the same end again, as it has not heard the answer, is taken for a former one."""
+    judged = end_txn._judged_with_bumps
+
+    def strict(known: Any, request: Any) -> Any:
+        return judged(known, request) if known.producer_epoch == request.producer_epoch else ErrorCode.PRODUCER_FENCED
+
+    return patch.object(end_txn, "_judged_with_bumps", strict)
+
+
+def ongoing_transaction_is_not_aborted() -> Patch:
+    """InitProducerId says that a transaction is ending, and does not end it."""
+    return patch.object(TransactionCoordinator, "abort_and_fence", lambda self, now, transaction: None)
+
+
+PLANTED = (
+    *(
+        Planted("groups", plant)
+        for plant in (
+            generation_of_heartbeat_unchecked,
+            old_generation_commits,
+            rebalance_forgets_a_member,
+            rebalance_waits_for_nobody,
+            join_is_never_answered,
+            static_member_is_not_fenced,
+            member_id_is_not_required,
+            another_members_assignment,
+            sessions_never_end,
+            deleted_although_it_has_members,
+        )
+    ),
+    *(
+        Planted("transactions", plant)
+        for plant in (
+            epoch_is_not_fenced,
+            sequence_is_not_checked,
+            aborted_is_committed,
+            repeated_end_is_fenced,
+            ongoing_transaction_is_not_aborted,
+        )
+    ),
+)

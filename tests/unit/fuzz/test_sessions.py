@@ -1,0 +1,245 @@
+"""Sessions: what is possible, what disorder does, and that ours do what the models allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.sessions.machine import (
+    ANYTHING,
+    Bag,
+    Call,
+    Expected,
+    Names,
+    OneOf,
+    Outcome,
+    Rule,
+    Step,
+    Symbol,
+    World,
+    expected,
+)
+from kmirror.fuzz.sessions.possible import Names as Known
+from kmirror.fuzz.sessions.possible import Possible, unified
+from kmirror.fuzz.sessions.rows import MACHINES
+from kmirror.fuzz.sessions.session import Disorder, Drawn, Session
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.headers import encode_response_chunks
+from kmirror.protocol.message import Message
+from kmirror.testing.machines import state_machine
+
+
+class Counter:
+    """A machine of one number: a Heartbeat adds one, and is answered with the sum; at 3 and above it waits."""
+
+    name = "counter"
+    aged = frozenset({"generation_id"})
+
+    def __init__(self) -> None:
+        self.rules: tuple[Rule[list[int]], ...] = (Rule("beat", 1, lambda known, choose: beat(len(known) + 1)),)
+
+    def begin(self, world: World) -> tuple[list[int], int]:
+        return [], 0
+
+    def outcomes(self, state: int, call: Call, names: Names) -> Iterable[Outcome[int]]:
+        yield Outcome(state + 1, {call.number: expected(sum=state + 1)} if state < 3 else {})
+
+    def drifts(self, state: int) -> Iterable[Outcome[int]]:
+        return ()
+
+    def read(self, known: list[int], step: Step, answer: Message) -> Mapping[str, Any]:
+        assert isinstance(answer, HeartbeatResponse)
+        return {"sum": answer.error_code}
+
+    def learn(self, known: list[int], step: Step, answer: Message) -> None:
+        known.append(0)
+
+    def last(self, known: list[int]) -> Iterator[Step]:
+        yield beat(0)
+
+
+def beat(generation: int) -> Step:
+    return Step("one", HeartbeatRequest(group_id="g", generation_id=generation), 4)
+
+
+class Scripted:
+    """A broker that answers what the test says, request by request; None is no answer."""
+
+    moves_time = False
+    short_s = long_s = 0.0
+
+    def __init__(self, *answers: int | None) -> None:
+        self.answers = list(answers)
+        self.sent: list[bytes] = []
+        self.cuts: list[int] = []
+
+    def send(self, frame: bytes, at: str = "") -> int:
+        self.sent.append(frame)
+        return len(self.sent) - 1
+
+    def take(self, ticket: int, within_s: float) -> bytes | None:
+        answer = self.answers[ticket]
+        if answer is None:
+            return None
+        correlation_id = int.from_bytes(self.sent[ticket][4:8], "big")
+        return b"".join(encode_response_chunks(HeartbeatResponse(error_code=answer), 4, correlation_id=correlation_id))
+
+    def cut(self, ticket: int) -> None:
+        self.cuts.append(ticket)
+
+    def pause(self, seconds: float) -> None:
+        pass
+
+    def rest(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def session(*answers: int | None) -> Session:
+    return Session(Counter(), Scripted(*answers), "s")
+
+
+def follow(held: Session, disorder: Disorder) -> None:
+    held.follow(held.machine.rules[0], disorder, Drawn(Random(1).random))
+
+
+def test_answers_in_order_are_right() -> None:
+    held = session(1, 2, 3)
+    for _ in range(2):
+        follow(held, Disorder.NONE)
+    held.end()
+    assert held.story[-1] == "   3 is answered: sum 3"
+
+
+def test_a_wrong_answer_is_told_with_what_may_be() -> None:
+    held = session(1, 3)
+    follow(held, Disorder.NONE)
+    with pytest.raises(Fault) as found:
+        follow(held, Disorder.NONE)
+    assert (found.value.kind, found.value.cause) == (Kind.DIFFERS, "counter: Heartbeat: sum")
+    assert found.value.told == "one: Heartbeat v4: sum 3; it may be sum 2"
+    assert found.value.story[0].startswith("1: one: Heartbeat v4")
+
+
+def test_two_at_once_may_act_in_either_order_but_not_both_first() -> None:
+    for answers, is_right in (((1, 2), True), ((2, 1), True), ((1, 1), False), ((2, 2), False)):
+        held = session(*answers)
+        if is_right:
+            follow(held, Disorder.TWICE)
+            continue
+        with pytest.raises(Fault):
+            follow(held, Disorder.TWICE)
+
+
+def test_what_was_cut_may_have_acted_or_not() -> None:
+    for sum_ in (1, 2):
+        held = session(None, sum_)
+        follow(held, Disorder.CUT)
+        follow(held, Disorder.NONE)
+    held = session(None, 3)
+    follow(held, Disorder.CUT)
+    with pytest.raises(Fault):
+        follow(held, Disorder.NONE)
+
+
+def test_what_was_cut_long_ago_acts_no_more() -> None:
+    possible: Possible[int] = Possible.of(Counter(), 0)
+    possible.sent(Call(1, beat(0)))
+    possible.lose(1)
+    possible.settle(1)
+    assert sorted(config.state for config in possible.configs) == [0, 1]
+    possible.sent(Call(2, beat(0)))
+    assert possible.answered(2, {"sum": 1}) is None
+    possible.sent(Call(3, beat(0)))
+    assert possible.answered(3, {"sum": 3}) is not None
+
+
+def test_no_answer_is_a_finding_unless_it_may_wait() -> None:
+    held = session(1, None)
+    follow(held, Disorder.NONE)
+    with pytest.raises(Fault) as found:
+        follow(held, Disorder.NONE)
+    assert found.value.kind is Kind.SILENT
+    held = session(1, 2, 3, None, None)
+    for _ in range(4):
+        follow(held, Disorder.NONE)  # The fourth waits for ever.
+    held.end()
+
+
+def test_a_field_is_made_old() -> None:
+    held = session(1, 2, 3)
+    follow(held, Disorder.NONE)
+    follow(held, Disorder.NONE)
+    follow(held, Disorder.AGED)
+    assert "(with an earlier value)" in held.story[4] and "generation_id=3" not in held.story[4]
+
+
+NAMES = Known(frozenset({(Symbol(1), "m")}))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "observed", "count"),
+    [
+        (ANYTHING, 5, 1),
+        (OneOf(frozenset({1, 2})), 2, 1),
+        (OneOf(frozenset({1, 2})), 3, 0),
+        (Symbol(1), "m", 1),
+        (Symbol(1), "n", 0),
+        (Symbol(2), "m", 0),
+        (Symbol(2), "n", 1),
+        ((1, Symbol(2)), (1, "n"), 1),
+        ((1, 2), (1,), 0),
+        (Bag((1, 2)), (2, 1), 1),
+        (Bag((Symbol(2), Symbol(3))), ("n", "o"), 2),
+        (Bag((Symbol(1), Symbol(3))), ("n", "m"), 1),
+        (Bag((1, 1)), (1, 2), 0),
+    ],
+)
+def test_what_is_expected_is_compared_place_by_place(wanted: object, observed: object, count: int) -> None:
+    assert len(set(unified(Expected((("here", wanted),)), {"here": observed}, NAMES))) == count
+
+
+@pytest.mark.parametrize("name", [row.name for row in MACHINES])
+def test_ours_does_only_what_the_model_allows(name: str) -> None:
+    target, source = open_target("sessions", Wanted(seed=4, machines=(name,)))
+    with closing(target):
+        campaign = Campaign(target, source, shrinks=False)
+        for frame in source.block(0)[:12]:
+            campaign.put(frame)
+    assert not campaign.tally.findings
+    assert campaign.tally.taken > 6  # In the others more became possible than was followed.
+
+
+def test_a_session_is_named_by_its_bytes() -> None:
+    target, source = open_target("sessions", Wanted(seed=4, machines=("groups",)))
+    frame = source.block(0)[1]
+    assert source.block(0)[1] == frame and len(frame.data) % 8 == 0
+    assert target.judge(frame) == target.judge(frame)
+    assert target.judge(frame._replace(data=b"")) == "taken"
+
+
+def test_no_such_machine() -> None:
+    with pytest.raises(UsageError, match="did you mean groups"):
+        open_target("sessions", Wanted(machines=("group",)))
+    with pytest.raises(UsageError, match="not this machine"):
+        state_machine("groups", bootstrap_server="8.8.8.8:9092")
+
+
+@pytest.mark.parametrize("name", ["groups", "transactions"])
+def test_hypothesis_holds_sessions(name: str) -> None:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    run = settings(max_examples=4, stateful_step_count=8, deadline=None, suppress_health_check=checks, database=None)
+    run_state_machine_as_test(state_machine(name), settings=run)

@@ -1,0 +1,236 @@
+"""Rule machines of fetch sessions and of mirrors: planted faults are found, and the models say what decisions say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.sessions.fetch_model import (
+    NOTHING,
+    WIDE,
+    Asked,
+    Broker,
+    Cache,
+    Key,
+    Log,
+    Phase,
+    all_rows,
+    fetched,
+    news,
+)
+from kmirror.fuzz.sessions.machine import Call, Names, Outcome, Step, Symbol
+from kmirror.fuzz.sessions.mirror_model import (
+    RESET,
+    Batch,
+    Content,
+    Pair,
+    Side,
+    Wish,
+    added,
+    closed,
+    contents,
+    ordered,
+    rested,
+)
+from kmirror.fuzz.sessions.tables import Table
+from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.mirror.states import NEXT_STATE, MirrorState
+from kmirror.mirror.states import Wish as OurWish
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.fuzz.planted_workflow import PLANTED_THERE, PlantedThere
+
+SEED = 1
+
+
+@pytest.mark.parametrize("row", PLANTED_THERE, ids=[row.name.replace(" ", "-") for row in PLANTED_THERE])
+def test_a_planted_fault_is_found(row: PlantedThere) -> None:
+    with row.plant():
+        target, source = open_target("sessions", Wanted(seed=SEED, machines=(row.machine,)))
+        campaign = Campaign(target, source, shrinks=False)
+        for block in range(row.sessions):
+            for frame in source.block(block):
+                campaign.put(frame)
+                if campaign.tally.findings or campaign.tally.frames == row.sessions:
+                    break
+            if campaign.tally.findings or campaign.tally.frames == row.sessions:
+                break
+    findings = list(campaign.tally.findings.values())
+    assert findings, f"not found in {campaign.tally.frames} sessions"
+    assert findings[0].kind in (Kind.DIFFERS, Kind.SILENT), findings[0].line
+
+
+# -- fetch sessions -----------------------------------------------------------------------------
+
+KEY: Key = ("t", 0)
+SESSION = Symbol(1, "session")
+
+
+class NoNames(Names):
+    """The session's id is 7."""
+
+    def symbol(self, value: object) -> Symbol | None:
+        """Return the session for its id."""
+        return SESSION if value == 7 else None
+
+
+def broker(log: Log, told: tuple[int, int] = NOTHING, *, epoch: int = 1, slots: int = 5) -> Broker:
+    cache = Cache(epoch, False, Table({KEY: Asked(0, WIDE)}), Table({KEY: told}))
+    return Broker(Table(), Table({KEY: log}), Table({"t": Phase()}), Table({SESSION: cache}), (), slots)
+
+
+def outcomes(state: Broker, request: FetchRequest, version: int = 12) -> list[Outcome[Broker]]:
+    return list(fetched(state, Call(2, Step("one", request, version)), NoNames()))
+
+
+def answers(found: list[Outcome[Broker]]) -> list[dict[str, object]]:
+    return [dict(told.places) for outcome in found for told in outcome.answers.values()]
+
+
+def going_on(epoch: int = 1, **fields: object) -> FetchRequest:
+    return FetchRequest(session_id=7, session_epoch=epoch, max_bytes=WIDE, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "error"),
+    [
+        (going_on(2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (going_on(-2), 12, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (FetchRequest(session_id=8, session_epoch=1), 12, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        (going_on(), 13, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
+    ],
+)
+def test_a_request_that_does_not_fit_its_session(request_: FetchRequest, version: int, error: ErrorCode) -> None:
+    state = broker(Log())
+    (outcome,) = outcomes(state, request_, version)
+    assert outcome.state == state
+    assert answers([outcome]) == [{"error": error, "session": 0, "rows": ()}]
+
+
+def test_an_answer_has_what_was_not_told_and_nothing_else() -> None:
+    log = Log().appended(1, 70, 5)
+    (first,) = answers(outcomes(broker(log), going_on()))
+    assert first["rows"] == ((KEY, 0, 1, 1, 0, None, ((0, 5),)),)
+    quiet = replace(log, batches=())
+    assert answers(outcomes(broker(quiet, (1, 0)), going_on())) == [{"error": 0, "session": SESSION, "rows": ()}]
+    (cut,) = answers(outcomes(broker(replace(quiet, start=1), (1, 0)), going_on()))
+    assert cut["rows"] == ((KEY, ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1, None, ()),)
+
+
+def test_what_is_named_and_forgotten_is_forgotten_and_the_session_ends_with_its_last_partition() -> None:
+    row = FetchPartition(partition=0, partition_max_bytes=WIDE)
+    request = going_on(
+        topics=[FetchTopic(topic="t", partitions=[row])],
+        forgotten_topics_data=[ForgottenTopic(topic="t", partitions=[0])],
+    )
+    (outcome,) = outcomes(broker(Log(), (0, 0)), request)
+    assert not outcome.state.sessions
+    assert answers([outcome]) == [{"error": 0, "session": 0, "rows": ((KEY, 0, 0, 0, 0, None, ()),)}]
+
+
+def test_a_full_cache_evicts_one_or_opens_none() -> None:
+    row = FetchPartition(partition=0, partition_max_bytes=WIDE)
+    request = FetchRequest(session_epoch=0, topics=[FetchTopic(topic="t", partitions=[row])])
+    full = {frozenset(one.state.sessions) for one in outcomes(broker(Log(), slots=1), request)}
+    made = Symbol(2, "session")
+    assert full == {frozenset({SESSION}), frozenset({SESSION, made}), frozenset({made})}
+    assert len(outcomes(broker(Log()), request)) == 2, "with room nobody is evicted"
+
+
+def test_a_fetch_of_a_session_may_be_overtaken_only_by_one_that_was_under_way_with_it() -> None:
+    step = Step("one", going_on(), 12)
+    first = Call(2, step)
+    state = news(broker(Log().appended(1, 70, 5)), 2, SESSION, (), 12).state
+    cache = state.sessions[SESSION]
+    state = replace(state, sessions=state.sessions.put(SESSION, replace(cache, epoch=2)))
+    next_step = Step("one", going_on(2), 12)
+    alone = list(fetched(state, Call(3, next_step), NoNames()))
+    both = list(fetched(state, Call(3, next_step, (first,)), NoNames()))
+    assert [set(one.answers) for one in alone] == [{3}]
+    assert [set(one.answers) for one in both] == [{3}, {2, 3}]
+    assert dict(both[1].answers[2].places)["error"] == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+
+
+def test_one_partition_is_given_a_batch_whatever_the_limits() -> None:
+    log = Log().appended(1, 70, 5).appended(1, 70, 6)
+    state = replace(broker(log), logs=Table({("t", 0): log, ("t", 1): log}), phases=Table({"t": Phase()}))
+    asked: Table[Key, Asked] = Table({("t", 0): Asked(0, 0), ("t", 1): Asked(0, WIDE)})
+    batches = [tuple(row[-1] for row in rows) for rows in all_rows(state, asked, WIDE, 12)]
+    assert batches == [(((0, 5),), ((0, 5), (1, 6))), ((), ((0, 5), (1, 6)))]
+    tight = [tuple(row[-1] for row in rows) for rows in all_rows(state, asked, 0, 12)]
+    assert tight == [(((0, 5),), ()), ((), ((0, 5),))]
+
+
+# -- mirrors ------------------------------------------------------------------------------------
+
+FIRST, SECOND = Batch(0, 1, 5), Batch(1, 1, 6)
+
+
+def pair(wish: Wish, *states: str, log: Content = (), **of_b: object) -> Pair:
+    """Return cluster b with this wish and these states, and a with two batches."""
+    fields: dict[str, object] = {"exists": True, "is_settled": False, "has_own": bool(log), "was_free": True, **of_b}
+    b = Side(mirrors=frozenset({"m"}), wish=wish, states=frozenset(states), log=log, **fields)  # type: ignore[arg-type]
+    return Pair(Side(exists=True, log=(FIRST, SECOND)), b)
+
+
+def logs(state: Pair, name: str = "b") -> set[Content]:
+    return {content for content, _ in contents(closed(state), name)}
+
+
+@pytest.mark.parametrize("wish", list(OurWish))
+@pytest.mark.parametrize("state", [state for state in MirrorState if state is not MirrorState.FAILED])
+def test_the_code_goes_only_where_the_model_lets_it(wish: OurWish, state: MirrorState) -> None:
+    wishes = {OurWish.MIRROR: Wish.MIRROR, OurWish.PAUSE: Wish.PAUSE, OurWish.REMOVE: Wish.REMOVE}
+    after = closed(pair(wishes[wish], state.name)).b.states
+    assert NEXT_STATE[wish, state].name in after
+
+
+def test_a_mirror_has_a_prefix_of_its_source_and_a_paused_one_no_more_than_it_had() -> None:
+    assert logs(pair(Wish.MIRROR, "MIRRORING")) == {(), (FIRST,), (FIRST, SECOND)}
+    assert logs(pair(Wish.MIRROR, "MIRRORING", seen=1)) == {(FIRST,), (FIRST, SECOND)}
+    assert logs(pair(Wish.PAUSE, "PAUSED", seen=1, is_still=True)) == {(FIRST,)}
+
+
+def test_a_stop_keeps_what_was_seen_and_ends_in_a_reset() -> None:
+    stopped = pair(Wish.REMOVE, "STOPPED", seen=1)
+    assert logs(stopped) == {
+        (FIRST,), (FIRST, SECOND), (FIRST, Batch(1, 1, RESET)), (FIRST, SECOND, Batch(2, 1, RESET))
+    }  # fmt: skip
+
+
+def test_two_that_mirror_each_other_wait() -> None:
+    state = pair(Wish.MIRROR, "MIRRORING")
+    (both,) = added(closed(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    assert "MIRRORING" not in closed(both).a.states
+    assert logs(both, "a") == {(FIRST, SECOND)}, "nothing is cut"
+    ((_, removed),) = ordered(closed(both), "b", "RemoveTopicsFromMirror")
+    assert "MIRRORING" in closed(both.put("b", removed)).a.states
+
+
+def test_after_a_long_time_a_mirror_has_everything() -> None:
+    (state,) = rested(pair(Wish.MIRROR, "UNKNOWN"))
+    assert state.b.states == {"MIRRORING"}
+    assert logs(state) == {(FIRST, SECOND)}
+
+
+@pytest.mark.parametrize(
+    ("wish", "order", "error"),
+    [
+        (Wish.PAUSE, "PauseMirrorTopics", ErrorCode.MIRROR_TOPIC_ALREADY_PAUSED),
+        (Wish.REMOVE, "PauseMirrorTopics", ErrorCode.MIRROR_TOPIC_BEING_REMOVED),
+        (Wish.MIRROR, "ResumeMirrorTopics", ErrorCode.MIRROR_TOPIC_NOT_PAUSED),
+        (Wish.REMOVE, "RemoveTopicsFromMirror", ErrorCode.NONE),
+    ],
+)
+def test_orders(wish: Wish, order: str, error: ErrorCode) -> None:
+    assert [found for found, _ in ordered(closed(pair(wish, "PREPARING")), "b", order)] == [error]
+
+
+def test_a_table_is_a_value() -> None:
+    table = Table({"a": 1}).put("b", 2)
+    assert table == Table({"b": 2, "a": 1}) and hash(table) == hash(Table({"b": 2, "a": 1}))
+    assert dict(table.drop("a")) == {"b": 2} and len(table) == 2
+    assert Table() != {}
