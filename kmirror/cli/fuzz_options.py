@@ -25,7 +25,9 @@ _OPTIONS = (
         help="Break the requests that kmirror proxy --record wrote there.",
     ),
     click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client."),
-    click.option("--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break."),
+    click.option(
+        "--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break."
+    ),
     click.option("--command", metavar="WORDS", help="The program of the target command, with arguments."),
     click.option("--readers", metavar="NAMES", help="What the target differential compares: ours,kafka,kio..."),
     click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for its reader."),
