@@ -52,7 +52,7 @@ PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
     "--every", type=click.IntRange(min=1), default=EVERY, show_default=True, help="Break one of so many frames."
 )
 @click.option("--no-summary", is_flag=True, help="Count nothing: a request then costs less.")
-@click.option("--i-own-this-host", "own_host", is_flag=True, help="The cluster is on another machine, which is yours.")
+@click.option("--i-own-this-host", "own_host", is_flag=True, help="The cluster is not at loopback, and yours to break.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     servers: str,

@@ -24,9 +24,9 @@ from kmirror.kernel.wrapping import Interpose
 from kmirror.net.admin import checked_servers
 from kmirror.net.host import Host
 from kmirror.net.listener import Port
+from kmirror.net.loopback import check_own, is_loopback
 from kmirror.net.options import LinkOptions
 from kmirror.net.running import RunningNodes
-from kmirror.net.this_machine import check_own, is_of_this_machine
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_api_name
 from kmirror.proxy.asking import ask_metadata
@@ -46,7 +46,7 @@ class Proxy(RunningNodes):
 
     `bootstrap_servers` of the cluster are text as in a client's config; each gets a port of the proxy, `port` and those
     after it, or free ones with 0. Each broker gets another one when it is first heard of, and keeps it. All
-    of them have to be of this machine unless `own_host` says that other hosts are the caller's own.
+    of them have to be at loopback unless `own_host` says that other hosts are the caller's own.
 
     `seed` names what happens with a probability. `interpose` wraps each port outside of the hooks, by its name:
     "bootstrap 1", "broker 1", ...
@@ -206,13 +206,13 @@ class Proxy(RunningNodes):
         return self._add(self._host, f"broker {node_id}", port, node_id, lambda: self._upstream(node_id))
 
     def _upstream(self, node_id: int) -> Endpoint | None:
-        """Return where a broker is; None if it is not of this machine, and no link may be opened to it."""
+        """Return where a broker is; None if it is not at loopback, and no link may be opened to it."""
         at = self._routes.broker(node_id)
-        if self._own_host or is_of_this_machine(at.host):
+        if self._own_host or is_loopback(at.host):
             return at
         if at not in self._refused:
             self._refused.add(at)
-            told = Note(f"broker {node_id} is at {at}, which is not this machine: links to it are closed")
+            told = Note(f"broker {node_id} is at {at}, which is not loopback: links to it are closed")
             for call in self.on_note:
                 call(f"broker {node_id}", told)
         return None

@@ -17,7 +17,7 @@ from kmirror.client.remote_cluster import parse_servers
 from kmirror.errors import KafkaError, ProtocolError
 from kmirror.kernel.ids import Endpoint
 from kmirror.net.admin import checked_servers
-from kmirror.net.this_machine import check_own
+from kmirror.net.loopback import check_own
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import decode_response, encode_request, peek_request
@@ -54,7 +54,7 @@ class Replayed(NamedTuple):
 def replay(lines: Iterable[Recorded], bootstrap_servers: str, *, own_host: bool = False) -> Iterator[Replayed]:
     """Yield each request of a record that has its bytes, asked again of the cluster at `bootstrap_servers`.
 
-    What has no answer by itself (Produce with acks=0) is sent. UsageError for a host that is not this machine, unless
+    What has no answer by itself (Produce with acks=0) is sent. UsageError for a host that is not loopback, unless
     `own_host`; KafkaError if the cluster cannot be reached.
     """
     server = parse_servers(checked_servers(bootstrap_servers))[0]

@@ -18,7 +18,7 @@ def proxy(bootstrap_servers: str, *, seed: int = 0, own_host: bool = False) -> I
     """Yield a proxy before the cluster at `bootstrap_servers`, on free ports; it ends with the block.
 
     It is transparent until it is told otherwise: `inject` an error, choose requests by `on`, `cap` versions. `seed`
-    names what happens with a probability. UsageError for a host that is not this machine, unless `own_host`.
+    names what happens with a probability. UsageError for a host that is not loopback, unless `own_host`.
     AssertionError at the end of the block if the proxy failed within: that is a bug of kmirror's.
     """
     with Proxy(bootstrap_servers, seed=seed, own_host=own_host) as made:

@@ -15,7 +15,6 @@ import kmirror.testing
 from kmirror.errors import UsageError
 from kmirror.kernel.events import Node
 from kmirror.net.cluster import TcpCluster
-from kmirror.net.this_machine import is_of_this_machine
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -387,19 +386,14 @@ def test_frames_are_broken_both_ways_and_the_story_says_how(served: TcpCluster) 
 # -- what a user gets wrong ---------------------------------------------------------------------
 
 
-def test_only_this_machine_is_proxied_unless_it_is_said() -> None:
-    with pytest.raises(UsageError, match=r"kafka.invalid is not this machine; .* --i-own-this-host"):
+def test_only_loopback_is_proxied_unless_it_is_said() -> None:
+    with pytest.raises(UsageError, match=r"kafka.invalid is not loopback; .* --i-own-this-host"):
         Proxy("kafka.invalid:9092")
     Proxy("kafka.invalid:9092", own_host=True)
 
 
-def test_addresses_of_this_machine_are_known() -> None:
-    assert is_of_this_machine("localhost") and is_of_this_machine("127.0.0.1")
-    assert not is_of_this_machine("192.0.2.1")
-
-
 def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> None:
-    """The bootstrap server is of this machine, and tells of a broker that is not."""
+    """The bootstrap server is at loopback, and tells of a broker that is not."""
     with cluster(1, advertised_host="192.0.2.1") as c, kmirror.testing.proxy(f"127.0.0.1:{c.endpoint(1).port}") as p:
         told: list[str] = []
         p.on_note.append(lambda _, note: told.append(note.text))
@@ -408,7 +402,7 @@ def test_a_broker_of_another_machine_is_not_connected_to(served: TcpCluster) -> 
             assert isinstance(answer, MetadataResponse)
         with Wire(f"127.0.0.1:{answer.brokers[0].port}") as wire:
             assert wire.is_closed()
-        assert told == [f"broker 1 is at {c.endpoint(1)}, which is not this machine: links to it are closed"]
+        assert told == [f"broker 1 is at {c.endpoint(1)}, which is not loopback: links to it are closed"]
 
 
 def test_a_port_that_is_taken(served: TcpCluster) -> None:

@@ -6,7 +6,6 @@ keeps its memory. A frame waits for its end before the next is sent, so that a f
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import select
 import socket
@@ -25,6 +24,7 @@ from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import Stateless
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.uuid import Uuid
+from kmirror.net.loopback import check_own
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
@@ -252,13 +252,10 @@ def checked_address(address: str, *, owns_host: bool) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise UsageError(f"{address!r} is no HOST:PORT")
-    try:
-        found = {row[4][0] for row in socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)}
-    except OSError as error:
-        raise UsageError(f"{address}: {error}") from None
-    if not owns_host and not all(ipaddress.ip_address(str(each)).is_loopback for each in found):
-        raise UsageError(f"{host} is not this machine: fuzzing may end a broker; --i-own-this-host says that it may")
-    return host.strip("[]"), int(port)
+    host = host.strip("[]")
+    if not owns_host:
+        check_own(host)
+    return host, int(port)
 
 
 def _requests(target: BrokerTarget, wanted: Wanted) -> Stream:

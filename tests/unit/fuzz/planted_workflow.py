@@ -158,6 +158,7 @@ def mirror_with_topics_is_deleted() -> Patch:
     """The controller does not look for topics that are in a mirror, or for what became of them."""
     return patch.object(delete_mirror, "_topic_records", lambda context, mirror, stopped: [])
 
+
 _FETCHES = (
     session_epoch_not_compared,
     names_in_a_session_of_ids,
