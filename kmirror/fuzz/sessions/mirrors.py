@@ -211,8 +211,12 @@ def _describe(known: Known, choose: Choose) -> Step | None:
 
 
 def _read_states(known: Known, choose: Choose) -> Step | None:
+    return _read_states_at(known, _broker(known, _cluster(choose), choose))
+
+
+def _read_states_at(known: Known, at: str) -> Step:
     rows = [reading.TopicData(known.topic, [reading.PartitionData(0)])]
-    return Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, _broker(known, _cluster(choose), choose))
+    return Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, at)
 
 
 def _write_state(known: Known, choose: Choose) -> Step | None:
@@ -416,6 +420,12 @@ class Mirrors:
                 yield Step("admin", DescribeMirrorsRequest(mirror_names=[known.mirror]), 0, at)
                 yield _fetch_at(known, at)
                 yield _produce_at(known, at)
+                yield _read_states_at(known, at)
+            place, epoch = known.epochs.get(cluster, ("", 0))
+            if epoch > 0:
+                row = writing.PartitionData(partition_index=0, state=_NO_STATE, leader_epoch=epoch - 1)
+                rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=known.topic_id)]
+                yield Step("broker", WriteMirrorStatesRequest(known.mirror, rows), 0, place)
         for at in (at for cluster in CLUSTERS for at in known.brokers[cluster]):
             yield _fetch_at(known, at)
 
