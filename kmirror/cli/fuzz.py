@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,11 @@ import click
 
 from kmirror.cli.commands import CONTEXT
 from kmirror.cli.fuzz_client import ClientOptions, client_options, fuzz_client, replay_client
+from kmirror.cli.fuzz_options import NAMES, target_options, wanted_by
 from kmirror.cli.fuzz_watch import EXIT_FINDINGS, Watch
 from kmirror.cli.output import complain
 from kmirror.cli.processes import in_processes
 from kmirror.cli.screen import add_names, add_numbers, make_console, plain_table
-from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.clients.campaign import NAME
 from kmirror.fuzz.findings import load, to_json
@@ -33,20 +32,7 @@ from kmirror.fuzz.targets.rows import TARGETS, TargetRow, Wanted, open_target
 @click.option("--seed", type=click.IntRange(min=0), help="Names the frames; drawn and told if it is not given.")
 @click.option("--frames", type=click.IntRange(min=1), metavar="N", help="Stop after so many frames.")
 @click.option("--minutes", type=click.FloatRange(min=0), metavar="M", help="Stop after so many minutes.")
-@click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest.")
-@click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine.")
-@click.option("--profile", metavar="NAME", default=DEFAULT, show_default=True, help="What comes often; --list tells.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client.")
-@click.option("--command", "program", metavar="WORDS", help="The program of the target command, with arguments.")
-@click.option("--readers", metavar="NAMES", help="The readers that the target differential compares: ours,kafka,kio...")
-@click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for the reader kafka.")
-@click.option("--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break.")
-@click.option(
-    "--recorded",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Break the requests that kmirror proxy --record wrote there.",
-)
+@target_options
 @click.option("--feedback", is_flag=True, help="Break further what did something new.")
 @click.option("--coverage", is_flag=True, help="Have atheris look for new lines of code, the grammar as its mutator.")
 @click.option(
@@ -65,15 +51,6 @@ def command(
     seed: int | None,
     frames: int | None,
     minutes: float | None,
-    messages: tuple[str, ...],
-    machines: tuple[str, ...],
-    profile: str,
-    bootstrap_server: str | None,
-    program: str | None,
-    readers: str | None,
-    kafka_jars: str | None,
-    owns_host: bool,
-    recorded: Path | None,
     feedback: bool,
     coverage: bool,
     jobs: int,
@@ -84,7 +61,7 @@ def command(
     no_shrink: bool,
     is_list: bool,
     output: str,
-    **of_client: Any,
+    **others: Any,
 ) -> int:
     """Put valid, almost valid and broken frames to TARGET, and tell what it may not do with them.
 
@@ -93,24 +70,21 @@ def command(
     """
     if is_list:
         return _list(output)
-    client = ClientOptions(bootstrap_server=bootstrap_server, owns_host=owns_host, shrinks=not no_shrink, **of_client)
     drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    wanted = Wanted(
-        seed=drawn, messages=messages, bootstrap_server=bootstrap_server, owns_host=owns_host,
-        command=tuple(shlex.split(program or "")), machines=machines,
-        readers=tuple(filter(None, (readers or "").split(","))), kafka_jars=kafka_jars,
-        recorded=_recorded(recorded), profile=profile,
-    )  # fmt: skip
+    wanted = wanted_by(drawn, **{name: others.pop(name) for name in NAMES})
+    client = ClientOptions(
+        bootstrap_server=wanted.bootstrap_server, owns_host=wanted.owns_host, shrinks=not no_shrink, **others
+    )
     if replay is not None:
         return _replay(replay, wanted, client, output)
-    if target is None and bootstrap_server is not None:
+    if target is None and wanted.bootstrap_server is not None:
         target = "bootstrap-server"
     if target is None:
         raise click.UsageError("name a TARGET; --list tells which there are")
     seconds = None if minutes is None else minutes * 60
     watch = Watch(target, corpus, frames, seconds, is_text=output == "text")
     if target == NAME:
-        if jobs > 1 or on_spark or feedback or coverage or messages:
+        if jobs > 1 or on_spark or feedback or coverage or wanted.messages:
             raise click.UsageError("the target client takes no --jobs, --spark, --feedback, --coverage and --message")
         return fuzz_client(watch, client, drawn, output, frames=frames, seconds=seconds)
     if jobs > 1 or on_spark:
@@ -129,18 +103,6 @@ def command(
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
     _tell(target, wanted, watch.tally, output)
     return watch.exit_code
-
-
-def _recorded(path: Path | None) -> tuple[bytes, ...]:
-    """Return the requests of a record; raises `UsageError` if it is none, or has none."""
-    if path is None:
-        return ()
-    from kmirror.proxy.record import read_record  # It brings a broker's code with it.
-
-    frames = tuple(line.frame for line in read_record(path) if line.frame)
-    if not frames:
-        raise UsageError(f"{path}: holds no request")
-    return frames
 
 
 def _in_pieces(watch: Watch, parts: list[Piece], jobs: int, *, on_spark: bool, master: str | None) -> None:

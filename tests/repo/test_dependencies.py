@@ -21,7 +21,7 @@ REASONS = {
     "pandas": "Spark Connect imports it; asked for to keep out pandas 3, which PySpark 4 does not know",
 }
 LOOKUPS = ("import_module", "find_spec")
-EXTRAS = ("arrow", "fuzz", "report", "spark", "speed", "testing", "tls")
+EXTRAS = ("arrow", "fuzz", "peers", "report", "spark", "speed", "testing", "tls")
 
 
 def names(requirements: Sequence[str]) -> list[str]:

@@ -138,7 +138,7 @@ class Session:
     unsettled: dict[Key, CachedPartition] = field(default_factory=dict)
     """What is new, or was not settled when it was looked at."""
     parked: dict[int, None] = field(default_factory=dict)
-    """The keys of the fetches that wait, at most one unless the fetcher uses two links."""
+    """The key of the fetch that waits, if one does: the next one ends its wait."""
     clock: FetchClock = field(default_factory=FetchClock)
     asker: object = None
     """What the answers depend on beside the partitions' requests: if that changes, all are looked at again."""

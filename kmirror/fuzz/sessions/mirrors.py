@@ -77,7 +77,6 @@ CLUSTERS = ("a", "b")
 CONTROLLER = "C"
 LONG_S = 300
 """After so long a time everything has come to its end."""
-_TCP_LONG_S = 11
 _BATCHES_MAX = 8
 _FETCH_VERSION, _PRODUCE_VERSION, _CREATE_VERSION, _METADATA_VERSION, _ALTER_VERSION = 12, 9, 7, 12, 2
 _TRIES_MAX = 500
@@ -87,6 +86,8 @@ _CONFIGS = {
     "mirror.topic.num.partitions": "2",
 }
 _NO_ROW = None
+_RESTING = ("PAUSED", "STOPPED")
+"""States in which a log stays as it is, so that it is worth to follow each length that it may have."""
 _STATE_NAMES = {
     0: "PREPARING", 1: "MIRRORING", 2: "PAUSING", 3: "PAUSED", 4: "STOPPING", 5: "STOPPED", 6: "FAILED", 16: "UNKNOWN"
 }  # fmt: skip
@@ -125,8 +126,8 @@ class Known:
     """The order of each cluster that was carried out last."""
     is_there: dict[str, bool] = field(default_factory=dict)
     """Whether anybody saw the topic in a cluster."""
-    epochs: dict[str, int] = field(default_factory=dict)
-    """The leader epoch that is persisted for the topic, by cluster."""
+    epochs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Which broker keeps the topic's state, and the leader epoch that is persisted with it, by cluster."""
     bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """Batches as they were read first, by base offset and checksum."""
 
@@ -218,8 +219,8 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
     """Draw a write that no coordinator may take: of a mirror or topic that is not there, or of an old leader."""
     cluster = _cluster(choose)
     name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=_NO_STATE), known.topic_id
-    epoch = known.epochs.get(cluster, 0)
-    match choose.pick(("mirror", "id", "state", *(("epoch",) * 4 if epoch > 0 else ()))):
+    at, epoch = known.epochs.get(cluster, (_broker(known, cluster, choose), 0))
+    match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if epoch > 0 else ()))):
         case "mirror":
             name = f"{name}-absent"
         case "id":
@@ -229,7 +230,7 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
         case _:
             row.leader_epoch = epoch - 1
     rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
-    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, _broker(known, cluster, choose))
+    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, at)
 
 
 def _bump(known: Known, choose: Choose) -> Step | None:
@@ -346,8 +347,7 @@ class Mirrors:
         """Yield what the clusters may do with a request."""
         step = call.step
         if isinstance(step, Pause):
-            is_long = step.seconds >= LONG_S or step.seconds == _TCP_LONG_S
-            yield from (Outcome(after, {}) for after in (rested(state) if is_long else (state,)))
+            yield from (Outcome(after, {}) for after in (rested(state) if step.seconds >= LONG_S else (state,)))
             return
         answer = _ANSWERS[type(step.body)]
         yield from (Outcome(after, {call.number: told}) for after, told in answer(closed(state), step))
@@ -396,9 +396,8 @@ class Mirrors:
         match answer:
             case FetchResponse() if not answer.responses[0].partitions[0].error_code:
                 known.is_there[cluster] = True
-            case ReadMirrorStatesResponse():
-                row = answer.topics[0].partitions[0]
-                known.epochs[cluster] = max(known.epochs.get(cluster, 0), row.leader_epoch)
+            case ReadMirrorStatesResponse() if not answer.topics[0].partitions[0].error_code:
+                known.epochs[cluster] = (step.at, answer.topics[0].partitions[0].leader_epoch)
             case _ if step.name in _NEXT and not answer.error_code and not any(_rows_of(answer)):
                 known.stages[cluster] = step.name
             case DescribeMirrorsResponse() if any(
@@ -409,8 +408,9 @@ class Mirrors:
                 pass
 
     def last(self, known: Known) -> Iterator[Step | Pause]:
-        """Yield a long pause, then what has to be true of both clusters."""
-        yield Pause(LONG_S if known.moves_time else _TCP_LONG_S)
+        """Yield a long pause if time can be moved, and ask of everything."""
+        if known.moves_time:
+            yield Pause(LONG_S)
         for cluster in CLUSTERS:
             for at in known.brokers[cluster]:
                 yield Step("admin", DescribeMirrorsRequest(mirror_names=[known.mirror]), 0, at)
@@ -584,17 +584,19 @@ def _describe_answers(pair: Pair, step: Step) -> Answers:
         return
     yield pair, expected(error=0, row=_NO_ROW)
     for state in sorted(side.states):
-        at_state = replace(side, states=frozenset({state}), is_closed=True)
+        at_state = replace(side, states=frozenset({state}), is_closed=True, exists=True)
         at_state = replace(at_state, is_heard=at_state.is_heard or state in ("PAUSED", "STOPPING", "STOPPED"))
-        for content, found in contents(pair.put(cluster, at_state), cluster):
+        there = pair.put(cluster, at_state)
+        if state not in _RESTING:
+            ends = frozenset((state, end_of(content)) for content, _ in contents(there, cluster))
+            yield there, expected(error=0, row=OneOf(ends))
+            continue
+        for content, found in contents(there, cluster):
             after = found.side(cluster)
-            if state not in after.states:
-                continue
             is_still = after.is_still or (state == "PAUSED" and after.wish is Wish.PAUSE)
-            after = replace(after, exists=True, is_still=is_still)
-            yield found.put(cluster, after), expected(error=0, row=(state, end_of(content)))
-    for content, found in contents(pair, cluster):  # A leader that has not read the state.
-        yield _seen(found, cluster), expected(error=0, row=("UNKNOWN", end_of(content)))
+            yield found.put(cluster, replace(after, is_still=is_still)), expected(error=0, row=(state, end_of(content)))
+    ends = frozenset(("UNKNOWN", end_of(content)) for content, _ in contents(pair, cluster))
+    yield _seen(pair, cluster), expected(error=0, row=OneOf(ends))  # A leader that has not read the state.
 
 
 def _seen(pair: Pair, cluster: str) -> Pair:

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 from kmirror.cluster.broker.apis import fetch
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, CachedPartition, FetchSessions, Session
+from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror import access, coordinator, stopping
-from kmirror.mirror.broker_apis import delete_mirror
-from kmirror.mirror.controller_apis import pause_mirror_topics
+from kmirror.mirror.controller_apis import delete_mirror, pause_mirror_topics
 from kmirror.mirror.driver import PartitionDriver
-from kmirror.mirror.states import Wish
+from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
-from tests.unit.fuzz.planted import Patch
-
-
-class PlantedThere(NamedTuple):
-    """A fault, by which machine it is found, and within how many sessions of the seed."""
-
-    plant: Callable[[], Patch]
-    machine: str
-    sessions: int
-
-    @property
-    def name(self) -> str:
-        """Return it in words."""
-        return self.plant.__name__.replace("_", " ")
-
+from tests.unit.fuzz.planted_sessions import Patch, Planted
 
 # -- fetch sessions -----------------------------------------------------------------------------
 
@@ -134,8 +120,15 @@ def last_batch_not_read() -> Patch:
 
 
 def paused_mirror_goes_on() -> Patch:
-    """The fetcher of a partition that is paused goes on."""
-    return patch.object(PartitionDriver, "stop_fetching", lambda self, mp: None)
+    """A partition that is paused is fetched again."""
+    do_next = PartitionDriver._do_next
+
+    def going_on(self: PartitionDriver, now: Instant, mp: Any, state: MirrorState, partition: Any) -> None:
+        do_next(self, now, mp, state, partition)
+        if state is MirrorState.PAUSED:
+            self.fetchers.assign(now, mp)
+
+    return patch.object(PartitionDriver, "_do_next", going_on)
 
 
 def read_only_topic_takes_records() -> Patch:
@@ -161,9 +154,9 @@ def removed_topic_is_paused() -> Patch:
     return patch.object(pause_mirror_topics, "WISHES", lax)
 
 
-def mirror_deleted_too_early() -> Patch:
-    """A mirror is deleted although a partition is not stopped yet."""
-    return patch.object(delete_mirror, "_why_not", lambda state: "")
+def mirror_with_topics_is_deleted() -> Patch:
+    """The controller does not look for topics that are in a mirror, or for what became of them."""
+    return patch.object(delete_mirror, "_topic_records", lambda context, mirror, stopped: [])
 
 
 _FETCHES = (
@@ -182,10 +175,6 @@ _MIRRORS = (
     old_leader_writes_states,
     stop_cuts_below_the_mark,
     removed_topic_is_paused,
-    mirror_deleted_too_early,
+    mirror_with_topics_is_deleted,
 )
-SESSIONS = 120
-PLANTED_THERE = (
-    *(PlantedThere(plant, "fetches", SESSIONS) for plant in _FETCHES),
-    *(PlantedThere(plant, "mirrors", SESSIONS) for plant in _MIRRORS),
-)
+WORKFLOW = (*(Planted("fetches", plant) for plant in _FETCHES), *(Planted("mirrors", plant) for plant in _MIRRORS))

@@ -1,0 +1,63 @@
+"""The options of `kmirror fuzz` that say what is put to which target."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kmirror.errors import UsageError
+from kmirror.fuzz.profiles import DEFAULT
+from kmirror.fuzz.targets.rows import Wanted
+
+C = TypeVar("C", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option("--message", "messages", multiple=True, metavar="NAME", help="Only this message, as in FetchRequest."),
+    click.option("--machine", "machines", multiple=True, metavar="NAME", help="Only sessions of this rule machine."),
+    click.option(
+        "--profile", metavar="NAME", default=DEFAULT, show_default=True, help="What comes often; --list tells."
+    ),
+    click.option(
+        "--recorded", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+        help="Break the requests that kmirror proxy --record wrote there.",
+    ),
+    click.option("--bootstrap-server", metavar="HOST:PORT", help="The broker to fuzz, or behind the target client."),
+    click.option(
+        "--i-own-this-host", "owns_host", is_flag=True, help="The broker is not at loopback, and yours to break."
+    ),
+    click.option("--command", metavar="WORDS", help="The program of the target command, with arguments."),
+    click.option("--readers", metavar="NAMES", help="What the target differential compares: ours,kafka,kio..."),
+    click.option("--kafka-jars", envvar="KMIRROR_KAFKA_JARS", metavar="DIR", help="Kafka's jars, for its reader."),
+)  # fmt: skip
+NAMES = ("messages", "machines", "profile", "recorded", "bootstrap_server", "owns_host", "command", "readers",
+         "kafka_jars")  # fmt: skip
+"""What these options are called as arguments."""
+
+
+def target_options(command: C) -> C:
+    """Give a command the options of `wanted_by`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def wanted_by(seed: int, *, command: str | None, readers: str | None, recorded: Path | None, **others: Any) -> Wanted:
+    """Return what the options ask for; raises `UsageError` for a record without requests."""
+    return Wanted(
+        seed=seed, command=tuple(shlex.split(command or "")), readers=tuple(filter(None, (readers or "").split(","))),
+        recorded=_requests_in(recorded), **others,
+    )  # fmt: skip
+
+
+def _requests_in(path: Path | None) -> tuple[bytes, ...]:
+    if path is None:
+        return ()
+    from kmirror.proxy.record import read_record  # It brings a broker's code with it.
+
+    frames = tuple(line.frame for line in read_record(path) if line.frame)
+    if not frames:
+        raise UsageError(f"{path}: holds no request")
+    return frames
