@@ -93,8 +93,6 @@ def command(
         parts = pieces(target, wanted, frames, shrinks=not no_shrink)
         _in_pieces(watch, parts, jobs, on_spark=on_spark, master=master)
     elif coverage:
-        if wanted.recorded:
-            raise click.UsageError("--coverage has inputs of its own: --recorded goes without it")
         from kmirror.fuzz.coverage import run
 
         watch.follow(run(target, wanted, frames=frames, seconds=seconds))

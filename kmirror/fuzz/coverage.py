@@ -56,8 +56,10 @@ def run(
 ) -> Iterator[Tally]:
     """Fuzz a reader of messages; yield the tally as it grows.
 
-    Findings come shrunk as in any campaign. Raises `UsageError` without atheris.
+    Findings come shrunk as in any campaign. Raises `UsageError` without atheris, or with recorded requests.
     """
+    if wanted.recorded:
+        raise UsageError("--coverage has inputs of its own: --recorded goes without it")
     if not is_installed():
         raise UsageError("--coverage wants atheris: pip install 'kmirror[fuzz]'")
     asked = {"target": target, "seed": wanted.seed, "messages": list(wanted.messages), "function": wanted.function}

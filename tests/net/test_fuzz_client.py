@@ -19,7 +19,6 @@ from kmirror.fuzz.clients.served import OwnCluster
 from kmirror.fuzz.clients.session import Next
 from kmirror.fuzz.findings import Finding, Kind, load
 from kmirror.fuzz.targets.rows import Wanted, open_target
-from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.headers import decode_response
 from tests.net.wire import WITHIN_S, Wire
@@ -139,11 +138,11 @@ def test_the_tally_says_what_a_client_did_next(front: OwnCluster, door: Door) ->
     assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
 
 
-def test_brokers_and_clients_outside_of_sessions_have_whole_answers(front: OwnCluster, door: Door) -> None:
+def test_clients_outside_of_sessions_have_whole_answers(front: OwnCluster, door: Door) -> None:
     campaign(client("nothing"), front, door).begin()
-    assert len(front.read(TopicPartition("fuzz", 0))) == 20
     with Wire(front.bootstrap_servers) as wire:
-        wire.ask(ApiVersionsRequest(), 3)
+        for _ in range(50):
+            wire.ask(ApiVersionsRequest(), 3)
 
 
 def test_it_has_no_stream_of_frames() -> None:

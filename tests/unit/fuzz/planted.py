@@ -9,26 +9,15 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from kmirror.cluster import server
-from kmirror.cluster.controller import metadata_batches
 from kmirror.cluster.controller.apis import create_topics
-from kmirror.cluster.coordinators.groups import state as group_state
 from kmirror.cluster.coordinators.groups.membership import MEMBER_ID_REQUIRED_FROM, Caller, Membership
-from kmirror.cluster.coordinators.shard_state import LoggedRecord
 from kmirror.cluster.coordinators.transactions.apis import init_producer_id
-from kmirror.cluster.coordinators.transactions.state import TransactionShard
-from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.server import Handler, Inbound, Routes, Server
-from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
+from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC
 from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.uuid import Uuid
-from kmirror.log import recovery
-from kmirror.log.memory_store import MemoryStore
-from kmirror.logdir.store import FileStore
-from kmirror.logdir.verify import partition as verify_folders
-from kmirror.logdir.verify import producers as verify_producers
 from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
@@ -41,6 +30,7 @@ from kmirror.protocol.wire import Malformed
 from kmirror.records import batch as batches
 from kmirror.records import legacy, record, views
 from kmirror.spec.error_codes import ErrorCode
+from tests.unit.fuzz.planted_files import INTERNAL_TOPICS, LOG, LOG_DIR
 
 SEED = 1
 Patch = AbstractContextManager[object]
@@ -298,111 +288,6 @@ def last_record_left_out() -> Patch:
     return patch.object(batches, "decode_records", lax)
 
 
-# -- logs ---------------------------------------------------------------------------------------
-
-
-def cut_not_made() -> Patch:
-    """What a repair cuts away stays in the segment."""
-    return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
-
-
-def index_error_of_recovery() -> Patch:
-    """A segment that ends inside a batch is told as an IndexError."""
-    placed = recovery.placed
-
-    def untyped(error: Any, segment: Any) -> Any:
-        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
-
-    return patch.object(recovery, "placed", untyped)
-
-
-# -- a broker's folder --------------------------------------------------------------------------
-
-
-def changes_of_a_segment_not_seen() -> Patch:
-    """The walk over a log believes every checksum: what was never written is loaded."""
-    return patch.object(batches.Batch, "verify_crc", lambda self: None)
-
-
-def damaged_snapshot_not_told() -> Patch:
-    """A producer snapshot that cannot be read is passed over by verify."""
-    return patch.object(verify_producers, "_read", lambda path: ([], None))
-
-
-def index_error_of_snapshot() -> Patch:
-    """A producer snapshot that is cut is told as an IndexError."""
-    decode = verify_producers.decode_snapshot
-
-    def untyped(data: bytes) -> Any:
-        try:
-            return decode(data)
-        except CorruptBatch as error:
-            raise IndexError(str(error)) from None
-
-    return patch.object(verify_producers, "decode_snapshot", untyped)
-
-
-def cut_not_made_on_disk() -> Patch:
-    """What a repair cuts away stays in the file."""
-    return patch.object(FileStore, "truncate", lambda self, base_offset, size: None)
-
-
-def topic_id_believed() -> Patch:
-    """A partition.metadata that loading refuses is none to verify."""
-    parse = verify_folders.parse_topic_id
-
-    def lax(data: bytes, path: Any) -> Any:
-        try:
-            return parse(data, path)
-        except CorruptBatch:
-            return Uuid.ZERO
-
-    return patch.object(verify_folders, "parse_topic_id", lax)
-
-
-# -- internal topics ----------------------------------------------------------------------------
-
-
-def type_not_checked() -> Patch:
-    """A key that is too short for its type is told as struct tells it."""
-    return patch.object(group_state, "record_type", lambda key: wire.unpack_int16(key, 0)[0])
-
-
-def unknown_types_read() -> Patch:
-    """Records of the consumer protocol are taken for offsets."""
-    return patch.object(group_state, "KNOWN_KEYS", range(9))
-
-
-def tombstone_ignored() -> Patch:
-    """A transactional id stays although a tombstone came."""
-    replay = TransactionShard.replay
-
-    def lax(self: TransactionShard, logged: LoggedRecord) -> None:
-        if logged.value is not None:
-            replay(self, logged)
-
-    return patch.object(TransactionShard, "replay", lax)
-
-
-def removed_topic_is_led() -> Patch:
-    """A broker still leads the partitions of a topic that was removed."""
-    return patch.object(MetadataImage, "_forget_leader", lambda self, tp, before: None)
-
-
-def version_not_known() -> Patch:
-    """A record of a version that a later Kafka may write is told as an AssertionError."""
-
-    decode = metadata_batches.decode_metadata_record
-
-    def untyped(value: bytes) -> Any:
-        try:
-            return decode(value)
-        except ProtocolError as error:
-            raise AssertionError(str(error)) from None
-
-    return patch.object(metadata_batches, "decode_metadata_record", untyped)
-
-
 # -- a broker -----------------------------------------------------------------------------------
 
 
@@ -617,10 +502,6 @@ _BATCH = (
     (key_for_value, (Kind.CHANGED,), ()),
     (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
 )
-_LOG = (
-    (cut_not_made, (Kind.DIFFERS,), ()),
-    (index_error_of_recovery, (Kind.RAISED,), ()),
-)
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (answer_of_another_version, (Kind.REFUSED,), ()),
     (byte_behind_the_answer, (Kind.REFUSED,), ()),
@@ -636,20 +517,6 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (handler_raises_on_null, (Kind.RAISED,), ("MetadataRequest",)),
     (handler_raises_on_a_number, (Kind.RAISED,), ("ListOffsetsRequest",)),
     (controller_raises, (Kind.RAISED,), ("CreateTopicsRequest",)),
-)
-_LOG_DIR = (
-    (changes_of_a_segment_not_seen, (Kind.CHANGED, Kind.TAKEN), ()),
-    (damaged_snapshot_not_told, (Kind.TAKEN,), ()),
-    (index_error_of_snapshot, (Kind.RAISED,), ()),
-    (cut_not_made_on_disk, (Kind.DIFFERS, Kind.RAISED), ()),
-    (topic_id_believed, (Kind.DIFFERS,), ()),
-)
-_INTERNAL_TOPICS = (
-    (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
-    (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
-    (tombstone_ignored, (Kind.DIFFERS,), ("__transaction_state",)),
-    (removed_topic_is_led, (Kind.DIFFERS,), ("__cluster_metadata",)),
-    (version_not_known, (Kind.RAISED,), ("__cluster_metadata",)),
 )
 _TCP: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (byte_behind_the_answer, (Kind.REFUSED,), ("FindCoordinatorRequest",)),
@@ -676,9 +543,9 @@ PLANTED = (
     *_rows("decoder", _DECODER),
     *_rows("request", _REQUEST),
     *_rows("batch", _BATCH),
-    *_rows("log", _LOG),
-    *_rows("log-dir", _LOG_DIR),
-    *_rows("internal-topics", _INTERNAL_TOPICS),
+    *_rows("log", LOG),
+    *_rows("log-dir", LOG_DIR),
+    *_rows("internal-topics", INTERNAL_TOPICS),
     *_rows("node", _NODE),
     *_rows("bootstrap-server", _TCP),
 )

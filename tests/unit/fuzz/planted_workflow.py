@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -11,7 +10,7 @@ from kmirror.cluster.broker.apis import fetch
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, CachedPartition, FetchSessions, Session
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror import access, coordinator, stopping
+from kmirror.mirror import access, stopping
 from kmirror.mirror.controller_apis import delete_mirror, pause_mirror_topics
 from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.states import MirrorState, Wish
@@ -136,12 +135,6 @@ def read_only_topic_takes_records() -> Patch:
     return patch.object(access, "produce_error", lambda context, tp: None)
 
 
-def old_leader_writes_states() -> Patch:
-    """The coordinator does not compare leader epochs."""
-    decide = coordinator.decide
-    return patch.object(coordinator, "decide", lambda known, write: decide(known, replace(write, leader_epoch=-1)))
-
-
 def stop_cuts_below_the_mark() -> Patch:
     """A failover cuts the last batch that was mirrored."""
     decided_offset = stopping.decided_offset
@@ -172,7 +165,6 @@ _FETCHES = (
 _MIRRORS = (
     paused_mirror_goes_on,
     read_only_topic_takes_records,
-    old_leader_writes_states,
     stop_cuts_below_the_mark,
     removed_topic_is_paused,
     mirror_with_topics_is_deleted,

@@ -1,0 +1,257 @@
+"""What do users and brokers ask in a session of the machine `mirrors`? Requests, and the rules that draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.fuzz.sessions.machine import Choose, Pause, Rule, Step
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen import add_topics_to_mirror_request as adding
+from kmirror.protocol.gen import pause_mirror_topics_request as pausing
+from kmirror.protocol.gen import read_mirror_states_request as reading
+from kmirror.protocol.gen import remove_topics_from_mirror_request as removing
+from kmirror.protocol.gen import resume_mirror_topics_request as resuming
+from kmirror.protocol.gen import write_mirror_states_request as writing
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.pause_mirror_topics_request import PauseMirrorTopicsRequest
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.resume_mirror_topics_request import ResumeMirrorTopicsRequest
+from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+CLUSTERS = ("a", "b")
+CONTROLLER = "C"
+LONG_S = 300
+"""After so long a time everything has come to its end."""
+_BATCHES_MAX = 8
+_FETCH_VERSION, _PRODUCE_VERSION, _ALTER_VERSION = 12, 9, 2
+NO_STATE, WRONG_STATE = 16, 99
+EPOCH_TOO_HIGH = 0x7FFFFFFF
+
+
+@dataclass
+class Known:
+    """What the clients know."""
+
+    topic: str
+    topic_id: Uuid
+    mirror: str
+    brokers: Mapping[str, tuple[str, ...]]
+    """Names of links, by cluster."""
+    servers: Mapping[str, str]
+    """Addresses, by cluster."""
+    moves_time: bool
+    values: int = 0
+    stages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, ""))
+    """The order of each cluster that was carried out last."""
+    is_there: dict[str, bool] = field(default_factory=dict)
+    """Whether anybody saw the topic in a cluster."""
+    epochs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Which broker keeps the topic's state, and the leader epoch that is persisted with it, by cluster."""
+    bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    """Batches as they were read first, by base offset and checksum."""
+
+
+# -- requests -----------------------------------------------------------------------------------
+
+
+def _broker(known: Known, cluster: str, choose: Choose) -> str:
+    return choose.pick(known.brokers[cluster])
+
+
+def _topic_id(known: Known, choose: Choose) -> Uuid:
+    return choose.pick((Uuid.ZERO, Uuid.ZERO, known.topic_id))
+
+
+def _wrong_id(known: Known, choose: Choose) -> Uuid:
+    return Uuid.from_ints(7, 7) if choose.chance(0.05) else _topic_id(known, choose)
+
+
+def _cluster(choose: Choose) -> str:
+    return choose.pick(("b", "b", "b", "a"))
+
+
+def _name(known: Known, choose: Choose) -> str:
+    return f"{known.mirror}-absent" if choose.chance(0.05) else known.mirror
+
+
+def _create(known: Known, choose: Choose, at: str = "") -> Step | None:
+    cluster = at or _cluster(choose)
+    name = known.mirror
+    configs = [MirrorConfig("bootstrap.servers", known.servers["b" if cluster == "a" else "a"])]
+    if choose.chance(0.1):
+        name = f"{name}.paused"
+    elif choose.chance(0.1):
+        configs = []
+    return Step("admin", CreateMirrorRequest(name, configs), 0, _broker(known, cluster, choose))
+
+
+def _add(known: Known, choose: Choose, at: str = "") -> Step | None:
+    cluster = at or _cluster(choose)
+    if cluster == "a" and not known.is_there.get("b"):
+        return None  # There is nothing to be mirrored, and the topic would be taken for gone (D16).
+    request = AddTopicsToMirrorRequest(_name(known, choose), [adding.TopicData(_wrong_id(known, choose), known.topic)])
+    return Step("admin", request, 0, _broker(known, cluster, choose))
+
+
+def _pause(known: Known, choose: Choose, at: str = "") -> Step | None:
+    rows = [pausing.TopicData(_topic_id(known, choose), known.topic)]
+    request = PauseMirrorTopicsRequest(_name(known, choose), rows)
+    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+
+
+def _resume(known: Known, choose: Choose, at: str = "") -> Step | None:
+    rows = [resuming.TopicData(_topic_id(known, choose), known.topic)]
+    request = ResumeMirrorTopicsRequest(_name(known, choose), rows)
+    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+
+
+def _remove(known: Known, choose: Choose, at: str = "") -> Step | None:
+    rows = [removing.TopicData(_topic_id(known, choose), known.topic)]
+    request = RemoveTopicsFromMirrorRequest(_name(known, choose), rows)
+    return Step("admin", request, 0, _broker(known, at or _cluster(choose), choose))
+
+
+def _delete(known: Known, choose: Choose, at: str = "") -> Step | None:
+    return Step("admin", DeleteMirrorRequest(_name(known, choose)), 0, _broker(known, at or _cluster(choose), choose))
+
+
+def _alter(known: Known, choose: Choose) -> Step | None:
+    kind, name = ResourceType.MIRROR, _name(known, choose)
+    config = AlterableConfig("mirror.groups.clamp", ConfigOp.SET, choose.pick(("true", "false", "perhaps")))
+    resource = AlterConfigsResource(kind, name, [config])
+    return Step(
+        "admin", IncrementalAlterConfigsRequest([resource]), _ALTER_VERSION, _broker(known, _cluster(choose), choose)
+    )
+
+
+def _describe(known: Known, choose: Choose) -> Step | None:
+    request = DescribeMirrorsRequest(mirror_names=[_name(known, choose)])
+    return Step("admin", request, 0, _broker(known, _cluster(choose), choose))
+
+
+def _read_states(known: Known, choose: Choose) -> Step | None:
+    return read_states_at(known, _broker(known, _cluster(choose), choose))
+
+
+def read_states_at(known: Known, at: str) -> Step:
+    rows = [reading.TopicData(known.topic, [reading.PartitionData(0)])]
+    return Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, at)
+
+
+def _write_state(known: Known, choose: Choose) -> Step | None:
+    """Draw a write that no coordinator may take: of a mirror or topic that is not there, or of an old leader."""
+    cluster = _cluster(choose)
+    name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=NO_STATE), known.topic_id
+    at, epoch = known.epochs.get(cluster, (_broker(known, cluster, choose), 0))
+    match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if epoch > 0 else ()))):
+        case "mirror":
+            name = f"{name}-absent"
+        case "id":
+            topic_id = Uuid.from_ints(7, 7)
+        case "state":
+            row.state = WRONG_STATE
+        case _:
+            row.leader_epoch = epoch - 1
+    rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
+    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, at)
+
+
+def _bump(known: Known, choose: Choose) -> Step | None:
+    cluster = _cluster(choose)
+    if not known.moves_time:
+        return None  # Only a simulated controller can be asked.
+    row = LeaderEpochState(partition_index=0, min_leader_epoch=choose.pick((0, 1, 2, 3, EPOCH_TOO_HIGH)))
+    topic_id = choose.pick((known.topic_id, known.topic_id, known.topic_id, Uuid.from_ints(7, 7)))
+    return Step("broker", BumpLeaderEpochsRequest([TopicState(topic_id, [row])]), 0, cluster + CONTROLLER)
+
+
+def _more_partitions(known: Known, choose: Choose) -> Step | None:
+    """Draw a change of a topic that is refused for one reason or another: it has that one partition."""
+    request = CreatePartitionsRequest([CreatePartitionsTopic(known.topic, 1)], timeout_ms=10_000)
+    return Step("admin", request, 1, _broker(known, _cluster(choose), choose))
+
+
+def _produce(known: Known, choose: Choose) -> Step | None:
+    if known.values >= _BATCHES_MAX:
+        return None
+    return produce_at(known, _broker(known, choose.pick(CLUSTERS), choose))
+
+
+def produce_at(known: Known, at: str) -> Step:
+    known.values += 1
+    data = PartitionProduceData(index=0, records=build_batch([RecordData(value=f"value {known.values}".encode())]))
+    rows = [TopicProduceData(name=known.topic, partition_data=[data])]
+    return Step("producer", ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=rows), _PRODUCE_VERSION, at)
+
+
+def _fetch(known: Known, choose: Choose) -> Step | None:
+    return fetch_at(known, _broker(known, _cluster(choose), choose))
+
+
+def fetch_at(known: Known, at: str) -> Step:
+    row = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_bytes=1 << 20, topics=[FetchTopic(topic=known.topic, partitions=[row])])
+    return Step("consumer", request, _FETCH_VERSION, at)
+
+
+def _wait(known: Known, choose: Choose) -> Pause | None:
+    return Pause(choose.pick((1, 2, 10, LONG_S))) if known.moves_time else None
+
+
+NEXT: Mapping[str, Callable[[Known, Choose, str], Step | None]] = {
+    "": lambda known, choose, cluster: _create(known, choose, cluster),
+    "DeleteMirror": lambda known, choose, cluster: _create(known, choose, cluster),
+    "CreateMirror": lambda known, choose, cluster: _add(known, choose, cluster),
+    "AddTopicsToMirror": lambda known, choose, cluster: choose.pick((_pause, _remove))(known, choose, cluster),
+    "PauseMirrorTopics": lambda known, choose, cluster: choose.pick((_resume, _remove))(known, choose, cluster),
+    "ResumeMirrorTopics": lambda known, choose, cluster: _remove(known, choose, cluster),
+    "RemoveTopicsFromMirror": lambda known, choose, cluster: choose.pick((_add, _delete))(known, choose, cluster),
+}
+"""What users do next in a cluster, by what they did last."""
+
+
+def _go_on(known: Known, choose: Choose) -> Step | None:
+    """Draw the next order of the usual workflow: a mirror, a failover, a failback."""
+    stages = known.stages
+    if stages["b"] == "RemoveTopicsFromMirror":  # The way back.
+        cluster = choose.pick(("a", "a", "b"))
+    else:
+        cluster = choose.pick(("a", "b", "b")) if stages["a"] not in ("", "DeleteMirror") else "b"
+    return NEXT[stages[cluster]](known, choose, cluster)
+
+
+RULES = (
+    Rule("go on", 10, _go_on),
+    Rule("create", 2, _create),
+    Rule("add", 3, _add),
+    Rule("pause", 2, _pause),
+    Rule("resume", 2, _resume),
+    Rule("remove", 3, _remove),
+    Rule("delete", 1, _delete),
+    Rule("alter", 1, _alter),
+    Rule("describe", 5, _describe),
+    Rule("read states", 2, _read_states),
+    Rule("write a state", 2, _write_state),
+    Rule("bump", 1, _bump),
+    Rule("more partitions", 1, _more_partitions),
+    Rule("produce", 6, _produce),
+    Rule("fetch", 4, _fetch),
+    Rule("wait", 6, _wait),
+)

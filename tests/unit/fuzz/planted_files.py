@@ -1,0 +1,150 @@
+"""Faults planted in what reads files and internal topics, one function each."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+from kmirror.cluster.controller import metadata_batches
+from kmirror.cluster.coordinators.groups import state as group_state
+from kmirror.cluster.coordinators.shard_state import LoggedRecord
+from kmirror.cluster.coordinators.transactions.state import TransactionShard
+from kmirror.cluster.images import MetadataImage
+from kmirror.errors import CorruptBatch, ProtocolError
+from kmirror.fuzz.findings import Kind
+from kmirror.kernel.uuid import Uuid
+from kmirror.log import recovery
+from kmirror.log.memory_store import MemoryStore
+from kmirror.logdir.store import FileStore
+from kmirror.logdir.verify import partition as verify_folders
+from kmirror.logdir.verify import producers as verify_producers
+from kmirror.protocol import wire
+from kmirror.records import batch as batches
+
+Patch = AbstractContextManager[object]
+
+
+# -- logs ---------------------------------------------------------------------------------------
+
+
+def cut_not_made() -> Patch:
+    """What a repair cuts away stays in the segment."""
+    return patch.object(MemoryStore, "truncate", lambda self, base_offset, size: None)
+
+
+def index_error_of_recovery() -> Patch:
+    """A segment that ends inside a batch is told as an IndexError."""
+    placed = recovery.placed
+
+    def untyped(error: Any, segment: Any) -> Any:
+        return IndexError(str(error)) if "inside a batch" in str(error) else placed(error, segment)
+
+    return patch.object(recovery, "placed", untyped)
+
+
+# -- a broker's folder --------------------------------------------------------------------------
+
+
+def changes_of_a_segment_not_seen() -> Patch:
+    """The walk over a log believes every checksum: what was never written is loaded."""
+    return patch.object(batches.Batch, "verify_crc", lambda self: None)
+
+
+def damaged_snapshot_not_told() -> Patch:
+    """A producer snapshot that cannot be read is passed over by verify."""
+    return patch.object(verify_producers, "_read", lambda path: ([], None))
+
+
+def index_error_of_snapshot() -> Patch:
+    """A producer snapshot that is cut is told as an IndexError."""
+    decode = verify_producers.decode_snapshot
+
+    def untyped(data: bytes) -> Any:
+        try:
+            return decode(data)
+        except CorruptBatch as error:
+            raise IndexError(str(error)) from None
+
+    return patch.object(verify_producers, "decode_snapshot", untyped)
+
+
+def cut_not_made_on_disk() -> Patch:
+    """What a repair cuts away stays in the file."""
+    return patch.object(FileStore, "truncate", lambda self, base_offset, size: None)
+
+
+def topic_id_believed() -> Patch:
+    """A partition.metadata that loading refuses is none to verify."""
+    parse = verify_folders.parse_topic_id
+
+    def lax(data: bytes, path: Any) -> Any:
+        try:
+            return parse(data, path)
+        except CorruptBatch:
+            return Uuid.ZERO
+
+    return patch.object(verify_folders, "parse_topic_id", lax)
+
+
+# -- internal topics ----------------------------------------------------------------------------
+
+
+def type_not_checked() -> Patch:
+    """A key that is too short for its type is told as struct tells it."""
+    return patch.object(group_state, "record_type", lambda key: wire.unpack_int16(key, 0)[0])
+
+
+def unknown_types_read() -> Patch:
+    """Records of the consumer protocol are taken for offsets."""
+    return patch.object(group_state, "KNOWN_KEYS", range(9))
+
+
+def tombstone_ignored() -> Patch:
+    """A transactional id stays although a tombstone came."""
+    replay = TransactionShard.replay
+
+    def lax(self: TransactionShard, logged: LoggedRecord) -> None:
+        if logged.value is not None:
+            replay(self, logged)
+
+    return patch.object(TransactionShard, "replay", lax)
+
+
+def removed_topic_is_led() -> Patch:
+    """A broker still leads the partitions of a topic that was removed."""
+    return patch.object(MetadataImage, "_forget_leader", lambda self, tp, before: None)
+
+
+def version_not_known() -> Patch:
+    """A record of a version that a later Kafka may write is told as an AssertionError."""
+
+    decode = metadata_batches.decode_metadata_record
+
+    def untyped(value: bytes) -> Any:
+        try:
+            return decode(value)
+        except ProtocolError as error:
+            raise AssertionError(str(error)) from None
+
+    return patch.object(metadata_batches, "decode_metadata_record", untyped)
+
+
+LOG = (
+    (cut_not_made, (Kind.DIFFERS,), ()),
+    (index_error_of_recovery, (Kind.RAISED,), ()),
+)
+LOG_DIR = (
+    (changes_of_a_segment_not_seen, (Kind.CHANGED, Kind.TAKEN), ()),
+    (damaged_snapshot_not_told, (Kind.TAKEN,), ()),
+    (index_error_of_snapshot, (Kind.RAISED,), ()),
+    (cut_not_made_on_disk, (Kind.DIFFERS, Kind.RAISED), ()),
+    (topic_id_believed, (Kind.DIFFERS,), ()),
+)
+INTERNAL_TOPICS = (
+    (type_not_checked, (Kind.RAISED,), ("__consumer_offsets",)),
+    (unknown_types_read, (Kind.RAISED,), ("__consumer_offsets",)),
+    (tombstone_ignored, (Kind.DIFFERS,), ("__transaction_state",)),
+    (removed_topic_is_led, (Kind.DIFFERS,), ("__cluster_metadata",)),
+    (version_not_known, (Kind.RAISED,), ("__cluster_metadata",)),
+)
