@@ -48,6 +48,7 @@ from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest, Offset
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CoordinatorType
 
 _PARTITIONS = (0, 1)
 _TIMEOUT_MS = 60_000
@@ -397,7 +398,8 @@ class GroupMachine:
         """Return clients that know nothing, and groups that nobody has used."""
         ready_topic(world, len(_PARTITIONS))
         groups = (f"{world.prefix}-a", f"{world.prefix}-b")
-        ready_coordinator(world, 0, groups[0])
+        for name in groups:
+            ready_coordinator(world, CoordinatorType.GROUP, name)
         clients = [Client(name, None, groups[0]) for name in ("one", "two", "three")]
         clients += [Client("four", "i", groups[0]), Client("five", "i", groups[0]), Client("six", None, groups[1])]
         return Known(world.prefix, clients, groups, world.moves_time), tuple((name, Group()) for name in groups)

@@ -9,15 +9,24 @@ from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import SimulatedLink
 from kmirror.fuzz.sessions.machine import World
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
+from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CoordinatorType
 
 TOPIC = "sessions"
 """The topic of all sessions."""
-_TRIES_MAX = 500
+_TRIES_MAX = 2_000
+_NOT_YET = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 _LATEST = -1
 _CONFIGS = {
     "offsets.topic.num.partitions": "1",
@@ -37,14 +46,24 @@ def simulated_broker(seed: int, configs: Mapping[str, str], *, transaction_versi
     return SimulatedLink(simulation.world, {"": cluster.endpoint(1)})
 
 
-def ready_coordinator(world: World, kind: int, key: str) -> None:
-    """Wait until the coordinator of a key is found; raises `UsageError` if it is not in time."""
+def ready_coordinator(world: World, kind: CoordinatorType, key: str) -> None:
+    """Wait until a group or transactional id has a coordinator that answers; raises `UsageError` if not in time."""
     for _ in range(_TRIES_MAX):
         found: Any = world.ask(FindCoordinatorRequest(key=key, key_type=kind), 1)
-        if not found.error_code:
+        # One that is found may not know yet that it is one, or read its log.
+        if not found.error_code and _coordinator_error(world, kind, key) not in _NOT_YET:
             return
         world.rest()
-    raise UsageError(f"no coordinator of {key} is found: {found.error_code}")
+    raise UsageError(f"{key} has no coordinator")
+
+
+def _coordinator_error(world: World, kind: CoordinatorType, key: str) -> int:
+    found: Any
+    if kind is CoordinatorType.GROUP:
+        found = world.ask(DescribeGroupsRequest(groups=[key]), 0)
+        return int(found.groups[0].error_code)
+    found = world.ask(DescribeTransactionsRequest(transactional_ids=[key]), 0)
+    return int(found.transaction_states[0].error_code)
 
 
 def ready_topic(world: World, partitions: int, name: str = TOPIC) -> None:

@@ -34,7 +34,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel
+from kmirror.spec.wire_values import CoordinatorType, IsolationLevel
 
 _PARTITIONS = (0, 1)
 _TIMEOUT_MS = 600_000
@@ -386,9 +386,9 @@ class TransactionMachine:
         ids = (f"{world.prefix}-x", f"{world.prefix}-y")
         ready_topic(world, len(_PARTITIONS))
         ready_topic(world, len(_PARTITIONS), topic)
-        ready_coordinator(world, 0, group)
+        ready_coordinator(world, CoordinatorType.GROUP, group)
         for name in ids:
-            ready_coordinator(world, 1, name)
+            ready_coordinator(world, CoordinatorType.TRANSACTION, name)
         clients = [Client("one", ids[0]), Client("two", ids[0]), Client("three", ids[1])]
         logs = tuple((name, Log(name)) for name in (*map(str, _PARTITIONS), GROUP))
         bumps = _has_bumps(world)
