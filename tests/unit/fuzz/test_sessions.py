@@ -234,7 +234,7 @@ def test_a_session_is_named_by_its_bytes() -> None:
 def test_no_such_machine() -> None:
     with pytest.raises(UsageError, match="did you mean groups"):
         open_target("sessions", Wanted(machines=("group",)))
-    with pytest.raises(UsageError, match="not this machine"):
+    with pytest.raises(UsageError, match="not loopback"):
         state_machine("groups", bootstrap_server="8.8.8.8:9092")
 
 
