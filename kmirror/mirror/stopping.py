@@ -164,10 +164,12 @@ class Stopping:
         self._bumps.ask(mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Return whether our own producer reset is the last batch; its epoch is above all mirrored ones."""
+        """Return whether the producer reset of this stop is the last batch: it is written in the plan's epoch or above.
+
+        That of an earlier stop may be the last one too, if this session decided to cut and cut nothing.
+        """
         last = last_batch(partition)
-        before = max(mp.last_mirrored_epoch, mp.uncut[SESSION])
-        if last is None or not last.is_control or last.partition_leader_epoch <= before:
+        if last is None or not last.is_control or last.partition_leader_epoch < _plan(mp).epoch:
             return False
         record = last.control()
         return record is not None and record.type is ControlType.MIRROR_PID_RESET

@@ -39,8 +39,19 @@ ONCE_FAILED = (
     22191,
     22690,
     22932,
+    90795,
+    90987,
+    91210,
+    91296,
+    91306,
+    91533,
+    92066,
     92600,
     92704,
+    93337,
+    93612,
+    93753,
+    94573,
 )
 """Seeds of the full profile in which the engine, or the judge, was wrong."""
 
@@ -88,3 +99,9 @@ def test_a_mirror_of_a_cluster_that_fails_back() -> None:
 def test_a_partition_that_the_source_lacks_waits_with_its_open_transactions() -> None:
     """It was added while its topic was not mirrored; read-only again, it takes no markers."""
     assert_history_clean(plan=PLANS / "partition-that-the-source-lacks.json")
+
+
+@pytest.mark.decision("D36")
+def test_a_stop_that_finds_the_producer_reset_of_the_one_before() -> None:
+    """It bumps the leader epoch all the same: else nobody is told any more who wrote the log."""
+    assert_history_clean(plan=PLANS / "stop-finds-older-reset.json")

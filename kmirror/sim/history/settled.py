@@ -153,7 +153,9 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
         return ""  # With the topic the source has forgotten what it has ever had from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
-    if ours and _never_mirrored(account, source, row):
+    # A mirror over there that never reached its source does not know which cluster that is: it may be this one.
+    may_be_ours = ours or (back and back[-1].action == "remove")
+    if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
 

@@ -221,6 +221,13 @@ def test_a_chain_is_no_excuse() -> None:
     assert [row.excuse for row in told.owed().values()] == ["", ""]
 
 
+@pytest.mark.decision("D25")
+def test_a_mirror_that_never_reached_its_source_may_have_been_of_anybody() -> None:
+    told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2).order("create_mirror", "b", "c")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.order("add", "b", "c").owed()["c"].excuse.startswith("the source's mirror of that name stopped")
+
+
 def test_a_mirror_behind_one_that_waits_waits_for_open_transactions_too() -> None:
     """The topic that waits takes no markers, so no mirror of it gets past the transactions that are open there."""
     waits = Owed("a", "t", "m", "b", ("MIRRORING",), "each mirrors the other")
