@@ -21,7 +21,7 @@ from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
+from kmirror.mirror.cut_rules import epoch_after_stop
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.facts import ProducersReset
 from kmirror.mirror.lineage import Lineage, written_on
