@@ -11,6 +11,11 @@ TAKEN = "taken"
 """How what `judge` returns of a frame begins in which nothing was wrong."""
 
 
+def without_numbers(text: str, words: int = 10) -> str:
+    """Return how a text begins, by its plain words: the same for any offset, size or checksum in it."""
+    return " ".join(word for word in text.split()[:words] if word.isalpha())
+
+
 class Target(Protocol):
     """One that is fuzzed. It is used by one thread, and closed at the end."""
 

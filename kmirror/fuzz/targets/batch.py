@@ -15,7 +15,7 @@ from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.mutations import Step
 from kmirror.fuzz.rereading import castagnoli, records_again
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
@@ -49,8 +49,8 @@ class BatchTarget(Stateless):
             self._check_lengths(frame)
         except CorruptBatch as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid batch: {error}", "a valid batch", "taken") from None
-            return _without_numbers(str(error))
+                raise Fault(Kind.REFUSED, f"a valid batch: {error}", "a valid batch", TAKEN) from None
+            return without_numbers(str(error), words=8)
         except Fault:
             raise
         except Exception as error:
@@ -114,8 +114,3 @@ def open_target(wanted: Wanted) -> tuple[BatchTarget, BatchStream]:
 def _is_of_length(step: Step) -> bool:
     field = step.spot[3]
     return field is not None and field.attribute == "record_length"
-
-
-def _without_numbers(text: str) -> str:
-    """Return how the text begins: the same for any offset, size or checksum."""
-    return " ".join(word for word in text.split()[:8] if word.isalpha())

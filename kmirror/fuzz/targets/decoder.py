@@ -67,7 +67,7 @@ class DecoderTarget(Stateless):
             found = _class(frame).decode(data, frame.version)
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"a valid message: {error}", f"refused {error.field}", "taken") from None
+                raise Fault(Kind.REFUSED, f"a valid message: {error}", f"refused {error.field}", TAKEN) from None
             return refused_at(error, len(data))
         except Exception as error:
             raise raised(error) from error
@@ -105,9 +105,9 @@ class DecoderTarget(Stateless):
             _class(frame).decode(frame.data, frame.version, policy=Policy.LENIENT)
         except ProtocolError as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", "taken") from None
+                raise Fault(Kind.REFUSED, f"leniently: {error}", f"lenient {error.field}", TAKEN) from None
             if strictly == TAKEN:
-                raise Fault(Kind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", "taken") from None
+                raise Fault(Kind.DIFFERS, f"strictly it is taken, leniently not: {error}", "lenient", TAKEN) from None
             refused_at(error, len(frame.data))
         except Exception as error:
             raise raised(error) from error

@@ -25,7 +25,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError, UsageError
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.internal_topics import TOPICS, InternalTopicStream
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.state_records import NOT_SETTLED, NOTHING, MirrorShard, state_record
@@ -56,11 +56,11 @@ class InternalTopicsTarget(Stateless):
                 if unreadable is not None:
                     if frame.is_valid:
                         raise Fault(Kind.REFUSED, f"a valid log: {unreadable}", "a valid log", TAKEN)
-                    return _without_numbers(unreadable.partition(": ")[2])
+                    return without_numbers(unreadable.partition(": ")[2])
         except ProtocolError as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"a valid log: {error}", "a valid log", TAKEN) from None
-            return _without_numbers(str(error))
+            return without_numbers(str(error))
         except Fault:
             raise
         except Exception as error:
@@ -162,10 +162,6 @@ def check_image(image: MetadataImage) -> None:
     if set(image.leaderless) != leaderless:
         told = f"{sorted(image.leaderless)} have no leader, a walk finds {sorted(leaderless)}"
         raise Fault(Kind.DIFFERS, told, "partitions without a leader")
-
-
-def _without_numbers(text: str) -> str:
-    return " ".join(word for word in text.split()[:10] if word.isalpha())
 
 
 def open_target(wanted: Wanted) -> tuple[InternalTopicsTarget, InternalTopicStream]:

@@ -64,7 +64,7 @@ class LogTarget(Stateless):
             outcome = TAKEN
         except CorruptBatch as error:
             if frame.is_valid:
-                raise Fault(Kind.REFUSED, f"what Kafka wrote: {error}", "a valid file", "taken") from None
+                raise Fault(Kind.REFUSED, f"what Kafka wrote: {error}", "a valid file", TAKEN) from None
             outcome = " ".join(word for word in error.reason.split()[:8] if word.isalpha())
         except Exception as error:
             raise raised(error) from error
@@ -84,7 +84,7 @@ class LogTarget(Stateless):
             ends = self._open(store.fork(), tp), self._open(store, tp, repair=True)
         except Exception as error:
             told = f"a repaired log does not open: {type(error).__name__}: {error}"
-            raise Fault(Kind.DIFFERS, told, "repaired log refused", "taken") from error
+            raise Fault(Kind.DIFFERS, told, "repaired log refused", TAKEN) from error
         if ends != (end, end) or _content(store) != before:
             told = f"the log ended at {end} when it was repaired, and then at {ends[0]} and {ends[1]}"
             raise Fault(Kind.DIFFERS, told, "repaired twice", "the same log")

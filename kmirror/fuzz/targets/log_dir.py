@@ -21,7 +21,7 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.log_files import LARGEST, MENDED, LogFile, LogFileStream, has_other_batches, whole_batches
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.log.config import LogConfig
 from kmirror.log.partition_log import PartitionLog
@@ -101,7 +101,7 @@ class LogDirTarget(Stateless):
             raise Fault(Kind.TAKEN, f"verify tells nothing of a change in {frame.name}", "change not told", "a fault")
         if is_of_partition:
             self._recovered(frame, where)
-        return _without_numbers(told[0]) if told else TAKEN
+        return without_numbers(told[0]) if told else TAKEN
 
     def _verified(self, where: Path) -> tuple[list[str], list[Gap]]:
         """Return the faults that are told, and the gaps that were not there in the beginning."""
@@ -180,10 +180,6 @@ def _contents(segments: Iterable[bytes]) -> Iterator[Content]:
         for batch in iter_any_batches(data):
             for record in batch.records():
                 yield record.timestamp, record.key, record.value, tuple(record.headers)
-
-
-def _without_numbers(text: str) -> str:
-    return " ".join(word for word in text.split()[:10] if word.isalpha())
 
 
 def open_target(wanted: Wanted) -> tuple[LogDirTarget, LogFileStream]:
