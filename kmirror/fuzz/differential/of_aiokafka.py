@@ -11,7 +11,8 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.client_records import batches
-from kmirror.fuzz.differential.verdicts import UNTOLD, Form, Verdict, fields_of, plain, refused
+from kmirror.fuzz.differential.library import LibraryReader
+from kmirror.fuzz.differential.verdicts import UNTOLD, Form, fields_of, plain
 from kmirror.fuzz.stream import Frame
 from kmirror.protocol.structs import Field
 
@@ -32,40 +33,37 @@ def _values(found: Any, fields: Sequence[Field]) -> list[Any]:
 _FORM = Form(_values, plain)
 
 
-class AiokafkaReader:
+class AiokafkaReader(LibraryReader):
     """`Struct.decode` of `aiokafka.protocol`, and `aiokafka.record.memory_records`. Tagged fields stay bytes there."""
 
     name = "aiokafka"
+    form = _FORM
 
     def __init__(self) -> None:
         from aiokafka.errors import KafkaError
 
         self.version = f"aiokafka {metadata.version('aiokafka')}"
-        self._typed = (ValueError, struct.error, KafkaError, CorruptBatch)
+        self.typed = (ValueError, struct.error, KafkaError, CorruptBatch)
 
-    def _is_known(self, frame: Frame) -> bool:
+    def knows(self, frame: Frame) -> bool:
         """Return whether its clients use this message in this version."""
         message: Any = frame.message
         return message is None or _class(message, frame.version) is not None
 
-    def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if it is no message that is known."""
-        if not self._is_known(frame):
-            return None
-        cls: Any = frame.message
-        try:
-            if cls is None:
-                return Verdict(batches(self.name, frame.data))
-            theirs = _class(cls, frame.version)
-            found = theirs.decode(frame.data)
-        except Exception as error:
-            return refused(error, is_typed=isinstance(error, self._typed))
-        if not _is_same(cls, frame.version, theirs.SCHEMA):
-            return Verdict(f"{theirs.__name__} with other fields: {', '.join(theirs.SCHEMA.names)}")
-        return Verdict(_FORM.struct(cls, frame.version, found))
+    def batches(self, data: bytes) -> list[dict[str, Any]]:
+        """Return the record batches as JSON."""
+        return batches(self.name, data)
 
-    def close(self) -> None:
-        """Nothing is held."""
+    def message(self, cls: Any, version: int, data: bytes) -> Any:
+        """Return the struct."""
+        return _class(cls, version).decode(data)
+
+    def told(self, cls: Any, version: int, found: Any) -> Any:
+        """Return the struct as JSON, or in words that its schema is another one."""
+        theirs = _class(cls, version)
+        if not _is_same(cls, version, theirs.SCHEMA):
+            return f"{theirs.__name__} with other fields: {', '.join(theirs.SCHEMA.names)}"
+        return super().told(cls, version, found)
 
 
 @cache

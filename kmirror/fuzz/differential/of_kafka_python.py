@@ -11,7 +11,8 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.fuzz.differential.client_records import batches
-from kmirror.fuzz.differential.verdicts import LEFT_OUT, Form, Verdict, plain, refused, snake
+from kmirror.fuzz.differential.library import LibraryReader
+from kmirror.fuzz.differential.verdicts import LEFT_OUT, Form, plain, snake
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.structs import Field
@@ -49,19 +50,20 @@ def _scalar(field: Field, value: Any) -> Any:
 _FORM = Form(_values, _scalar, {"uuid": str(Uuid.ZERO), "int32": _NO_OPERATIONS})
 
 
-class KafkaPythonReader:
+class KafkaPythonReader(LibraryReader):
     """`kafka.protocol`'s `ApiMessage.decode`, and `kafka.record.memory_records`."""
 
     name = "kafka-python"
+    form = _FORM
 
     def __init__(self) -> None:
         from kafka.errors import KafkaError
 
         self.version = f"kafka-python {version('kafka-python')}"
         # What its parser of answers expects; others pass through it.
-        self._typed = (ValueError, struct.error, KafkaError, CorruptBatch)
+        self.typed = (ValueError, struct.error, KafkaError, CorruptBatch)
 
-    def _is_known(self, frame: Frame) -> bool:
+    def knows(self, frame: Frame) -> bool:
         """Return whether it has this message in this version."""
         message: Any = frame.message
         if message is None:
@@ -70,23 +72,14 @@ class KafkaPythonReader:
         found = _class(message)
         return found is not None and frame.version <= found.max_version
 
-    def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if it is no message that is known."""
-        if not self._is_known(frame):
-            return None
-        cls: Any = frame.message
-        try:
-            if cls is None:
-                return Verdict(batches(self.name, frame.data))
-            theirs = _class(cls)
-            more = {} if cls.TYPE in ("request", "response") else {"header": False}
-            found = theirs.decode(frame.data, version=frame.version, **more)
-        except Exception as error:
-            return refused(error, is_typed=isinstance(error, self._typed))
-        return Verdict(_FORM.struct(cls, frame.version, found))
+    def batches(self, data: bytes) -> list[dict[str, Any]]:
+        """Return the record batches as JSON."""
+        return batches(self.name, data)
 
-    def close(self) -> None:
-        """Nothing is held."""
+    def message(self, cls: Any, version: int, data: bytes) -> Any:
+        """Return the message."""
+        more = {} if cls.TYPE in ("request", "response") else {"header": False}
+        return _class(cls).decode(data, version=version, **more)
 
 
 @cache

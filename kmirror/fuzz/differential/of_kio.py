@@ -8,8 +8,9 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from kmirror.fuzz.differential.library import LibraryReader
 from kmirror.fuzz.differential.ours import blob
-from kmirror.fuzz.differential.verdicts import UNTOLD, Form, Verdict, fields_of, plain, refused, snake
+from kmirror.fuzz.differential.verdicts import UNTOLD, Form, fields_of, plain, snake
 from kmirror.fuzz.stream import Frame
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.structs import Field
@@ -42,18 +43,19 @@ _FORM = Form(
 )
 
 
-class KioReader:
+class KioReader(LibraryReader):
     """`kio.serial.entity_reader`, and `kio.records` for batches of format 2 that are not compressed."""
 
     name = "kio"
+    form = _FORM
 
     def __init__(self) -> None:
         from kio.serial.errors import SerialError
 
         self.version = f"kio {version('kio')}"
-        self._typed = (SerialError, ValueError)
+        self.typed = (SerialError, ValueError)
 
-    def _is_known(self, frame: Frame) -> bool:
+    def knows(self, frame: Frame) -> bool:
         """Return whether kio has this message in this version, with the fields that it has here."""
         message: Any = frame.message
         if message is not None:
@@ -62,23 +64,22 @@ class KioReader:
         is_whole = frame.version == layout.MAGIC_V2 and len(head) == layout.RECORDS_AT
         return is_whole and head[layout.ATTRIBUTES_AT + 1] & layout.COMPRESSION_MASK == 0
 
-    def read(self, frame: Frame) -> Verdict | None:
-        """Return what became of the frame, None if it is no message that is known."""
-        if not self._is_known(frame):
-            return None
+    def batches(self, data: bytes) -> list[dict[str, Any]]:
+        """Return the record batches as JSON."""
+        from kio.records.readers import read_batch
+
+        found, at = [], 0
+        while at < len(data):
+            batch, size = read_batch(data, at)
+            found.append(_batch(batch))
+            at += size
+        return found
+
+    def message(self, cls: Any, version: int, data: bytes) -> Any:
+        """Return the entity."""
         from kio.serial import entity_reader
 
-        cls: Any = frame.message
-        try:
-            if cls is None:
-                return Verdict(_batches(frame.data))
-            found = entity_reader(_entity(cls, frame.version))(frame.data, 0)[0]
-        except Exception as error:
-            return refused(error, is_typed=isinstance(error, self._typed))
-        return Verdict(_FORM.struct(cls, frame.version, found))
-
-    def close(self) -> None:
-        """Nothing is held."""
+        return entity_reader(_entity(cls, version))(data, 0)[0]
 
 
 @cache
@@ -105,17 +106,6 @@ def _is_same(cls: Any, version: int, entity: Any) -> bool:
         field.type != "struct" or _is_same(field.struct, version, classify_field(their).type_)
         for field, their in zip(fields, theirs, strict=True)
     )
-
-
-def _batches(data: bytes) -> list[dict[str, Any]]:
-    from kio.records.readers import read_batch
-
-    found, at = [], 0
-    while at < len(data):
-        batch, size = read_batch(data, at)
-        found.append(_batch(batch))
-        at += size
-    return found
 
 
 def _batch(batch: Any) -> dict[str, Any]:
