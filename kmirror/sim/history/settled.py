@@ -86,7 +86,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             continue  # The topic may be in a mirror or not: the order was not answered.
         possible = _still_possible(orders)
         states = tuple(dict.fromkeys(STATE_AFTER[order.action] for order in possible))
-        if "STOPPED" in states and any(at >= possible[0].sent_at for at in _creations(account, cluster, topic)):
+        created = _changes(account, cluster, topic, exists=True)
+        if "STOPPED" in states and any(at >= possible[0].sent_at for at in created):
             states = (*dict.fromkeys((*states, NOT_IN_A_MIRROR)),)
         row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
         if "MIRRORING" in states or "PAUSED" in states:
@@ -149,7 +150,7 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     there = wishes.get((source, row.topic), ())
     back = [order for order in there if order.mirror == row.mirror or order.action == "delete_topic"]
     ours = [order for order in back if order.source == row.cluster]
-    if ours and any(gone > ours[-1].sent_at for gone in _deletions(account, source, row.topic)):
+    if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
         return ""  # With the topic the source has forgotten what it has ever had from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
@@ -160,14 +161,9 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     return ""
 
 
-def _deletions(account: Account, cluster: str, topic: str) -> list[Instant]:
-    """Return when the topic was deleted in a cluster."""
-    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, False)]
-
-
-def _creations(account: Account, cluster: str, topic: str) -> list[Instant]:
-    """Return when a topic of this name was created in a cluster."""
-    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, True)]
+def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:
+    """Return when a topic of this name was created in a cluster, or when it was deleted."""
+    return [r.at for r in account.topics if (r.cluster, r.topic, r.exists) == (cluster, topic, exists)]
 
 
 def _while_the_source_had_none(plan: Plan, account: Account, row: Owed, added_at: Instant) -> Owed:
