@@ -99,7 +99,7 @@ def state_machine(name: str, *, bootstrap_server: str | None = None, own_host: b
 
     The broker is a new one of ours in the simulator for each example, or the only one of the cluster at
     `bootstrap_server`. What the machine's model does not allow raises `kmirror.fuzz.findings.Fault`, with the story as
-    notes. UsageError for a machine that is not there, and for a host that is not this machine, unless `own_host`.
+    notes. UsageError for a machine that is not there, and for a host that is not loopback, unless `own_host`.
     """
     row = machine_row(name)
     address = None if bootstrap_server is None else checked_address(bootstrap_server, owns_host=own_host)

@@ -34,12 +34,11 @@ from kmirror.records.build import build_batch
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.features import EPOCH_BUMPS_FROM, TRANSACTION_VERSION
 from kmirror.spec.wire_values import CoordinatorType, IsolationLevel
 
 _PARTITIONS = (0, 1)
 _TIMEOUT_MS = 600_000
-_BUMPS_LEVEL = 2
-"""Of transaction.version: from here on, the end of a transaction raises the epoch."""
 _FENCED_FROM = {"InitProducerId": 4, "AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2}
 """First versions with PRODUCER_FENCED (KIP-588); before, it is INVALID_PRODUCER_EPOCH."""
 _ABORTABLE_FROM = {"Produce": 11, "TxnOffsetCommit": 4}
@@ -466,7 +465,7 @@ def _has_bumps(world: World) -> bool:
     """Return whether the broker has transaction.version 2."""
     found: Any = world.ask(ApiVersionsRequest(client_software_name="kmirror", client_software_version="1"), 3)
     levels = {row.name: row.max_version_level for row in found.finalized_features}
-    return bool(levels.get("transaction.version", 0) >= _BUMPS_LEVEL)
+    return bool(levels.get(TRANSACTION_VERSION, 0) >= EPOCH_BUMPS_FROM)
 
 
 def _places(step: Step, answer: Any) -> Mapping[str, Any]:
