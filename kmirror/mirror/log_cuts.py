@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.truncation import leaves_nothing
 from kmirror.kernel.clock import Instant
+from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import tail_of
+from kmirror.mirror.states import MirrorState
+
+_ENDING = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED)
+"""Nothing more comes from the source: the log goes on where a cut ends it."""
 
 
 def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
@@ -33,6 +39,24 @@ def restart(
     mp.cut_markers = {}
 
 
+def least_cut(log: PartitionLog, epoch: int) -> int:
+    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if nothing would be left (D56)."""
+    return FROM_SCRATCH if leaves_nothing(log, cut_offset(log, epoch)) else epoch
+
+
+def part(
+    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
+) -> None:
+    """Cut at `offset`, where the source's log parts from the one that this broker leads.
+
+    If nothing is left, the log begins anew: at 0 and then, as that is out of range, where the source's begins (D56).
+    """
+    if leaves_nothing(partition.log, offset):
+        restart(context, now, mp, partition, 0, f"{why}, with nothing in common from our log start on")
+    else:
+        cut(context, now, mp, partition, offset, why)
+
+
 def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
     """Cut this leader's log if it is on the list of uncut replicas, and withhold it until it is off the list (D30)."""
     partition = context.replicas.led(mp.tp)
@@ -43,8 +67,10 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     why = f"a cut to epoch {epoch} that this replica missed"
     if epoch < 0:
         restart(context, now, mp, partition, 0, why)
-    else:
+    elif mp.state in _ENDING:
         cut(context, now, mp, partition, cut_offset(partition.log, epoch), why)
+    else:
+        part(context, now, mp, partition, cut_offset(partition.log, epoch), why)
     partition.log_was_cut(now)
 
 

@@ -17,7 +17,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.log_cuts import cut, restart
+from kmirror.mirror.log_cuts import cut, least_cut, restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described, Listed, Offsets
 from kmirror.mirror.source_lineage import LineageCheck
@@ -232,7 +232,9 @@ class Preparing:
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
         shared = self._lineage_check.shared_with_source(mp)
         # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
-        mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
+        epoch = cut_epoch if shared is None else min(cut_epoch, shared)
+        partition = self._context.replicas.led(mp.tp)
+        mp.cut_epoch = epoch if partition is None else least_cut(partition.log, epoch)
         self._look_at(now, mp)
 
     def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:

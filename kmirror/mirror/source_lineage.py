@@ -14,6 +14,7 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import after_cut
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
+from kmirror.mirror.log_cuts import least_cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.source_questions import SourceQuestions
@@ -72,7 +73,7 @@ class LineageCheck:
             mp,
             MirrorState.MIRRORING,
             NOT_SETTLED,
-            uncut=after_cut(mp.uncut, partition.image.replicas, shared),
+            uncut=after_cut(mp.uncut, partition.image.replicas, least_cut(partition.log, shared)),
             lineage=self.adopted(mp, partition),
         )
         return False

@@ -19,7 +19,7 @@ from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.replication.replicas import ReplicaManager
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
+from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, leaves_nothing
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed
@@ -275,12 +275,20 @@ class ReplicaFetchers:
     ) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(followed)
-        before = log.log_end_offset
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
-        with self._writing_to(followed.tp):
-            log.truncate_to(end)
+        self._cut(followed, end, "")
         self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
-        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before})")
+
+    def _cut(self, followed: FollowedPartition, offset: int, why: str) -> None:
+        """Cut the log at `offset`; if nothing is left, it begins anew, in the end where the leader's begins (D56)."""
+        log = self.log_of(followed)
+        before = log.log_end_offset
+        with self._writing_to(followed.tp):
+            if leaves_nothing(log, offset):
+                log.truncate_fully_and_start_at(0)
+            else:
+                log.truncate_to(offset)
+        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}){why}")
 
     def on_error(
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
@@ -304,11 +312,7 @@ class ReplicaFetchers:
 
     def on_shorter(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Cut the log where the leader's ends."""
-        log = self.log_of(followed)
-        before = log.log_end_offset
-        with self._writing_to(followed.tp):
-            log.truncate_to(offset)
-        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}), out of range")
+        self._cut(followed, offset, ", out of range")
 
     def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Remove everything, and begin where the leader's log begins."""

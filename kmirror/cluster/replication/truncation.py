@@ -56,6 +56,15 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     return TruncationPoint(min(local_end, leader_end_offset, end), final=True)
 
 
+def leaves_nothing(log: PartitionLog, offset: int) -> bool:
+    """Return whether a cut at `offset` leaves nothing of a log that does not begin at offset 0 (D56).
+
+    Where it parted from its leader's is then not known: below its start, which may be above the leader's.
+    """
+    start = log.log_start_offset
+    return start > 0 and log.end_after_cut(offset) <= start
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """The leader's largest epoch that is not above the one asked for, and where it ends (end exclusive)."""
