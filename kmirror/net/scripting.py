@@ -85,33 +85,46 @@ class ScriptClient:
         return delivery.base_offset
 
     async def read(self, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
-        """Return all records of a partition up to where it ends now; KafkaError if there is no such partition."""
+        """Return all records of a partition up to where it ends now; KafkaError if there is no such partition.
+
+        A log that is cut meanwhile is read again from its start.
+        """
         configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=OffsetSpec.EARLIEST)
         reader = consumer.Consumer(self._new_name("consumer"), self._node.requester, self._servers, configs)
-
-        async def rounds(begin: Callable[[Instant, OnRound], None]) -> Round:
-            found: Round = await self._answer(lambda now, done: begin(now, lambda _, answer: done(answer)))
-            for refusal in found.refusals:
-                error = refusal.error
-                raise KafkaError(error, f"cannot read {refusal.what}: {error.name}: {error.text}")
-            return found
-
-        async def offset(spec: OffsetSpec) -> int:
-            while True:
-                found = await rounds(lambda now, done: reader.list_offsets(now, [tp], spec, done))
-                if tp in found.offsets:
-                    return found.offsets[tp]
-                await asyncio.sleep(PAUSE_S)
-
-        end = await offset(OffsetSpec.LATEST)
-        reader.positions[tp] = Position(await offset(OffsetSpec.EARLIEST))
-        records: list[ConsumerRecord] = []
-        while reader.positions[tp].offset < end:
-            found = await rounds(lambda now, done: reader.poll(now, [tp], done, max_wait_ms=0))
-            fetched = found.fetched.get(tp)
-            if fetched is None:
-                await asyncio.sleep(PAUSE_S)
-                continue
-            records += fetched.records
-            reader.positions[tp] = fetched.after
+        records: list[ConsumerRecord] | None = None
+        while records is None:
+            records = await self._read_uncut(reader, tp)
         return records
+
+    async def _read_uncut(self, reader: consumer.Consumer, tp: TopicPartition) -> list[ConsumerRecord] | None:
+        """Return the records from start to end; None if the log turns out to have been cut."""
+        end = await self._offset(reader, tp, OffsetSpec.LATEST)
+        at = reader.positions[tp] = Position(await self._offset(reader, tp, OffsetSpec.EARLIEST))
+        records: list[ConsumerRecord] = []
+        while at.offset < end:
+            found = await self._round(lambda now, done: reader.poll(now, [tp], done, max_wait_ms=0))
+            fetched = found.fetched.get(tp)
+            if reader.positions.get(tp) is not at:
+                return None  # It diverged from what was read, or begins above that.
+            if fetched is not None and fetched.after != at:
+                records += fetched.records
+                at = reader.positions[tp] = fetched.after
+            elif await self._offset(reader, tp, OffsetSpec.LATEST) < end:
+                return None
+            else:
+                await asyncio.sleep(PAUSE_S)
+        return records
+
+    async def _offset(self, reader: consumer.Consumer, tp: TopicPartition, spec: OffsetSpec) -> int:
+        while True:
+            found = await self._round(lambda now, done: reader.list_offsets(now, [tp], spec, done))
+            if tp in found.offsets:
+                return found.offsets[tp]
+            await asyncio.sleep(PAUSE_S)
+
+    async def _round(self, begin: Callable[[Instant, OnRound], None]) -> Round:
+        found: Round = await self._answer(lambda now, done: begin(now, lambda _, answer: done(answer)))
+        for refusal in found.refusals:
+            error = refusal.error
+            raise KafkaError(error, f"cannot read {refusal.what}: {error.name}: {error.text}")
+        return found

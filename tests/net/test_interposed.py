@@ -11,13 +11,21 @@ from kmirror.assembly.journal.recorder import Journals
 from kmirror.assembly.journal.replay import replay
 from kmirror.cli.journal_files import JournalFiles
 from kmirror.cluster.hooks.hooks import Hooks
+from kmirror.cluster.hooks.received import ReceivedRequest
 from kmirror.errors import KafkaError
 from kmirror.kernel.events import Node
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from tests.net.test_cluster import QUICK, cluster, values
 from tests.net.wire import Wire
@@ -43,6 +51,21 @@ def test_hooks_answer_hold_and_cap() -> None:
             answer = wire.ask(ApiVersionsRequest(), 2)
             assert isinstance(answer, ApiVersionsResponse)
             assert [row.max_version for row in answer.api_keys if row.api_key == 3] == [5]
+
+
+def longer(seen: ReceivedRequest) -> Message:
+    """Answer that the log ends at 9, as it did before it was cut."""
+    row = ListOffsetsPartitionResponse(partition_index=0, timestamp=-1, offset=9, leader_epoch=0)
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="orders", partitions=[row])])
+
+
+def test_a_log_that_is_cut_while_it_is_read_is_read_again() -> None:
+    """The end that the reader was told is never reached."""
+    hooks = Hooks()
+    with cluster(1, interpose=hooks, topics=["orders"]) as c:
+        c.produce("orders", 0, [b"a", b"b"])
+        hook = hooks.on(ListOffsetsRequest, times=1).respond(longer)
+        assert values(c) == [b"a", b"b"] and hook.count == 1
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
