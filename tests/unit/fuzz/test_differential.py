@@ -324,7 +324,7 @@ def test_the_command_tells_in_which_messages_a_cause_was_found() -> None:
 
 
 def test_reasons_stand_in_the_manual() -> None:
-    told = (Path(__file__).parents[3] / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    told = (Path(__file__).parents[3] / "docs" / "fuzzing-in-depth.md").read_text(encoding="utf-8")
     assert [row for row in REASONS if f"| {row.what} | {row.why} |" not in told] == []
 
 
