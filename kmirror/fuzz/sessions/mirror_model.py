@@ -144,8 +144,11 @@ def reached(side: Side, *, blocked: bool) -> frozenset[str]:
     found = dict.fromkeys(sorted(side.states))
     left = list(found)
     while left:
-        for state in _AFTER[side.wish].get(left.pop(), ()):
-            if state not in found and not (blocked and state == "MIRRORING"):
+        before = left.pop()
+        for state in _AFTER[side.wish].get(before, ()):
+            # Who had begun before the other one goes on after a pause: the other one waits (D25).
+            waits = blocked and (before, state) == ("PREPARING", "MIRRORING")
+            if state not in found and not waits:
                 found[state] = None
                 left.append(state)
     return frozenset(found)
@@ -171,7 +174,9 @@ def contents(pair: Pair, name: str) -> Iterator[tuple[Content, Pair]]:
         return
     for known in _sources(pair, name):
         source = known.other(name)
-        log = source.log if source.is_settled or source.wish is not Wish.REMOVE else ()
+        # What is being removed has its own log until its stop cuts it, if nothing was mirrored.
+        has_log = source.is_settled or source.wish is not Wish.REMOVE or source.has_own
+        log = source.log if has_log else ()
         for content, found in _contents(side, log):
             yield content, known.put(name, found)
 
@@ -276,9 +281,9 @@ def _at_rest(pair: Pair, name: str) -> Side:
     goal = LAST[side.wish]
     if goal not in side.states:
         states = side.states & {"PREPARING"}
-    elif other.wish is None or other.was_fed:
+    elif not is_blocked(pair, name) and (other.wish is None or other.was_fed):
         states = frozenset({goal})
-    else:  # The other one mirrored nothing of ours: ours may be the only copy, and waits (D25).
+    else:  # The other one mirrors ours, or has nothing of it: ours may be the only copy, and waits (D25).
         states = side.states & {goal, "PREPARING"}
     side = replace(side, states=states, is_heard=True, is_closed=True)
     if goal in states:
