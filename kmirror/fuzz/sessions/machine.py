@@ -92,6 +92,8 @@ class Symbol(NamedTuple):
 
     call: int
     what: str = ""
+    is_unique: bool = True
+    """Whether no other symbol has the same value, as with ids; leader epochs, for one, are shared."""
 
 
 class OneOf(NamedTuple):

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kmirror.fuzz.sessions.machine import OneOf, Step, expected
+from kmirror.fuzz.sessions.machine import ANYTHING, OneOf, Step, Symbol, expected
 from kmirror.fuzz.sessions.mirror_model import (
+    RESET,
     Batch,
+    Content,
     Pair,
+    Side,
     Wish,
     added,
     contents,
@@ -181,9 +184,22 @@ def _describe_answers(pair: Pair, step: Step) -> Answers:
         for content, found in contents(there, cluster):
             after = found.side(cluster)
             is_still = after.is_still or (state == "PAUSED" and after.wish is Wish.PAUSE)
-            yield found.put(cluster, replace(after, is_still=is_still)), expected(error=0, row=(state, end_of(content)))
+            row = expected(error=0, row=(state, end_of(content)), last_mirrored=_last_mirrored(after, content, state))
+            yield found.put(cluster, replace(after, is_still=is_still)), row
     ends = frozenset(("UNKNOWN", end_of(content)) for content, _ in contents(pair, cluster))
     yield _seen(pair, cluster), expected(error=0, row=OneOf(ends))  # A leader that has not read the state.
+
+
+def _last_mirrored(side: Side, content: Content, state: str) -> Any:
+    """Return the epoch of the last batch before the producer reset, for a stop of a session that mirrored (D10)."""
+    resets = [place for place, batch in enumerate(content) if batch.crc == RESET]
+    is_exact = state == "STOPPED" and side.was_fed and not side.has_own and not side.is_mixed
+    return _epoch(content[resets[-1] - 1]) if is_exact and resets and resets[-1] else ANYTHING
+
+
+def _epoch(batch: Batch) -> Any:
+    """Return the leader epoch that stands in a batch, whichever it is: the same in each log and each answer."""
+    return ANYTHING if batch.crc == RESET else Symbol(batch.base, f"epoch of {batch.crc}", is_unique=False)
 
 
 def _seen(pair: Pair, cluster: str) -> Pair:
@@ -195,7 +211,11 @@ def _read_answers(pair: Pair, step: Step) -> Answers:
     states = set(side.states) if side.wish is not None else {"UNKNOWN"}
     if side.was_deleted or side.wish is None:
         states |= {"UNKNOWN", "STOPPED"}
-    yield pair, expected(error=0, state=OneOf(frozenset(states)))
+    if "UNKNOWN" in states:
+        yield pair, expected(error=0, state="UNKNOWN", has_epoch=False)
+    # Each write names the leader epoch, and none takes back what a later leader has written (D9).
+    fallen = {} if side.was_deleted else {"has_fallen": False}
+    yield pair, expected(error=0, state=OneOf(frozenset(states - {"UNKNOWN"})), has_epoch=True, **fallen)
     yield pair, expected(error=_codes(*_LATER))
     if side.exists is not True or side.wish is None:
         yield pair, expected(error=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -279,7 +299,8 @@ def _fetch_answers(pair: Pair, step: Step) -> Answers:
     if side.exists is False:
         return
     for content, found in contents(pair, cluster):
-        yield _seen(found, cluster), expected(error=0, batches=content, has_changed=False)
+        epochs = tuple(map(_epoch, content))
+        yield _seen(found, cluster), expected(error=0, batches=content, epochs=epochs, has_changed=False)
 
 
 def _not_led() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kmirror.fuzz.sessions.machine import Choose, Pause, Rule, Step
 from kmirror.kernel.uuid import Uuid
@@ -42,7 +43,18 @@ LONG_S = 300
 _BATCHES_MAX = 8
 _FETCH_VERSION, _PRODUCE_VERSION, _ALTER_VERSION = 12, 9, 2
 NO_STATE, WRONG_STATE = 16, 99
+_NEVER_FIRST = (1, 2, 3, 4, 5)
+"""States that no coordinator takes for a partition of which nothing is persisted: a write of one changes nothing."""
 EPOCH_TOO_HIGH = 0x7FFFFFFF
+
+
+class Persisted(NamedTuple):
+    """A state as a coordinator has told it."""
+
+    at: str
+    """The broker that keeps it."""
+    state: int
+    leader_epoch: int
 
 
 @dataclass
@@ -62,8 +74,10 @@ class Known:
     """The order of each cluster that was carried out last."""
     is_there: dict[str, bool] = field(default_factory=dict)
     """Whether anybody saw the topic in a cluster."""
-    epochs: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Which broker keeps the topic's state, and the leader epoch that is persisted with it, by cluster."""
+    persisted: dict[str, Persisted] = field(default_factory=dict)
+    """What was told last to be persisted of the topic, by cluster."""
+    epochs_before: dict[Step, int] = field(default_factory=dict)
+    """The leader epoch that was known to be persisted when a ReadMirrorStates was drawn: none may be told below it."""
     bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """Batches as they were read first, by base offset and checksum."""
 
@@ -152,15 +166,39 @@ def _read_states(known: Known, choose: Choose) -> Step | None:
 
 def read_states_at(known: Known, at: str) -> Step:
     rows = [reading.TopicData(known.topic, [reading.PartitionData(0)])]
-    return Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, at)
+    step = Step("broker", ReadMirrorStatesRequest(known.mirror, rows), 0, at)
+    if at[0] in known.persisted:
+        known.epochs_before[step] = known.persisted[at[0]].leader_epoch
+    return step
+
+
+def former_write(known: Known, persisted: Persisted, state: int) -> Step:
+    """Return the write of a leader before the one that has written last: no coordinator may take it (D9)."""
+    row = writing.PartitionData(partition_index=0, state=state, leader_epoch=persisted.leader_epoch - 1)
+    return _writing(known.mirror, known, row, known.topic_id, persisted.at)
+
+
+def _writing(mirror: str, known: Known, row: writing.PartitionData, topic_id: Uuid, at: str) -> Step:
+    rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
+    return Step("broker", WriteMirrorStatesRequest(mirror, rows), 0, at)
+
+
+def states_of_former(persisted: Persisted | None) -> tuple[int, ...]:
+    """Return the states that a former leader may try to write, none while there is no former leader."""
+    if persisted is None or persisted.leader_epoch < 1:
+        return ()
+    # The same state again is legal for the present leader; UNKNOWN is for nobody.
+    return (NO_STATE, persisted.state) if persisted.state in _NEVER_FIRST else (NO_STATE,)
 
 
 def _write_state(known: Known, choose: Choose) -> Step | None:
     """Draw a write that no coordinator may take: of a mirror or topic that is not there, or of an old leader."""
     cluster = _cluster(choose)
     name, row, topic_id = known.mirror, writing.PartitionData(partition_index=0, state=NO_STATE), known.topic_id
-    at, epoch = known.epochs.get(cluster, (_broker(known, cluster, choose), 0))
-    match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if epoch > 0 else ()))):
+    persisted = known.persisted.get(cluster)
+    states = states_of_former(persisted)
+    at = _broker(known, cluster, choose) if persisted is None else persisted.at
+    match choose.pick(("mirror", "id", "state", *(("epoch",) * 12 if states else ()))):
         case "mirror":
             name = f"{name}-absent"
         case "id":
@@ -168,9 +206,9 @@ def _write_state(known: Known, choose: Choose) -> Step | None:
         case "state":
             row.state = WRONG_STATE
         case _:
-            row.leader_epoch = epoch - 1
-    rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=topic_id)]
-    return Step("broker", WriteMirrorStatesRequest(name, rows), 0, at)
+            assert persisted is not None, "there was a former leader"
+            return former_write(known, persisted, choose.pick(states))
+    return _writing(name, known, row, topic_id, at)
 
 
 def _bump(known: Known, choose: Choose) -> Step | None:

@@ -29,14 +29,15 @@ from kmirror.fuzz.sessions.mirror_requests import (
     CONTROLLER,
     LONG_S,
     NEXT,
-    NO_STATE,
     RULES,
     Known,
+    Persisted,
     fetch_at,
+    former_write,
     produce_at,
     read_states_at,
+    states_of_former,
 )
-from kmirror.protocol.gen import write_mirror_states_request as writing
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
@@ -125,15 +126,19 @@ class Mirrors:
             case DescribeMirrorsRequest():
                 described = answer.mirrors[0]
                 rows = [
-                    (row.state, row.destination_offset)
-                    for topic in described.topics
-                    for row in topic.partitions
-                    if topic.topic_name == known.topic
+                    row for topic in described.topics if topic.topic_name == known.topic for row in topic.partitions
                 ]
-                return {"error": described.error_code, "row": rows[0] if rows else NO_ROW}
+                state = (rows[0].state, rows[0].destination_offset) if rows else NO_ROW
+                last = rows[0].last_mirror_epoch if rows else -1
+                return {"error": described.error_code, "row": state, "last_mirrored": last}
             case ReadMirrorStatesRequest():
                 found = answer.topics[0].partitions[0]
-                return {"error": found.error_code, "state": _STATE_NAMES.get(found.state, str(found.state))}
+                return {
+                    "error": found.error_code,
+                    "state": _STATE_NAMES.get(found.state, str(found.state)),
+                    "has_epoch": found.leader_epoch >= 0,
+                    "has_fallen": found.leader_epoch < known.epochs_before.get(step, -1),
+                }
             case WriteMirrorStatesRequest():
                 return {"error": answer.error_code or answer.topics[0].partitions[0].error_code}
             case BumpLeaderEpochsRequest():
@@ -154,7 +159,8 @@ class Mirrors:
             case FetchResponse() if not answer.responses[0].partitions[0].error_code:
                 known.is_there[cluster] = True
             case ReadMirrorStatesResponse() if not answer.topics[0].partitions[0].error_code:
-                known.epochs[cluster] = (step.at, answer.topics[0].partitions[0].leader_epoch)
+                row = answer.topics[0].partitions[0]
+                known.persisted[cluster] = Persisted(step.at, row.state, row.leader_epoch)
             case _ if step.name in NEXT and not answer.error_code and not any(_rows_of(answer)):
                 known.stages[cluster] = step.name
             case DescribeMirrorsResponse() if any(
@@ -174,11 +180,10 @@ class Mirrors:
                 yield fetch_at(known, at)
                 yield produce_at(known, at)
                 yield read_states_at(known, at)
-            place, epoch = known.epochs.get(cluster, ("", 0))
-            if epoch > 0:
-                row = writing.PartitionData(partition_index=0, state=NO_STATE, leader_epoch=epoch - 1)
-                rows = [writing.TopicData(name=known.topic, partitions=[row], topic_id=known.topic_id)]
-                yield Step("broker", WriteMirrorStatesRequest(known.mirror, rows), 0, place)
+            persisted = known.persisted.get(cluster)
+            for state in states_of_former(persisted):
+                assert persisted is not None, "there was a former leader"
+                yield former_write(known, persisted, state)
         for at in (at for cluster in CLUSTERS for at in known.brokers[cluster]):
             yield fetch_at(known, at)
 
@@ -215,17 +220,19 @@ def _until_taken(world: World, known: Known) -> Batch:
 def _read_batches(known: Known, data: bytes) -> Mapping[str, Any]:
     """Return the batches, and whether one of them has other bytes than where it was read before."""
     rows: list[Batch] = []
+    epochs: list[int] = []
     has_changed = False
     try:
         for batch in iter_batches(data, check_crc=True):
             is_reset = batch.is_control
             rows.append(Batch(batch.base_offset, batch.record_count, RESET if is_reset else batch.crc))
+            epochs.append(batch.partition_leader_epoch)
             octets = data[batch.position : batch.position + LOG_OVERHEAD + batch.batch_length]
             before = known.bytes.setdefault((batch.base_offset, batch.crc), octets)
             has_changed |= before != octets
     except CorruptBatch as error:
         raise Fault(Kind.DIFFERS, f"records: {error}", "mirrors: records that are none", "what was produced") from None
-    return {"batches": tuple(rows), "has_changed": has_changed}
+    return {"batches": tuple(rows), "epochs": tuple(epochs), "has_changed": has_changed}
 
 
 def _rows_of(answer: Any) -> list[int]:

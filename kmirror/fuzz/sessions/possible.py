@@ -34,11 +34,12 @@ class Names:
         return next((symbol for symbol, known in self.pairs if known == value), None)
 
     def with_value(self, symbol: Symbol, value: Any) -> Names | None:
-        """Return the names with one more; None if the symbol has another value, or the value another symbol."""
+        """Return the names with one more; None if the symbol has another value, or the value of a unique one."""
         if (symbol, value) in self.pairs:
             return self
-        if any(symbol == other or value == known for other, known in self.pairs):
-            return None
+        for other, known in self.pairs:
+            if symbol == other or (value == known and symbol.is_unique and other.is_unique):
+                return None
         return Names(self.pairs | {(symbol, value)})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -10,13 +12,21 @@ from kmirror.cluster.broker.apis import fetch
 from kmirror.cluster.replication.fetch_sessions import FINAL_EPOCH, CachedPartition, FetchSessions, Session
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror import access, stopping
+from kmirror.mirror import access, coordinator, stopping
+from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.controller_apis import delete_mirror, pause_mirror_topics
 from kmirror.mirror.driver import PartitionDriver
+from kmirror.mirror.fetchers import MirrorFetchers
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_records import PartitionState
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
+from kmirror.records.batch import iter_batches
+from kmirror.records.layout import LOG_OVERHEAD
 from tests.unit.fuzz.planted_sessions import Patch, Planted
+
+NO_LEADER_EPOCH = -1
 
 # -- fetch sessions -----------------------------------------------------------------------------
 
@@ -152,6 +162,88 @@ def mirror_with_topics_is_deleted() -> Patch:
     return patch.object(delete_mirror, "_topic_records", lambda context, mirror, stopped: [])
 
 
+def former_leader_is_not_fenced() -> Patch:
+    """A coordinator compares no leader epoch."""
+    decide = coordinator.decide
+    return patch.object(
+        coordinator, "decide", lambda known, write: decide(replace(known, leader_epoch=NO_LEADER_EPOCH), write)
+    )
+
+
+def leader_epoch_not_persisted() -> Patch:
+    """A coordinator keeps no leader epoch that it could compare with."""
+    decide = coordinator.decide
+    return patch.object(
+        coordinator, "decide", lambda known, write: decide(known, replace(write, leader_epoch=NO_LEADER_EPOCH))
+    )
+
+
+def former_leader_writes_the_same_state() -> Patch:
+    """A coordinator compares leader epochs only where a write changes the state."""
+    decide = coordinator.decide
+
+    def lax(known: PartitionState, write: coordinator.StateWrite) -> Any:
+        is_same = known.state is write.state
+        return decide(replace(known, leader_epoch=NO_LEADER_EPOCH) if is_same else known, write)
+
+    return patch.object(coordinator, "decide", lax)
+
+
+def own_epoch_counts_as_mirrored() -> Patch:
+    """The last mirrored epoch is that of what the stop itself writes, one above the one before it."""
+    epoch_below = stopping.epoch_below
+    return patch.object(stopping, "epoch_below", lambda log, offset: epoch_below(log, offset) + 1)
+
+
+def no_epoch_counts_as_mirrored() -> Patch:
+    """A stop settles that nothing was ever mirrored."""
+    return patch.object(stopping, "epoch_below", lambda log, offset: -1)
+
+
+def deleted_mirror_leaves_configs() -> Patch:
+    """A config of a mirror outlives it."""
+    mirror_configs = delete_mirror.mirror_configs
+
+    def some(context: Any, mirror: str) -> list[str]:
+        return [name for name in mirror_configs(context, mirror) if name != "mirror.groups.clamp"]
+
+    return patch.object(delete_mirror, "mirror_configs", some)
+
+
+def described_as_it_was_before() -> Patch:
+    """DescribeMirrors tells the state that was found when it was asked the time before."""
+    detail, found = describe_mirrors._detail, dict[int, tuple[MirrorPartition, str]]()
+
+    def late(context: Any, mp: MirrorPartition) -> Any:
+        row = detail(context, mp)
+        now = row.state
+        _, row.state = found.get(id(mp), (mp, now))
+        found[id(mp)] = (mp, now)
+        return row
+
+    return patch.object(describe_mirrors, "_detail", late)
+
+
+@contextmanager
+def resume_leaves_a_batch_out() -> Iterator[None]:
+    """The first batch that comes after a pause is not appended."""
+    enter, on_records, were_paused = MirrorPartition.enter, MirrorFetchers.on_records, dict[int, MirrorPartition]()
+
+    def entering(self: MirrorPartition, state: MirrorState) -> None:
+        enter(self, state)
+        if state is MirrorState.PAUSED:
+            were_paused[id(self)] = self
+
+    def leaving_out(self: MirrorFetchers, now: Instant, fetcher: Any, mp: Any, asked: Any, data: PartitionData) -> None:
+        if data.records and were_paused.pop(id(mp), None):
+            first = next(iter_batches(data.records))
+            data.records = data.records[LOG_OVERHEAD + first.batch_length :]
+        on_records(self, now, fetcher, mp, asked, data)
+
+    with patch.object(MirrorPartition, "enter", entering), patch.object(MirrorFetchers, "on_records", leaving_out):
+        yield
+
+
 _FETCHES = (
     session_epoch_not_compared,
     names_in_a_session_of_ids,
@@ -168,5 +260,13 @@ _MIRRORS = (
     stop_cuts_below_the_mark,
     removed_topic_is_paused,
     mirror_with_topics_is_deleted,
+    former_leader_is_not_fenced,
+    leader_epoch_not_persisted,
+    former_leader_writes_the_same_state,
+    own_epoch_counts_as_mirrored,
+    no_epoch_counts_as_mirrored,
+    deleted_mirror_leaves_configs,
+    described_as_it_was_before,
+    resume_leaves_a_batch_out,
 )
 WORKFLOW = (*(Planted("fetches", plant) for plant in _FETCHES), *(Planted("mirrors", plant) for plant in _MIRRORS))

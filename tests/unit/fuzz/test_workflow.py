@@ -19,7 +19,8 @@ from kmirror.fuzz.sessions.fetch_model import (
     fetched,
     news,
 )
-from kmirror.fuzz.sessions.machine import Call, Names, Outcome, Step, Symbol
+from kmirror.fuzz.sessions.machine import ANYTHING, Call, Names, Outcome, Step, Symbol
+from kmirror.fuzz.sessions.mirror_answers import ANSWERS
 from kmirror.fuzz.sessions.mirror_model import (
     RESET,
     Batch,
@@ -33,9 +34,11 @@ from kmirror.fuzz.sessions.mirror_model import (
     ordered,
     rested,
 )
+from kmirror.fuzz.sessions.possible import Config
 from kmirror.fuzz.sessions.tables import Table
 from kmirror.mirror.states import NEXT_STATE, MirrorState
 from kmirror.mirror.states import Wish as OurWish
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kmirror.spec.error_codes import ErrorCode
 
@@ -184,6 +187,53 @@ def test_two_that_mirror_each_other_wait() -> None:
     assert logs(both, "a") == {(FIRST, SECOND)}, "nothing is cut"
     ((_, removed),) = ordered(closed(both), "b", "RemoveTopicsFromMirror")
     assert "MIRRORING" in closed(both.put("b", removed)).a.states
+
+
+def test_a_mirror_that_was_there_first_goes_on_after_a_pause() -> None:
+    state = pair(Wish.PAUSE, "PAUSED", seen=2, has_own=False)
+    (both,) = added(closed(state._replace(a=replace(state.a, mirrors=frozenset({"m"})))), "a")
+    ((_, resumed),) = ordered(closed(both), "b", "ResumeMirrorTopics")
+    after = closed(both.put("b", resumed))
+    assert after.b.states == {"PAUSED", "MIRRORING"} and "MIRRORING" not in after.a.states
+
+
+def test_who_waits_for_the_other_one_is_still_preparing_after_a_long_time() -> None:
+    waiting = pair(Wish.PAUSE, "PREPARING", "MIRRORING", "PAUSED", log=(FIRST,), has_own=True)
+    other = Side(frozenset({"m"}), exists=True, wish=Wish.PAUSE, states=frozenset({"PAUSED"}), was_fed=True)
+    (state,) = rested(waiting._replace(a=other))
+    assert state.b.states == {"PREPARING", "PAUSED"}
+
+
+def test_a_source_that_is_being_removed_has_its_own_log_until_it_is_cut() -> None:
+    removed = pair(Wish.REMOVE, "PREPARING", "STOPPING", log=(FIRST, SECOND), has_own=True, was_free=False)
+    other = Side(
+        frozenset({"m"}), exists=True, wish=Wish.MIRROR, states=frozenset({"MIRRORING"}), has_own=False,
+        is_settled=False, was_free=True,
+    )  # fmt: skip
+    assert (FIRST, SECOND) in logs(removed._replace(a=other), "a")
+
+
+def test_the_last_mirrored_epoch_is_that_of_the_last_batch_before_the_reset() -> None:
+    reset, own = Batch(1, 1, RESET), Batch(2, 1, 7)
+    state = pair(Wish.REMOVE, "STOPPED", log=(FIRST, reset, own), is_settled=True, was_fed=True, has_own=False)
+    state = state.put("b", replace(state.b, described=frozenset({("b1", "m")})))
+    question = Step("admin", DescribeMirrorsRequest(mirror_names=["m"]), 0, "b1")
+    described = [dict(told.places) for _, told in ANSWERS[DescribeMirrorsRequest](closed(state), question)]
+    fetch = Step("consumer", FetchRequest(), 12, "b1")
+    read = [dict(told.places) for _, told in ANSWERS[FetchRequest](closed(state), fetch)]
+    (epoch,) = {places["last_mirrored"] for places in described if "last_mirrored" in places}
+    (epochs,) = [places["epochs"] for places in read if "epochs" in places]
+    assert epochs == (epoch, ANYTHING, epochs[2]) and epoch != epochs[2]
+
+
+def test_symbols_of_leader_epochs_may_have_the_same_value() -> None:
+    names = Config(NOTHING).names
+    one, other = Symbol(0, "epoch of 5", is_unique=False), Symbol(1, "epoch of 6", is_unique=False)
+    first = names.with_value(one, 3)
+    assert first is not None and first.with_value(other, 3) is not None
+    assert first.with_value(one, 4) is None
+    taken = names.with_value(Symbol(0), 3)
+    assert taken is not None and taken.with_value(Symbol(1), 3) is None
 
 
 def test_after_a_long_time_a_mirror_has_everything() -> None:
