@@ -91,6 +91,11 @@ class Group:
         return ErrorCode.UNKNOWN_MEMBER_ID if self.member(id_) is None else ErrorCode.NONE
 
 
+def _in_order(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Return the members by their ids: who came first is not seen, but for who leads."""
+    return tuple(sorted(members, key=lambda one: one.id))
+
+
 Moves = Iterator[tuple[Group, Answers]]
 
 
@@ -254,7 +259,7 @@ def _added(group: Group, ask: Join, id_: Symbol) -> Moves:
         group,
         type=group.type if group.members else ask.type,
         leader=group.leader or id_,
-        members=(*group.members, member),
+        members=_in_order((*group.members, member)),
         pending=group.pending - {id_},
     )
     yield from rebalanced(more, NOTHING)
@@ -279,7 +284,7 @@ def _replaced(group: Group, ask: Join, old: Member, new: Symbol) -> Moves:
     member = replace(old, id=new, protocols=ask.protocols, join=ask.call, sync=None)
     members = tuple(member if one.id == old.id else one for one in group.members)
     led = group.leader == old.id
-    changed = replace(group, members=members, leader=new if led else group.leader)
+    changed = replace(group, members=_in_order(members), leader=new if led else group.leader)
     if group.phase != STABLE or group.protocol not in _chosen(members):
         yield from rebalanced(changed, told)
         return

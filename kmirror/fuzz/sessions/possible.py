@@ -15,7 +15,7 @@ from kmirror.fuzz.sessions.machine import Anything, Bag, Call, Expected, Machine
 from kmirror.spec.error_codes import ErrorCode
 
 S = TypeVar("S")
-STATES_MAX = 800
+STATES_MAX = 8_000
 _TOLD_MAX = 6
 
 
@@ -58,6 +58,15 @@ class Config(Generic[S]):
     waiting: frozenset[int] = frozenset()
     due: frozenset[tuple[int, Expected]] = frozenset()
     names: Names = field(default_factory=Names)
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Computed once: states are deep, and each is looked up many times."""
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        object.__setattr__(self, "_hash", hash((self.state, self.waiting, self.due, self.names)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def answer(self, number: int) -> Expected | None:
         """Return what a call is to be answered; None if it has not acted yet, or waits for others."""
@@ -83,6 +92,11 @@ class Possible(Generic[S]):
     def of(cls, machine: Machine[Any, S], state: S) -> Possible[S]:
         """Return the one configuration of the beginning."""
         return cls(machine, [Config(state)])
+
+    @property
+    def count(self) -> int:
+        """Return how many configurations there are."""
+        return len(self.configs)
 
     # -- what happens -------------------------------------------------------------------------
 

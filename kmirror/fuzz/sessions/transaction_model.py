@@ -264,12 +264,13 @@ class Batch:
 
 
 def may_come_early(state: State, batch: Batch) -> bool:
-    """Return whether a batch may be refused as not the next one, although the partition knows nothing of its producer.
+    """Return whether the first batch of a transaction may be refused as not the next one, although it is.
 
     So it is as long as one with a lower sequence number was refused, which its producer may send again.
     """
     writer = None if batch.producer is None else state.log(batch.log).writer(batch.producer)
-    return batch.sequence > 0 and (writer is None or not writer.sequences or writer.epoch != batch.epoch)
+    is_open = writer is not None and writer.is_open and writer.epoch == batch.epoch
+    return batch.sequence > 0 and not is_open
 
 
 def written(state: State, batch: Batch) -> tuple[State, ErrorCode]:

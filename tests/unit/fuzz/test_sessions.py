@@ -14,6 +14,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign
 from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.sessions import session as sessions
+from kmirror.fuzz.sessions.group_model import Group, Join, join
 from kmirror.fuzz.sessions.machine import (
     ANYTHING,
     Bag,
@@ -32,6 +34,9 @@ from kmirror.fuzz.sessions.possible import Names as Known
 from kmirror.fuzz.sessions.possible import Possible, unified
 from kmirror.fuzz.sessions.rows import MACHINES
 from kmirror.fuzz.sessions.session import Disorder, Drawn, Session
+from kmirror.fuzz.sessions.transaction_model import Batch, Log, State, Transaction, Writer, may_come_early
+from kmirror.fuzz.stream import BLOCK_FRAMES
+from kmirror.fuzz.target import TAKEN
 from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
@@ -144,6 +149,16 @@ def test_two_at_once_may_act_in_either_order_but_not_both_first() -> None:
             follow(held, Disorder.TWICE)
 
 
+def test_when_much_is_possible_requests_are_sent_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = session(1, 2, 3)
+    follow(held, Disorder.LATE)
+    monkeypatch.setattr(sessions, "_CALM_FROM", 0)
+    follow(held, Disorder.TWICE)
+    follow(held, Disorder.LATE)
+    told = [line for line in held.story if "answered" in line]
+    assert told == [f"   {number} is answered: sum {number}" for number in (1, 2, 3)]
+
+
 def test_what_was_cut_may_have_acted_or_not() -> None:
     for sum_ in (1, 2):
         held = session(None, sum_)
@@ -220,7 +235,39 @@ def test_ours_does_only_what_the_model_allows(name: str) -> None:
         for frame in source.block(0)[:12]:
             campaign.put(frame)
     assert not campaign.tally.findings
-    assert campaign.tally.taken > 6  # In the others more became possible than was followed.
+    assert campaign.tally.taken == 12  # And none is lost.
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("groups", (43, 76, 201)), ("transactions", (4, 15, 45)), ("fetches", (35,))]
+)
+def test_sessions_in_which_much_becomes_possible_are_judged_to_their_end(name: str, numbers: tuple[int, ...]) -> None:
+    target, source = open_target("sessions", Wanted(seed=3, machines=(name,)))
+    with closing(target):
+        outcomes = [target.judge(source.block(number // BLOCK_FRAMES)[number % BLOCK_FRAMES]) for number in numbers]
+    assert outcomes == [TAKEN] * len(numbers)
+
+
+def test_two_that_join_in_either_order_are_one_state_but_for_who_leads() -> None:
+    protocols = (("range", b"\0\0\0\0\0\0"),)
+    joins = [Join(call, 3, None, True, None, "consumer", protocols) for call in (1, 2, 3)]
+    (first,) = [group for group, _ in join(Group(), joins[0])]
+    found = []
+    for order in ((1, 2), (2, 1)):
+        group = first
+        for place in order:
+            ((group, _),) = join(group, joins[place])
+        found.append(group)
+    assert found[0] == found[1] and len(found[0].members) == 3
+
+
+def test_a_first_batch_may_be_refused_as_long_as_an_earlier_one_may_come_again() -> None:
+    producer = Symbol(1)
+    batch = Batch("x", "0", producer, 0, adds=False, sequence=3)
+    for is_open in (False, True):
+        log = Log("0", (Writer(producer, 0, (1, 2), is_open=is_open),))
+        state = State((("x", Transaction(producer)),), (("0", log),), bumps=False)
+        assert may_come_early(state, batch) is not is_open
 
 
 def test_a_session_is_named_by_its_bytes() -> None:
