@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.target import TAKEN
-from kmirror.protocol.headers import peek_response
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.headers import peek_request, peek_response
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 from kmirror.protocol.structs import Struct
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
 
 _CODES_MAX = 64
 _NO_CODE, _CODE_MAX = -2, 1_000
@@ -23,8 +25,9 @@ _PROMISES = {
 }
 
 
-MAY_WAIT = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "Produce"))
-"""Keys of APIs of ours that may wait as long as they say, or for other members; a Produce with acks=0 has no answer."""
+_WAITING = frozenset(API_KEYS[name] for name in ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch"))
+"""Keys of APIs that may wait as long as they say, or for other members."""
+_PRODUCE = API_KEYS["Produce"]
 
 
 def api_of(request: bytes) -> tuple[int, int]:
@@ -32,6 +35,29 @@ def api_of(request: bytes) -> tuple[int, int]:
     key = int.from_bytes(request[:2], "big", signed=True) if len(request) >= 2 else -1
     version = int.from_bytes(request[2:4], "big", signed=True) if len(request) >= 4 else -1
     return key, version
+
+
+def may_wait(request: bytes, patience_s: float) -> bool:
+    """Return whether a request may have neither an answer nor a closed link after so many seconds."""
+    key, _ = api_of(request)
+    if key != _PRODUCE:
+        return key in _WAITING
+    produce = _produce_of(request)
+    if produce is None:  # Whoever reads more than we do may find acks=0 in it.
+        return True
+    # Others are waited for with acks=all alone, as long as the request says: one broker is done at once.
+    is_patient = produce.acks == Acks.ALL and produce.timeout_ms > patience_s * 1000
+    return produce.acks == Acks.NONE or is_patient
+
+
+def _produce_of(request: bytes) -> ProduceRequest | None:
+    """Return a Produce, whatever comes behind it; None if it cannot be read."""
+    try:
+        head = peek_request(request)
+        body, _ = ProduceRequest.decode_prefix(request, head.api_version, head.body_position)
+    except ProtocolError:
+        return None
+    return body
 
 
 def judged(request: bytes, answer: bytes) -> str:
@@ -50,6 +76,9 @@ def judged(request: bytes, answer: bytes) -> str:
         body, end = api.response.decode_prefix(answer, version, at)
     except ProtocolError as error:
         raise Fault(Kind.REFUSED, f"the answer cannot be read: {error}", f"answer of {api.name}", "") from None
+    produce = _produce_of(request) if key == _PRODUCE else None
+    if produce is not None and produce.acks == Acks.NONE:
+        raise Fault(Kind.TAKEN, "a Produce with acks=0 is answered", "answer to acks=0", "no answer")
     if end < len(answer):
         told = f"{len(answer) - end} bytes are left over behind the answer of {api.name} v{version}"
         raise Fault(Kind.REFUSED, told, f"bytes behind the answer of {api.name}", "an answer that is read to its end")

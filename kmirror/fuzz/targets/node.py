@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kmirror.fuzz.answers import MAY_WAIT, api_of, is_refusal, judged
+from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
 from kmirror.fuzz.closing import check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
@@ -164,7 +164,7 @@ class NodeTarget:
     def _outcome(self, data: bytes) -> str:
         peer = self._peer
         if not self._ask(data):
-            if api_of(data)[0] in MAY_WAIT:
+            if may_wait(data, PATIENCE_US / SECOND):
                 self._hang_up()
                 return "waits"
             self._has_come(PATIENCE_US)

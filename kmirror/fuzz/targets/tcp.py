@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.answers import MAY_WAIT, api_of, judged
+from kmirror.fuzz.answers import api_of, judged, may_wait
 from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.processes import resident_bytes
@@ -31,7 +31,6 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.spec.api_keys import API_KEYS
 
 PATIENCE_S = 15.0
 WAITS_S = 0.05
@@ -39,8 +38,6 @@ PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
 """What a broker of ours may hold at any time."""
 _FRAME_BYTES_MAX = 100 << 20
-# Brokers of others have share groups.
-_MAY_WAIT = MAY_WAIT | {API_KEYS["ShareFetch"]}
 _METADATA_VERSION = 12
 _CREATE_VERSION = 5
 _CLIENT = "fuzz"
@@ -146,14 +143,14 @@ class BrokerTarget(Stateless):
 
     def _outcome(self, frame: Frame) -> str:
         data = frame.data
-        may_wait = api_of(data)[0] in _MAY_WAIT
+        waits = may_wait(data, PATIENCE_S)
         try:
-            return judged(data, self.line.ask(data, WAITS_S if may_wait else PATIENCE_S))
+            return judged(data, self.line.ask(data, WAITS_S if waits else PATIENCE_S))
         except Closed:
             check_closed(frame, self._told())
             return "closed"
         except Silence:
-            if may_wait:
+            if waits:
                 return "waits"
             told = f"neither an answer nor a closed link within {PATIENCE_S:.0f} s"
             raise Fault(Kind.SILENT, told, f"silent {api_of(data)}", "one of both") from None

@@ -371,6 +371,20 @@ def never_answered() -> Patch:
     return _answered(HeartbeatResponse, lambda body: None if body.error_code == 25 else body)
 
 
+def produce_never_answered() -> Patch:
+    """A Produce that is refused is not answered."""
+    return _answered(ProduceResponse, lambda body: None if _refused(body) else body)
+
+
+def answers_acks_0() -> Patch:
+    """A Produce that wants no answer has one."""
+    return patch.object(Inbound, "no_reply", lambda inbound: inbound.reply(ProduceResponse()))
+
+
+def _refused(body: ProduceResponse) -> bool:
+    return any(row.error_code for topic in body.responses for row in topic.partition_responses)
+
+
 def no_such_error_code() -> Patch:
     """A code is answered that means nothing."""
 
@@ -508,6 +522,8 @@ _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...]
     (closes_over_a_valid_request, (Kind.REFUSED,), ("HeartbeatRequest",)),
     (wrong_correlation_id, (Kind.DIFFERS,), ()),
     (never_answered, (Kind.SILENT,), ("HeartbeatRequest",)),
+    (produce_never_answered, (Kind.SILENT,), ("ProduceRequest",)),
+    (answers_acks_0, (Kind.TAKEN,), ("ProduceRequest",)),
     (no_such_error_code, (Kind.TAKEN,), ("HeartbeatRequest",)),
     (refused_produce_writes, (Kind.STATE,), ("ProduceRequest",)),
     (refused_create_topics_writes, (Kind.STATE,), ("CreateTopicsRequest",)),

@@ -1,0 +1,72 @@
+"""Which requests may have no answer? A Produce with acks=0, and what waits for others as long as it says."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from kmirror.fuzz.answers import judged, may_wait
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.targets import tcp
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.headers import encode_request, encode_response
+from kmirror.protocol.message import Message
+
+VERSION = 9
+
+
+def framed(body: Message, version: int = VERSION) -> bytes:
+    return encode_request(body, version, correlation_id=7, client_id="fuzz")
+
+
+@pytest.mark.parametrize(
+    ("acks", "timeout_ms", "waits"),
+    [
+        (0, 0, True),
+        (1, 1_000, False),
+        (1, 60_000, False),
+        (-1, 1_000, False),
+        (-1, 60_000, True),
+        (-1, -1, False),
+        (7, 60_000, False),
+    ],
+)
+def test_a_produce_waits_with_acks_0_and_with_acks_all_as_long_as_it_says(
+    acks: int, timeout_ms: int, waits: bool
+) -> None:
+    frame = framed(ProduceRequest(acks=acks, timeout_ms=timeout_ms))
+    assert may_wait(frame, 15) is waits
+    assert may_wait(frame + b"more", 15) is waits
+
+
+def test_what_waits_for_others_may_and_what_does_not_may_not() -> None:
+    assert may_wait(framed(FetchRequest(), 12), 15)
+    assert not may_wait(framed(HeartbeatRequest(), 0), 15)
+    assert may_wait(framed(ProduceRequest(acks=1))[:-3], 15), "others may read acks=0 in what we cannot read"
+
+
+def test_an_answer_to_acks_0_is_a_finding() -> None:
+    answer = encode_response(ProduceResponse(), VERSION, correlation_id=7)
+    assert judged(framed(ProduceRequest(acks=1)), answer) == "taken"
+    with pytest.raises(Fault, match="acks=0 is answered"):
+        judged(framed(ProduceRequest(acks=0)), answer)
+
+
+def test_a_produce_that_a_broker_does_not_answer_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp, "PATIENCE_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        target = tcp.BrokerTarget(*mute.getsockname())
+        outcomes = []
+        for acks in (0, 1):
+            data = framed(ProduceRequest(acks=acks))
+            try:
+                outcomes.append(target.judge(Frame(0, "ProduceRequest", VERSION, data, (), is_canonical=True)))
+            except Fault as fault:
+                outcomes.append(fault.kind)
+        target.close()
+    assert outcomes == ["waits", Kind.SILENT]
