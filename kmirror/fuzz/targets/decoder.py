@@ -171,7 +171,7 @@ def _is_same(one: Message, other: Message, version: int) -> bool:
     try:
         return one.encode(version) == other.encode(version)  # A float that is no number does not equal itself.
     except LocalProtocolError:
-        return False
+        return repr(one) == repr(other)  # Text that is no UTF-8 is read, and not written.
 
 
 def refused_at(error: ProtocolError, size: int) -> str:
