@@ -33,6 +33,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
 PATIENCE_S = 15.0
+KNOWN_PATIENCE_S = 1.0
 WAITS_S = 0.05
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
@@ -124,6 +125,8 @@ class BrokerTarget(Stateless):
         self.line = Line(host, port)
         self._tried = 0
         self._versions: Versions | None = None
+        self._silent: set[tuple[int, int]] = set()
+        """APIs and versions that had no answer once."""
 
     def fresh(self) -> None:
         """Begin a new connection: all that there is to forget."""
@@ -143,17 +146,20 @@ class BrokerTarget(Stateless):
 
     def _outcome(self, frame: Frame) -> str:
         data = frame.data
-        waits = may_wait(data, PATIENCE_S)
+        waits, api = may_wait(data, PATIENCE_S), api_of(data)
+        # The same finding once more is not worth as long a time.
+        patience_s = KNOWN_PATIENCE_S if api in self._silent else PATIENCE_S
         try:
-            return judged(data, self.line.ask(data, WAITS_S if waits else PATIENCE_S))
+            return judged(data, self.line.ask(data, WAITS_S if waits else patience_s))
         except Closed:
             check_closed(frame, self._told())
             return "closed"
         except Silence:
             if waits:
                 return "waits"
-            told = f"neither an answer nor a closed link within {PATIENCE_S:.0f} s"
-            raise Fault(Kind.SILENT, told, f"silent {api_of(data)}", "one of both") from None
+            self._silent.add(api)
+            told = f"neither an answer nor a closed link within {patience_s:.0f} s"
+            raise Fault(Kind.SILENT, told, f"silent {api}", "one of both") from None
         except OSError as error:
             raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
 

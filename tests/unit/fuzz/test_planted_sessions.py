@@ -18,7 +18,7 @@ from tests.unit.fuzz.planted_workflow import WORKFLOW
 
 PLANTED = (*IN_COORDINATORS, *WORKFLOW)
 SEED = 1
-SESSIONS_MAX = 96
+SESSIONS_MAX = 128
 
 
 def test_there_are_faults_for_each_machine() -> None:
