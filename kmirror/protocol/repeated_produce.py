@@ -15,7 +15,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.protocol.headers import RequestHead
 from kmirror.protocol.registry import key_of
-from kmirror.protocol.wire import Buffer, pack_int32, read_uvarint, unpack_int32, uvarint
+from kmirror.protocol.wire import Buffer, Malformed, pack_int32, read_uvarint, unpack_int32, uvarint
 
 KEPT_BYTES_MAX = 1024
 """What comes before the records is not kept of a request if it is longer."""
@@ -63,7 +63,10 @@ class LastProduce:
         if len(frame) < at + 5 or frame[_AFTER_CORRELATION_ID:at] != self._between or frame[:4] != self._before:
             return None
         if self._is_flexible:
-            size, at = read_uvarint(frame, at)
+            try:
+                size, at = read_uvarint(frame, at)
+            except Malformed:
+                return None  # Whoever decodes it tells what is wrong.
             size -= 1
         else:
             (size,) = unpack_int32(frame, at)

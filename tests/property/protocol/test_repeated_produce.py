@@ -68,6 +68,23 @@ def test_a_frame_that_differs_elsewhere_is_not_taken_for_the_same(data: st.DataO
     assert last.again(frame[:9]) is None
 
 
+@given(st.data(), VERSION, st.one_of(st.binary(max_size=12), st.integers(5, 9).map(lambda size: b"\x80" * size)))
+def test_any_bytes_in_the_place_of_the_records_are_told_by_decoding_alone(
+    data: st.DataObject, version: int, rest: bytes
+) -> None:
+    request = data.draw(produces(version))
+    frame = encode_request(request, version, correlation_id=7, client_id="me")
+    last = kept(frame)
+    assert last is not None
+    records = request.topic_data[0].partition_data[0].records
+    assert isinstance(records, bytes)
+    after = 3 if version >= ProduceRequest.FLEXIBLE_FROM else 0
+    for cut in range(6):
+        other = frame[: len(frame) - after - len(records) - cut] + rest
+        found = last.again(other)
+        assert found is None or found == decode_request(other)
+
+
 @pytest.mark.parametrize("version", [8, 9, 13])
 def test_what_does_not_repeat_is_not_kept(version: int) -> None:
     def frame_of(*topics: TopicProduceData) -> bytes:
