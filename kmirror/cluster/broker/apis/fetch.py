@@ -173,12 +173,24 @@ class _Fetch:
                     ready |= self._look_at(now, cached, is_first=False)
                 if not ready and self.taken + self.left_out < self.min_bytes:
                     return False
+                self._take_one(now)
                 self._answer()
         except Exception as error:
             self.inbound.failed(error)
         session.parked.pop(self.parked, None)
         session.let_go()
         return True
+
+    def _take_one(self, now: Instant) -> None:
+        """Take the first batch that the limits kept out, if there are no records: those of another one may be gone."""
+        if self.taken:
+            return
+        for cached in sorted({**self.rows, **self.shorts}, key=TURN):
+            known = self.rows.get(cached)
+            if known is None or not known.error_code:
+                self._look_at(now, cached, is_first=False)
+            if self.taken:
+                return
 
     # -- one partition ------------------------------------------------------------------------
 
