@@ -111,10 +111,10 @@ def _handle_batch(
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
 
-        if asked.verify_only:
-            on_done(_verified(coordinator, asked, inbound.version))
-        elif unknown := _unknown(coordinator, asked):
+        if unknown := _unknown(coordinator, asked):
             on_done(unknown)
+        elif asked.verify_only:
+            on_done(_verified(coordinator, asked, inbound.version))
         else:  # A leader adds partitions only for a client that knows transaction.version 2.
             add(coordinator, now, asked, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
     gathering.end()
