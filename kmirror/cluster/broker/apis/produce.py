@@ -62,11 +62,11 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
     assert isinstance(request, ProduceRequest)
-    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
-        request.topic_data = _each_once(request.topic_data)
     if _is_transactional(request) and not _may_transact(inbound, request):
         _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
+    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        request.topic_data = _each_once(request.topic_data)
     by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
     if not rights.are_unlimited:
         names = _names(parts, request, by_id=by_id)

@@ -11,6 +11,7 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.message import Message
@@ -129,3 +130,24 @@ def test_a_partition_that_there_is_not_is_told_by_a_verification_too(cluster: Cl
     (topic,) = answer.results_by_transaction[0].topic_results
     codes = {row.partition_index: E(row.partition_error_code) for row in topic.results_by_partition}
     assert codes == {0: E.OPERATION_NOT_ATTEMPTED, 9: E.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+@pytest.mark.parametrize("version", [0, 3, 4])
+def test_partitions_are_added_to_a_transaction_as_often_as_they_were_named(cluster: Cluster, version: int) -> None:
+    topics = [AddPartitionsToTxnTopic(TOPIC, [0, 0]), AddPartitionsToTxnTopic("none", [])]
+    if version < 4:
+        body = AddPartitionsToTxnRequest([], "t", 7, 0, topics)
+        found = asked(cluster, body, version).results_by_topic_v3_and_below
+    else:
+        body = AddPartitionsToTxnRequest([AddPartitionsToTxnTransaction("t", 7, 0, topics=topics)])
+        found = asked(cluster, body, version).results_by_transaction[0].topic_results
+    codes = {topic.name: [E(row.partition_error_code) for row in topic.results_by_partition] for topic in found}
+    assert codes == {TOPIC: [E.INVALID_PRODUCER_ID_MAPPING] * 2, "none": []}
+
+
+@pytest.mark.parametrize(("epoch", "code"), [(-1, E.NOT_LEADER_OR_FOLLOWER), (0, E.UNKNOWN_LEADER_EPOCH)])
+def test_a_fetcher_that_is_no_replica_is_behind_if_it_knows_the_epoch(cluster: Cluster, epoch: int, code: E) -> None:
+    wanted = FetchPartition(0, current_leader_epoch=epoch, partition_max_bytes=1)
+    request = FetchRequest(replica_id=9, session_epoch=-1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])])
+    (topic,) = asked(cluster, request, 9).responses
+    assert [E(row.error_code) for row in topic.partitions] == [code]
