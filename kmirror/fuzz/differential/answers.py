@@ -19,8 +19,8 @@ _ERROR_CODE = "error_code"
 # What a row is about: rows of two answers that agree in these fields belong together.
 _NAMING = frozenset(
     {
-        "name", "topic", "topic_name", "topic_id", "partition", "partition_index", "group_id", "transactional_id",
-        "resource_type", "resource_name", "key", "producer_id", "feature", "log_dir",
+        "name", "topic", "topic_name", "topic_id", "partition", "partition_index", "index", "group_id",
+        "transactional_id", "resource_type", "resource_name", "key", "producer_id", "feature", "log_dir",
     }
 )  # fmt: skip
 _TOPIC_NAMES = ("name", "topic", "topic_name")
@@ -38,6 +38,8 @@ _NOT_COMPARED: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 """Rows that are not compared, by API and path."""
+_LISTING = frozenset({"ListGroups", "ListTransactions"})
+"""APIs whose rows are all that there is, whoever made it: nobody can delete a transactional id."""
 
 
 class Difference(NamedTuple):
@@ -67,12 +69,13 @@ def code_name(code: int) -> str:
     return ErrorCode(code).name if code in ErrorCode._value2member_map_ else f"code {code}"
 
 
-def differences(api: str, ours: Message, theirs: Message, other_rounds: Sequence[str] = ()) -> list[Difference]:
+def differences(api: str, ours: Message, theirs: Message, mark: str, other_rounds: Sequence[str]) -> list[Difference]:
     """Return where two answers of an API part; nothing below an error code that differs.
 
-    Rows that name one of `other_rounds` are passed over.
+    Rows that name one of `other_rounds` are passed over, and in lists of all that there is those that do not have the
+    mark of this one.
     """
-    walk = _Walk(_NOT_COMPARED.get(api, frozenset()), tuple(other_rounds))
+    walk = _Walk(_NOT_COMPARED.get(api, frozenset()), mark if api in _LISTING else "", tuple(other_rounds))
     walk.struct("", "", ours, theirs)
     return walk.found
 
@@ -80,8 +83,9 @@ def differences(api: str, ours: Message, theirs: Message, other_rounds: Sequence
 class _Walk:
     """Goes through two answers at once."""
 
-    def __init__(self, passed_over: frozenset[str], other_rounds: tuple[str, ...]) -> None:
+    def __init__(self, passed_over: frozenset[str], mark: str, other_rounds: tuple[str, ...]) -> None:
         self.found: list[Difference] = []
+        self._mark = mark
         self._passed_over = passed_over
         self._other_rounds = other_rounds
 
@@ -108,7 +112,7 @@ class _Walk:
                 self.found.append(Difference(below, *told, row))
 
     def rows(self, path: str, row: str, ours: Sequence[Struct], theirs: Sequence[Struct]) -> None:
-        ours, theirs = self.of_this_round(ours), self.of_this_round(theirs)
+        ours, theirs = _merged(self.of_this_round(ours)), _merged(self.of_this_round(theirs))
         left, right = _named(ours), _named(theirs)
         if left is None or right is None:
             if len(ours) != len(theirs):
@@ -127,11 +131,11 @@ class _Walk:
                 self.struct(path, below, left[name], right[name])
 
     def of_this_round(self, rows: Sequence[Struct]) -> list[Struct]:
-        def is_old(row: Struct) -> bool:
-            texts = [value for value in _name_of(row) if isinstance(value, str)]
-            return any(each in text for each in self._other_rounds for text in texts)
+        def is_new(row: Struct) -> bool:
+            text = " ".join(value for value in _name_of(row) if isinstance(value, str))
+            return self._mark in text and not any(each in text for each in self._other_rounds)
 
-        return [row for row in rows if not is_old(row)]
+        return [row for row in rows if is_new(row)]
 
 
 def _below(path: str, field: Field) -> str:
@@ -142,7 +146,25 @@ def _name_of(row: Struct) -> tuple[Any, ...]:
     found = {field.attribute: getattr(row, field.attribute) for field in row.FIELDS if field.attribute in _NAMING}
     if any(found.get(name) for name in _TOPIC_NAMES):
         found.pop("topic_id", None)  # Each cluster draws its own.
+    if found.get("transactional_id"):
+        found.pop("producer_id", None)
     return tuple(found.values())
+
+
+def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
+    """Return rows of topics without those of a name again, whose partitions the first of that name has then.
+
+    In how many parts a topic is told means nothing to a client.
+    """
+    found: dict[Any, Struct] = {}
+    for row in rows:
+        lists = [field.attribute for field in row.FIELDS if field.struct is not None and field.is_array]
+        if len(lists) != 1 or not any(field.attribute in _TOPIC_NAMES for field in row.FIELDS):
+            return rows
+        first = found.setdefault(_name_of(row), row)
+        if first is not row:
+            setattr(first, lists[0], [*(getattr(first, lists[0]) or ()), *(getattr(row, lists[0]) or ())])
+    return list(found.values())
 
 
 def _named(rows: Sequence[Struct]) -> dict[Any, Struct] | None:

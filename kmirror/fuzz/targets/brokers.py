@@ -199,7 +199,7 @@ class BrokersTarget:
         (version, left), (other, right) = answers
         if version != other:
             return told[1], [Difference("", f"an answer in v{version}", f"an answer in v{other}")]
-        return told[1], differences(_api_name(data), left, right, rounds)
+        return told[1], differences(_api_name(data), left, right, MARK, rounds)
 
     def _exchanged(self, data: bytes) -> tuple[Seen, Seen]:
         """Put the request to both at once, and return what each did."""
