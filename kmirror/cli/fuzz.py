@@ -99,6 +99,8 @@ def command(
     else:
         opened, source = open_target(target, wanted)
         with closing(opened):
+            for remark in opened.remarks:
+                complain(f"kmirror: {remark}\n")
             campaign = Campaign(opened, source, feedback, not no_shrink, watch.found)
             watch.follow(campaign.run(frames=frames, seconds=seconds), campaign.tally)
     _tell(target, wanted, watch.tally, output)
@@ -128,12 +130,13 @@ def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
     console = make_console()
     if tally.findings:
         table = plain_table("findings, by cause")
-        add_numbers(table, "times", "messages")
+        add_numbers(table, "times", "messages", "versions")
         add_names(table, "finding", "frame")
         for cause, finding in tally.findings.items():
             table.add_row(
-                f"{tally.counts[cause]:,}", f"{len(tally.messages[cause])}", finding.line, finding.frame.hex()
-            )
+                f"{tally.counts[cause]:,}", f"{len(tally.messages[cause])}", _range(tally.versions[cause]),
+                finding.line, finding.frame.hex(),
+            )  # fmt: skip
         console.print(table)
     refused = tally.frames - tally.taken
     profile = "" if wanted.profile == DEFAULT else f", profile {wanted.profile}"
@@ -143,6 +146,11 @@ def _tell(target: str, wanted: Wanted, tally: Tally, output: str) -> None:
         f"{len(tally.findings)} findings",
         highlight=False,
     )
+
+
+def _range(versions: set[int]) -> str:
+    first, last = min(versions), max(versions)
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
@@ -156,7 +164,12 @@ def _as_json(target: str, wanted: Wanted, tally: Tally) -> dict[str, Any]:
         "framesPerSecond": round(tally.per_second),
         "outcomes": len(tally.outcomes),
         "findings": [
-            {**to_json(each), "times": tally.counts[cause], "messages": sorted(tally.messages[cause])}
+            {
+                **to_json(each),
+                "times": tally.counts[cause],
+                "messages": sorted(tally.messages[cause]),
+                "versions": sorted(tally.versions[cause]),
+            }
             for cause, each in tally.findings.items()
         ],
     }

@@ -32,6 +32,8 @@ class Tally:
     """How often each cause was found."""
     messages: dict[str, set[str]] = field(default_factory=dict)
     """The names of the messages in which each cause was found."""
+    versions: dict[str, set[int]] = field(default_factory=dict)
+    """The versions of those messages."""
     outcomes: set[tuple[str, int, str]] = field(default_factory=set)
     """Message, version and outcome: what the feedback is about."""
 
@@ -110,6 +112,7 @@ class Campaign:
         cause = f"{fault.kind.value} {fault.cause}"
         tally.counts[cause] = tally.counts.get(cause, 0) + 1
         tally.messages.setdefault(cause, set()).add(frame.name)
+        tally.versions.setdefault(cause, set()).add(frame.version)
         if cause in tally.findings:
             return
         finding = Finding(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from kmirror.errors import UsageError
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.findings import from_json, to_json
 from kmirror.fuzz.stream import BLOCK_FRAMES
-from kmirror.fuzz.targets.rows import Wanted, open_target
+from kmirror.fuzz.targets.rows import TARGETS, Wanted, open_target
 
 PIECE_FRAMES = 65_536
 """A multiple of a block: seconds of work for a decoder."""
@@ -26,7 +27,9 @@ class Piece(NamedTuple):
 
 
 def pieces(target: str, wanted: Wanted, frames: int, *, shrinks: bool = True) -> list[Piece]:
-    """Return the pieces of a campaign of so many frames."""
+    """Return the pieces of a campaign of so many frames; raises `UsageError` for a target that wants to be alone."""
+    if any(row.name == target and not row.is_shared for row in TARGETS):
+        raise UsageError(f"the target {target} is given one frame after the other: leave --jobs and --spark out")
     starts = range(0, frames, PIECE_FRAMES)
     return [
         Piece(target, wanted, number, min(PIECE_FRAMES, frames - start), shrinks) for number, start in enumerate(starts)
@@ -46,7 +49,13 @@ def run_piece(piece: Piece) -> dict[str, Any]:
         "taken": tally.taken,
         "seconds": tally.seconds,
         "findings": [
-            [cause, to_json(finding), tally.counts[cause], sorted(tally.messages[cause])]
+            [
+                cause,
+                to_json(finding),
+                tally.counts[cause],
+                sorted(tally.messages[cause]),
+                sorted(tally.versions[cause]),
+            ]
             for cause, finding in tally.findings.items()
         ],
         "outcomes": sorted(tally.outcomes),
@@ -61,8 +70,9 @@ def joined(rows: Iterable[dict[str, Any]]) -> Iterator[Tally]:
         tally.taken += row["taken"]
         tally.seconds += row["seconds"]
         tally.outcomes |= {(name, version, outcome) for name, version, outcome in row["outcomes"]}
-        for cause, finding, count, messages in row["findings"]:
+        for cause, finding, count, messages, versions in row["findings"]:
             tally.counts[cause] = tally.counts.get(cause, 0) + count
             tally.messages.setdefault(cause, set()).update(messages)
+            tally.versions.setdefault(cause, set()).update(versions)
             tally.findings.setdefault(cause, from_json(finding))
         yield tally

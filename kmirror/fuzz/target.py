@@ -23,6 +23,11 @@ class Target(Protocol):
     """As it is given to `kmirror fuzz`."""
 
     @property
+    def remarks(self) -> Sequence[str]:
+        """Return what has to be known of the target before it is given frames, a line each."""
+        ...
+
+    @property
     def before(self) -> Sequence[bytes]:
         """Return the frames that it was given since it was fresh, without the last: a finding may need them."""
         ...
@@ -45,6 +50,11 @@ class Target(Protocol):
 
 class Stateless:
     """What targets have in common to which no frame matters but the last."""
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Return none: there is nothing to be known."""
+        return ()
 
     @property
     def before(self) -> Sequence[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kmirror.records import layout
@@ -103,6 +103,6 @@ REASONS: tuple[Reason, ...] = (
 )
 
 
-def reason_of(cause: str, data: bytes) -> Reason | None:
+def reason_of(cause: str, data: bytes, rows: Sequence[Reason] = REASONS) -> Reason | None:
     """Return why a difference of this cause, in this frame, is none to be told; None if it is."""
-    return next((row for row in REASONS if re.match(row.cause, cause) and row.holds(data)), None)
+    return next((row for row in rows if re.match(row.cause, cause) and row.holds(data)), None)

@@ -153,13 +153,8 @@ class Names(Protocol):
 # -- machines -----------------------------------------------------------------------------------
 
 
-class World(Protocol):
-    """What a machine is told of the broker when a session begins."""
-
-    prefix: str
-    """Of all names in the session: nobody else uses it."""
-    moves_time: bool
-    """Whether steps may be pauses."""
+class Asks(Protocol):
+    """A broker that is asked something before a session begins."""
 
     def ask(self, body: Message, version: int, at: str = "") -> Message:
         """Return the answer to a request that prepares the session, such as CreateTopics."""
@@ -168,6 +163,15 @@ class World(Protocol):
     def rest(self) -> None:
         """Let a moment pass before something is asked again."""
         ...
+
+
+class World(Asks, Protocol):
+    """What a machine is told of the broker when a session begins."""
+
+    prefix: str
+    """Of all names in the session: nobody else uses it."""
+    moves_time: bool
+    """Whether steps may be pauses."""
 
 
 class Machine(Protocol[K, S]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.sessions.links import SimulatedLink
-from kmirror.fuzz.sessions.machine import World
+from kmirror.fuzz.sessions.machine import Asks
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
@@ -46,27 +46,27 @@ def simulated_broker(seed: int, configs: Mapping[str, str], *, transaction_versi
     return SimulatedLink(simulation.world, {"": cluster.endpoint(1)})
 
 
-def ready_coordinator(world: World, kind: CoordinatorType, key: str) -> None:
+def ready_coordinator(broker: Asks, kind: CoordinatorType, key: str) -> None:
     """Wait until a group or transactional id has a coordinator that answers; raises `UsageError` if not in time."""
     for _ in range(_TRIES_MAX):
-        found: Any = world.ask(FindCoordinatorRequest(key=key, key_type=kind), 1)
+        found: Any = broker.ask(FindCoordinatorRequest(key=key, key_type=kind), 1)
         # One that is found may not know yet that it is one, or read its log.
-        if not found.error_code and _coordinator_error(world, kind, key) not in _NOT_YET:
+        if not found.error_code and _coordinator_error(broker, kind, key) not in _NOT_YET:
             return
-        world.rest()
+        broker.rest()
     raise UsageError(f"{key} has no coordinator")
 
 
-def _coordinator_error(world: World, kind: CoordinatorType, key: str) -> int:
+def _coordinator_error(broker: Asks, kind: CoordinatorType, key: str) -> int:
     found: Any
     if kind is CoordinatorType.GROUP:
-        found = world.ask(DescribeGroupsRequest(groups=[key]), 0)
+        found = broker.ask(DescribeGroupsRequest(groups=[key]), 0)
         return int(found.groups[0].error_code)
-    found = world.ask(DescribeTransactionsRequest(transactional_ids=[key]), 0)
+    found = broker.ask(DescribeTransactionsRequest(transactional_ids=[key]), 0)
     return int(found.transaction_states[0].error_code)
 
 
-def ready_topic(world: World, partitions: int, name: str = TOPIC) -> None:
+def ready_topic(broker: Asks, partitions: int, name: str = TOPIC) -> None:
     """Create a topic if it is not there, and wait until it has leaders; raises `UsageError` if it has none in time."""
     # Records are of no time; else each marker, which is of now, would begin a new segment, and a fetch ends with one.
     configs = {"segment.ms": str((1 << 63) - 1), "retention.ms": "-1"}
@@ -75,13 +75,13 @@ def ready_topic(world: World, partitions: int, name: str = TOPIC) -> None:
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     partitions_asked = [ListOffsetsPartition(partition_index=index, timestamp=_LATEST) for index in range(partitions)]
     ends = ListOffsetsRequest(topics=[ListOffsetsTopic(name=name, partitions=partitions_asked)])
-    found: Any = world.ask(asked, 4)
+    found: Any = broker.ask(asked, 4)
     if found.topics[0].error_code:
-        world.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
+        broker.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     for _ in range(_TRIES_MAX):
         # A leader that Metadata tells of may not know yet that it leads.
-        found = world.ask(ends, 1)
+        found = broker.ask(ends, 1)
         if not any(row.error_code for row in found.topics[0].partitions):
             return
-        world.rest()
+        broker.rest()
     raise UsageError(f"topic {name} has no leader")

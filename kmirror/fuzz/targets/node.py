@@ -80,6 +80,7 @@ class NodeTarget:
     """A cluster of one broker and a controller, made of a seed, and made anew after `SESSION_FRAMES` frames."""
 
     name = "node"
+    remarks: Sequence[str] = ()
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -48,6 +48,8 @@ class TargetRow(NamedTuple):
     module: str
     about: str
     opens: str = "open_target"
+    is_shared: bool = True
+    """Whether several processes may put frames to it at once."""
 
 
 TARGETS: tuple[TargetRow, ...] = (
@@ -65,6 +67,12 @@ TARGETS: tuple[TargetRow, ...] = (
     TargetRow("client", "kmirror.fuzz.clients.campaign", "any client library: what it asks is answered, and broken"),
     TargetRow("sessions", "kmirror.fuzz.targets.sessions", "sessions with a broker: of ours in the simulator, or any"),
     TargetRow("differential", "kmirror.fuzz.differential.target", "our decoders beside Kafka's own and other people's"),
+    TargetRow(
+        "brokers",
+        "kmirror.fuzz.targets.brokers",
+        "a broker of ours beside any on loopback: their answers compared",
+        is_shared=False,
+    ),
     TargetRow("command", "kmirror.fuzz.targets.command", "any decoder as a program: frame on stdin, verdict on stdout"),
     TargetRow("python:", "kmirror.fuzz.targets.function", "any decoder in Python, as in python:module:function"),
 )

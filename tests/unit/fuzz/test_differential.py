@@ -19,6 +19,7 @@ from kmirror.fuzz.batches import BatchStream
 from kmirror.fuzz.campaign import Campaign, Tally
 from kmirror.fuzz.differential import apart
 from kmirror.fuzz.differential.apart import ApartReader
+from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
 from kmirror.fuzz.differential.ours import OurReader
 from kmirror.fuzz.differential.readers import READERS, Reader, open_readers
 from kmirror.fuzz.differential.reasons import REASONS, reason_of, tail
@@ -332,3 +333,10 @@ def test_reasons_stand_in_the_manual() -> None:
 def test_a_finding_about_others_is_told_in_the_manual(path: Path) -> None:
     assert load(path).frame
     assert path.stem in (Path(__file__).parents[3] / "docs" / "findings.md").read_text(encoding="utf-8")
+
+
+def test_the_manual_has_what_is_meant_of_brokers(root: Path) -> None:
+    page = (root / "docs/fuzzing-in-depth.md").read_text(encoding="utf-8")
+    rows = {f"| {row.what} | {row.why} |" for row in BROKER_REASONS}
+    table = page.partition("### Where our broker differs from Kafka's\n")[2].partition("\n## ")[0]
+    assert {line for line in table.splitlines() if line.startswith("| ")} == rows | {"| what | why |"}

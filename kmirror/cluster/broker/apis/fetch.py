@@ -21,7 +21,7 @@ from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
 from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse
 from kmirror.cluster.replication.fetch_sessions import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -269,7 +269,10 @@ class _Fetch:
                 return error
         if partition is None:
             return self.parts.replicas.unavailable(tp)
-        return ErrorCode.UNKNOWN_LEADER_EPOCH if partition.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        # A leader that does not have the fetcher among its replicas. Which of them is behind, only an epoch can tell.
+        knows_epoch = cached.request.current_leader_epoch != NO_EPOCH
+        is_behind = partition.is_leader and knows_epoch
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if is_behind else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:
         """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""

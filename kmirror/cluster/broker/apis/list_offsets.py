@@ -4,7 +4,8 @@ Latest (-1; the last stable offset for read_committed), earliest (-2), earliest 
 tiered storage), max timestamp (-3) and lookups by timestamp, which go by the log's time index. A follower, which names
 its replica id, gets the log end. Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still
 rise (KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
-INVALID_REQUEST.
+INVALID_REQUEST. A partition has one row, a topic is told if it has a row, and with an isolation level that there is not
+everything is UNKNOWN_SERVER_ERROR, as in Kafka.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 from collections import Counter
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.refusal import refusal
 from kmirror.cluster.replication.fetch_read import leader_error
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -36,6 +38,7 @@ FIRST_VERSION: dict[int, int] = {
     OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
 """Special timestamp to the first version that has it."""
+LEVELS = frozenset(IsolationLevel)
 EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
 NOWHERE = (-1, -1)
 LEADER_EPOCH_FROM = 4
@@ -47,28 +50,33 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ListOffsetsRequest)
     denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
-    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
-
-    def answer(topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
-        if topic in denied:
-            return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=denied[topic])
-        if named[topic, asked.partition_index] > 1:
-            return ListOffsetsPartitionResponse(
-                partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
-            )
-        return _answer(parts, topic, asked, request, inbound.version)
-
-    inbound.reply(
-        ListOffsetsResponse(
-            topics=[
-                ListOffsetsTopicResponse(
-                    name=topic.name,
-                    partitions=[answer(topic.name, asked) for asked in topic.partitions],
-                )
-                for topic in request.topics
-            ]
+    if request.topics and request.isolation_level not in LEVELS:
+        inbound.reply(
+            refusal(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR.text)
         )
-    )
+        return
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    found: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    refused: list[ListOffsetsTopicResponse] = []
+    for topic in request.topics:
+        if topic.name in denied:
+            refused.append(_refused(topic, denied[topic.name]))
+            continue
+        for asked in topic.partitions:
+            row = found.setdefault(topic.name, {})
+            if named[topic.name, asked.partition_index] > 1:
+                row[asked.partition_index] = ListOffsetsPartitionResponse(
+                    partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
+                )
+            else:
+                row[asked.partition_index] = _answer(parts, topic.name, asked, request, inbound.version)
+    topics = [ListOffsetsTopicResponse(name=name, partitions=list(rows.values())) for name, rows in found.items()]
+    inbound.reply(ListOffsetsResponse(topics=[*topics, *refused]))
+
+
+def _refused(topic: ListOffsetsTopic, error: ErrorCode) -> ListOffsetsTopicResponse:
+    rows = [ListOffsetsPartitionResponse(partition_index=a.partition_index, error_code=error) for a in topic.partitions]
+    return ListOffsetsTopicResponse(name=topic.name, partitions=rows)
 
 
 def _answer(

@@ -8,7 +8,7 @@ it adds the partition to the transaction there (KIP-890). Left out: quotas, conv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kmirror.cluster.authorizer import NONE_DENIED, Resource
 from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
@@ -20,9 +20,10 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.errors import LogAppendError, RecordsRefused
 from kmirror.log.partition_log import AppendInfo
-from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -64,12 +65,14 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if _is_transactional(request) and not _may_transact(inbound, request):
         _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
+    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        request.topic_data = _each_once(request.topic_data)
     by_id, rights, denied = inbound.version >= IDS_FROM, inbound.rights, NONE_DENIED
     if not rights.are_unlimited:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
     configs, adds = parts.context.configs, inbound.version >= ADDS_FROM
-    if request.transactional_id and (adds or configs.flag("transaction.partition.verification.enable")):
+    if request.transactional_id is not None and (adds or configs.flag("transaction.partition.verification.enable")):
         retry_ms = configs.integer("add.partitions.to.txn.retry.backoff.max.ms") if adds else 0
         retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
         _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
@@ -84,7 +87,7 @@ def _verify(
 ) -> None:
     """Ask the coordinator, until `retry_until` again if a transaction is ending there, then append."""
     request = inbound.body
-    assert isinstance(request, ProduceRequest) and request.transactional_id
+    assert isinstance(request, ProduceRequest) and request.transactional_id is not None
     version, by_id = inbound.version, inbound.version >= IDS_FROM
     verification = Verification(
         parts.context,
@@ -131,6 +134,15 @@ def _names(parts: BrokerParts, request: ProduceRequest, *, by_id: bool) -> list[
     return [known.get(topic.topic_id, "") if by_id else topic.name for topic in request.topic_data]
 
 
+def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
+    """Return the topics with each partition once, with what it was named with last; none without partitions."""
+    found: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
+    for topic in topics:
+        for data in topic.partition_data:
+            found.setdefault((topic.name, topic.topic_id), {})[data.index] = data
+    return [TopicProduceData(name, topic_id, list(rows.values())) for (name, topic_id), rows in found.items()]
+
+
 def _is_transactional(request: ProduceRequest) -> bool:
     for topic in request.topic_data:
         for data in topic.partition_data:
@@ -141,8 +153,8 @@ def _is_transactional(request: ProduceRequest) -> bool:
 
 def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
     """May what is in a transaction be appended? Without an id nobody can be asked about it (KafkaApis)."""
-    name = request.transactional_id or ""
-    return name != "" and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
+    name = request.transactional_id
+    return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
 def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> None:
@@ -174,10 +186,11 @@ def _append_all(
     assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
     waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
-    by_id, known = inbound.version >= IDS_FROM, parts.context.image.topic_names
+    by_id, image = inbound.version >= IDS_FROM, parts.context.image
     for topic in request.topic_data:
-        name = known.get(topic.topic_id, "") if by_id else topic.name
-        error, message = _topic_error(name, denied, request.acks, by_id=by_id)
+        name = image.topic_names.get(topic.topic_id, "") if by_id else topic.name
+        error, message = _topic_error(name, denied, by_id=by_id)
+        barred = _barred(name, request.acks)
         rows = [PartitionProduceResponse(data.index, error, -1) for data in topic.partition_data]
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
         for data, answer in zip(topic.partition_data, rows, strict=True):
@@ -185,6 +198,9 @@ def _append_all(
             if error:
                 continue
             tp = TopicPartition(name, data.index)
+            if barred and image.partition(tp) is not None:
+                answer.error_code = barred
+                continue
             partition = parts.replicas.led(tp)
             if partition is None:
                 _refuse_elsewhere(parts, inbound, tp, answer)
@@ -218,15 +234,20 @@ def _reply(inbound: Inbound, response: ProduceResponse) -> None:
     inbound.reply_encoded(acknowledgement(inbound.version, topic.name, topic.topic_id, row.index, *offsets))
 
 
-def _topic_error(name: str, denied: Mapping[str, ErrorCode], acks: int, *, by_id: bool) -> tuple[ErrorCode, str | None]:
+def _topic_error(name: str, denied: Mapping[str, ErrorCode], *, by_id: bool) -> tuple[ErrorCode, str | None]:
     """Return the error of every partition of a topic, NONE if it has none, and its message."""
     if by_id and not name:
         return ErrorCode.UNKNOWN_TOPIC_ID, None
     if name in denied:
         return denied[name], denied[name].text
+    return ErrorCode.NONE, None
+
+
+def _barred(name: str, acks: int) -> ErrorCode:
+    """Return why nothing is written to any partition of a topic, of those that there are; NONE if it may be."""
     if acks not in ACKS:
-        return ErrorCode.INVALID_REQUIRED_ACKS, None
-    return ErrorCode.INVALID_TOPIC_EXCEPTION if is_internal(name) else ErrorCode.NONE, None
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    return ErrorCode.INVALID_TOPIC_EXCEPTION if is_internal(name) else ErrorCode.NONE
 
 
 def _refuse_elsewhere(

@@ -58,11 +58,11 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
 
     @inbound.guard
     def on_done(errors: Errors) -> None:
-        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
+        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_as_asked(asked, errors)))
 
     refused = _denied(coordinator, inbound.rights, asked) or _unknown(coordinator, asked)
     if refused:
-        on_done(refused)
+        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(refused)))
     else:
         add(coordinator, now, asked, inbound.version, on_done)
 
@@ -108,13 +108,18 @@ def _handle_batch(
         response.results_by_transaction.append(result)
 
         @gathering.row
-        def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
-            result.topic_results = _rows(errors)
+        def on_done(
+            errors: Errors,
+            result: AddPartitionsToTxnResult = result,
+            asked: AddPartitionsToTxnTransaction = asked,
+            is_added: bool = True,
+        ) -> None:
+            result.topic_results = _as_asked(asked, errors) if is_added else _rows(errors)
 
-        if asked.verify_only:
-            on_done(_verified(coordinator, asked, inbound.version))
-        elif unknown := _unknown(coordinator, asked):
-            on_done(unknown)
+        if unknown := _unknown(coordinator, asked):
+            on_done(unknown, is_added=False)
+        elif asked.verify_only:
+            on_done(_verified(coordinator, asked, inbound.version), is_added=False)
         else:  # A leader adds partitions only for a client that knows transaction.version 2.
             add(coordinator, now, asked, inbound.version, on_done, client_version=EPOCH_BUMPS_FROM)
     gathering.end()
@@ -176,6 +181,20 @@ def add(
 
 def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
     return [TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions]
+
+
+def _as_asked(asked: AddPartitionsToTxnTransaction, errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
+    """Return the error of each partition as often as it was named, and topics without partitions too, as Kafka does."""
+    found = []
+    for topic in asked.topics:
+        rows = [
+            AddPartitionsToTxnPartitionResult(
+                partition_index=index, partition_error_code=errors[TopicPartition(topic.name, index)]
+            )
+            for index in topic.partitions
+        ]
+        found.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=rows))
+    return found
 
 
 def _rows(errors: Errors) -> list[AddPartitionsToTxnTopicResult]:

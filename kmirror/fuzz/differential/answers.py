@@ -1,0 +1,184 @@
+"""Where do the answers of two brokers to the same request part? In error codes, and in rows that only one of them has.
+
+Texts, offsets, epochs, times and ids are not compared: they depend on what was before, or on who is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kmirror.protocol.json_form import json_name
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct
+from kmirror.spec.error_codes import ErrorCode
+
+_ERROR_CODE = "error_code"
+# What a row is about: rows of two answers that agree in these fields belong together.
+_NAMING = frozenset(
+    {
+        "name", "topic", "topic_name", "topic_id", "partition", "partition_index", "index", "group_id",
+        "transactional_id", "resource_type", "resource_name", "key", "producer_id", "feature", "log_dir",
+    }
+)  # fmt: skip
+_TOPIC_NAMES = ("name", "topic", "topic_name")
+_NOT_COMPARED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        # What each serves is asked once, and told at the beginning.
+        "ApiVersions": frozenset({"apiKeys", "supportedFeatures", "finalizedFeatures"}),
+        # Where brokers listen, and keep their logs, is theirs.
+        "Metadata": frozenset({"brokers"}),
+        "DescribeCluster": frozenset({"brokers"}),
+        "DescribeLogDirs": frozenset({"results"}),
+        # Which keys a release has.
+        "DescribeConfigs": frozenset({"results.configs"}),
+        "CreateTopics": frozenset({"topics.configs"}),
+    }
+)
+"""Rows that are not compared, by API and path."""
+_LISTING = frozenset({"ListGroups", "ListTransactions"})
+"""APIs whose rows are all that there is, whoever made it: nobody can delete a transactional id."""
+
+
+class Difference(NamedTuple):
+    """Where two answers part, and what each has there."""
+
+    path: str
+    """The path of the field by JSON names, as in `topics.partitions.errorCode`; "" for the answer as a whole."""
+    ours: str
+    theirs: str
+    row: str = ""
+    """Of which rows, by what names them."""
+
+    def cause(self, api: str) -> str:
+        """Return what differences of one cause share."""
+        where = f"{api} {self.path}".rstrip()
+        return f"{where}: {self.ours} by ours, {self.theirs} by theirs"
+
+    @property
+    def told(self) -> str:
+        """Return the difference in words."""
+        where = f"{self.path}{self.row and f' of {self.row}'}: " if self.path else ""
+        return f"{where}{self.ours} by ours, {self.theirs} by theirs"
+
+
+def code_name(code: int) -> str:
+    """Return the name of an error code; a number that has none as it is."""
+    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else f"code {code}"
+
+
+def differences(api: str, ours: Message, theirs: Message, mark: str, other_rounds: Sequence[str]) -> list[Difference]:
+    """Return where two answers of an API part; nothing below an error code that differs.
+
+    Rows that name one of `other_rounds` are passed over, and in lists of all that there is those that do not have the
+    mark of this one.
+    """
+    walk = _Walk(_NOT_COMPARED.get(api, frozenset()), mark if api in _LISTING else "", tuple(other_rounds))
+    walk.struct("", "", ours, theirs)
+    return walk.found
+
+
+class _Walk:
+    """Goes through two answers at once."""
+
+    def __init__(self, passed_over: frozenset[str], mark: str, other_rounds: tuple[str, ...]) -> None:
+        self.found: list[Difference] = []
+        self._mark = mark
+        self._passed_over = passed_over
+        self._other_rounds = other_rounds
+
+    def struct(self, path: str, row: str, ours: Struct, theirs: Struct) -> None:
+        for field in ours.FIELDS:
+            if field.attribute.endswith(_ERROR_CODE):
+                codes = getattr(ours, field.attribute), getattr(theirs, field.attribute)
+                if codes[0] != codes[1]:
+                    self.found.append(Difference(_below(path, field), code_name(codes[0]), code_name(codes[1]), row))
+                    return
+        for field in ours.FIELDS:
+            if field.struct is None:
+                continue
+            below = _below(path, field)
+            if below in self._passed_over:
+                continue
+            left, right = getattr(ours, field.attribute), getattr(theirs, field.attribute)
+            if field.is_array:
+                self.rows(below, row, left or (), right or ())
+            elif left is not None and right is not None:
+                self.struct(below, row, left, right)
+            elif left is not right:
+                told = ("null", "set") if left is None else ("set", "null")
+                self.found.append(Difference(below, *told, row))
+
+    def rows(self, path: str, row: str, ours: Sequence[Struct], theirs: Sequence[Struct]) -> None:
+        ours, theirs = _merged(self.of_this_round(ours)), _merged(self.of_this_round(theirs))
+        left, right = _named(ours), _named(theirs)
+        if left is None or right is None:
+            if len(ours) != len(theirs):
+                more = len(ours) > len(theirs)
+                told = ("more rows", "fewer rows") if more else ("fewer rows", "more rows")
+                self.found.append(Difference(path, *told, f"{row} ({len(ours)} and {len(theirs)})".strip()))
+                return
+            left, right = dict(enumerate(ours)), dict(enumerate(theirs))
+        for name in [*left, *(name for name in right if name not in left)]:
+            below = f"{row} {_words(name)}".strip()
+            if name not in right:
+                self.found.append(Difference(path, "a row", "none", below))
+            elif name not in left:
+                self.found.append(Difference(path, "none", "a row", below))
+            else:
+                self.struct(path, below, left[name], right[name])
+
+    def of_this_round(self, rows: Sequence[Struct]) -> list[Struct]:
+        def is_new(row: Struct) -> bool:
+            text = " ".join(value for value in _name_of(row) if isinstance(value, str))
+            return self._mark in text and not any(each in text for each in self._other_rounds)
+
+        return [row for row in rows if is_new(row)]
+
+
+def _below(path: str, field: Field) -> str:
+    return f"{path}.{json_name(field.name)}".lstrip(".")
+
+
+def _name_of(row: Struct) -> tuple[Any, ...]:
+    found = {field.attribute: getattr(row, field.attribute) for field in row.FIELDS if field.attribute in _NAMING}
+    if any(found.get(name) for name in _TOPIC_NAMES):
+        found.pop("topic_id", None)  # Each cluster draws its own.
+    if found.get("transactional_id"):
+        found.pop("producer_id", None)
+    return tuple(found.values())
+
+
+def _merged(rows: Sequence[Struct]) -> Sequence[Struct]:
+    """Return rows of topics without those of a name again, whose partitions the first of that name has then.
+
+    In how many parts a topic is told means nothing to a client.
+    """
+    found: dict[Any, Struct] = {}
+    for row in rows:
+        lists = [field.attribute for field in row.FIELDS if field.struct is not None and field.is_array]
+        if len(lists) != 1 or not any(field.attribute in _TOPIC_NAMES for field in row.FIELDS):
+            return rows
+        first = found.setdefault(_name_of(row), row)
+        if first is not row:
+            setattr(first, lists[0], [*(getattr(first, lists[0]) or ()), *(getattr(row, lists[0]) or ())])
+    return list(found.values())
+
+
+def _named(rows: Sequence[Struct]) -> dict[Any, Struct] | None:
+    """Return the rows by their names; None if they have none, or two have the same."""
+    found = {_name_of(row): row for row in rows}
+    return None if () in found or len(found) < len(rows) else found
+
+
+def _words(name: Any) -> str:
+    parts = name if isinstance(name, tuple) else (name,)
+    return " ".join(f"{part!s:.60}" for part in parts if part not in (None, ""))
+
+
+def summary(codes: Sequence[int]) -> str:
+    """Return the error codes of an answer in one word for each, the most frequent first; "no error" for none."""
+    counts = Counter(code for code in codes if code)
+    return ", ".join(code_name(code) for code, _ in counts.most_common(3)) or "no error"

@@ -1,0 +1,190 @@
+"""Where does a broker of ours answer otherwise than Kafka's, and why? What has a reason here is no finding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.answers import api_of
+from kmirror.fuzz.differential.reasons import Reason
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.headers import decode_request
+from kmirror.spec.apis import versions_disabled
+from kmirror.spec.configs import Scope, known
+from kmirror.spec.wire_values import ResourceType
+
+SOON_MS = 20
+"""Who gives a controller no more time than this may not live to see it begin."""
+_OPERATIONS = range(4)
+
+
+def _body(data: bytes) -> Any:
+    """Return the request, whose class the pattern of the cause says; None if it cannot be read."""
+    try:
+        return decode_request(data).body
+    except ProtocolError:
+        return None
+
+
+def _is_of_the_kip(data: bytes) -> bool:
+    key, version = api_of(data)
+    first, last = versions_disabled("broker", mirror=False).get(key, (0, -1))
+    return first <= version <= last
+
+
+def _has_mirrors(data: bytes) -> bool:
+    return any(row.resource_type == ResourceType.MIRROR for row in _body(data).resources)
+
+
+def _has_a_strange_broker_config(data: bytes) -> bool:
+    names = [
+        row.name for each in _body(data).resources if each.resource_type == ResourceType.BROKER for row in each.configs
+    ]
+    return not known(Scope.BROKER).keys() >= set(names)
+
+
+def _is_of_all_brokers(data: bytes) -> bool:
+    return any(row.resource_type == ResourceType.BROKER and not row.resource_name for row in _body(data).resources)
+
+
+def _is_too_short(data: bytes) -> bool:
+    return bool(_body(data).timeout_ms <= SOON_MS)
+
+
+def _has_null_records(data: bytes) -> bool:
+    return any(row.records is None for topic in _body(data).topic_data for row in topic.partition_data)
+
+
+def _has_subscription(data: bytes) -> bool:
+    return bool(_body(data).protocol_type == "consumer")
+
+
+def _has_no_topic_id(data: bytes) -> bool:
+    body = _body(data)
+    return any(topic.topic_id == Uuid.ZERO for topic in [*body.topics, *body.forgotten_topics_data])
+
+
+def _has_an_empty_name(data: bytes) -> bool:
+    body = _body(data)
+    return body.cursor is None and any(not topic.name for topic in body.topics)
+
+
+def _has_no_transactions(data: bytes) -> bool:
+    return not _body(data).transactions
+
+
+def _has_an_id_twice(data: bytes) -> bool:
+    ids = [row.transactional_id for row in _body(data).transactions]
+    return len(set(ids)) < len(ids)
+
+
+def _has_a_resource_twice(data: bytes) -> bool:
+    names = Counter((row.resource_type, row.resource_name) for row in _body(data).resources)
+    return max(names.values()) > 1
+
+
+def _has_an_unknown_operation(data: bytes) -> bool:
+    return any(config.config_operation not in _OPERATIONS for row in _body(data).resources for config in row.configs)
+
+
+def _has_a_negative_producer(data: bytes) -> bool:
+    return any(min(row.producer_id, row.producer_epoch) < 0 for row in _body(data).markers)
+
+
+BROKER_REASONS: tuple[Reason, ...] = (
+    Reason(
+        r"\w+: answers with .* by ours, closes the link by theirs",
+        "A version, or an API, that KIP-1279 adds, while mirror.version is 0",
+        "Ours knows it, does not tell it, and answers UNSUPPORTED_VERSION; Kafka has never heard of it",
+        _is_of_the_kip,
+    ),
+    Reason(
+        r"(Incremental)?AlterConfigs responses.errorCode: UNSUPPORTED_VERSION by ours, INVALID_REQUEST by theirs",
+        "Configs of a mirror, while mirror.version is 0",
+        "The type of resource is the KIP's; Kafka takes it for one that there is not",
+        _has_mirrors,
+    ),
+    Reason(
+        r"(Incremental)?AlterConfigs responses.errorCode: INVALID_REQUEST by ours, NONE by theirs",
+        "A config of a broker whose name is none of Kafka's",
+        "Kafka stores it, for plugins may read it; no broker of ours has plugins, and a typing error is refused",
+        _has_a_strange_broker_config,
+    ),
+    Reason(
+        r"AlterConfigs responses.errorCode: (NONE|INVALID_REQUEST) by ours, INVALID_CONFIG by theirs",
+        "An AlterConfigs of all brokers that takes away min.insync.replicas",
+        "Kafka keeps it for its eligible leader replicas (KIP-966), which are not built here",
+        _is_of_all_brokers,
+    ),
+    Reason(
+        r"(CreateTopics|DeleteTopics|CreatePartitions) \w+(.errorCode: \w+ by ours, REQUEST_TIMED_OUT by theirs|: .*)",
+        "A timeout of a few milliseconds, of none, or below zero, for the controller",
+        "In Kafka it runs out while the order waits for its turn; here the controller decides at once, and says what",
+        _is_too_short,
+    ),
+    Reason(
+        r"Produce: .* by ours, does not answer by theirs",
+        "A Produce with records that are null",
+        "Kafka does not answer at all: a NullPointerException. Here it is INVALID_RECORD",
+        _has_null_records,
+    ),
+    Reason(
+        r"JoinGroup: .* by ours, does not answer by theirs",
+        "A JoinGroup of type consumer whose metadata is no subscription",
+        "An exception in Kafka's coordinator, which never answers the member (see the findings). Here it is bytes",
+        _has_subscription,
+    ),
+    Reason(
+        r"Fetch errorCode: NONE by ours, UNKNOWN_SERVER_ERROR by theirs",
+        "Partitions of the topic id that is zero, in a Fetch",
+        "A NullPointerException in Kafka, for the whole request. Here each is UNKNOWN_TOPIC_ID",
+        _has_no_topic_id,
+    ),
+    Reason(
+        r"DescribeTopicPartitions (topics.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR|nextCursor: set by ours, null)",
+        "A DescribeTopicPartitions of a topic whose name is empty, without a cursor",
+        "Kafka takes it for the cursor's, which is null: a NullPointerException. Here it is INVALID_TOPIC_EXCEPTION",
+        _has_an_empty_name,
+    ),
+    Reason(
+        r"AddPartitionsToTxn resultsByTransaction",
+        "An AddPartitionsToTxn with a transactional id twice",
+        "Kafka takes the partitions of one of them for both. Here each has its own. Only brokers send it",
+        _has_an_id_twice,
+    ),
+    Reason(
+        r"AddPartitionsToTxn: .* by ours, does not answer by theirs",
+        "An AddPartitionsToTxn without transactions",
+        "Kafka does not answer: it does so with the last result. Here the answer has none. Only brokers send it",
+        _has_no_transactions,
+    ),
+    Reason(
+        r"AlterConfigs: .* by ours, does not answer by theirs",
+        "An AlterConfigs with a resource twice",
+        "Kafka does not answer: the answer is made of a map that wants each once. Here it is INVALID_REQUEST",
+        _has_a_resource_twice,
+    ),
+    Reason(
+        r"IncrementalAlterConfigs responses.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
+        "An operation on a config that there is not",
+        "A NullPointerException in Kafka's controller, which gives up its office. Here it is INVALID_REQUEST",
+        _has_an_unknown_operation,
+    ),
+    Reason(
+        r"WriteTxnMarkers markers(\.topics(\.partitions)?)?: (a row by ours, none|more rows by ours, fewer)",
+        "A WriteTxnMarkers with a producer, topic or partition twice, or with none",
+        "Kafka answers a map: each once, and what has no partitions not at all. Here each is answered as it was asked",
+    ),
+    Reason(
+        r"WriteTxnMarkers: .* by ours, does not answer by theirs",
+        "A WriteTxnMarkers with a partition twice, or with markers of which some have no partition here",
+        "Kafka does not answer: it waits for more results than there are. Only brokers send this API",
+    ),
+    Reason(
+        r"WriteTxnMarkers markers.topics.partitions.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
+        "A marker of a negative producer id or epoch",
+        "An exception in Kafka, for the whole request. Here its partitions are looked at first",
+        _has_a_negative_producer,
+    ),
+)

@@ -1,0 +1,90 @@
+"""Two answers beside each other: which rows belong together, what parts them, and what does not count."""
+
+from __future__ import annotations
+
+from kmirror.fuzz.differential.answers import differences
+from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
+from kmirror.fuzz.differential.reasons import reason_of
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
+from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from kmirror.protocol.headers import encode_request
+from kmirror.protocol.message import Message
+
+MARK = ".r00000"
+
+
+def causes(api: str, ours: Message, theirs: Message, *rounds: str) -> list[str]:
+    return [each.cause(api) for each in differences(api, ours, theirs, MARK, rounds)]
+
+
+def topic(name: str | None, number: int, *codes: int, code: int = 0) -> MetadataResponseTopic:
+    rows = [MetadataResponsePartition(partition_index=n, error_code=each) for n, each in enumerate(codes)]
+    return MetadataResponseTopic(name=name, topic_id=Uuid.from_ints(0, number), error_code=code, partitions=rows)
+
+
+def test_rows_belong_together_by_what_they_name_and_not_by_their_place_or_id() -> None:
+    ours = MetadataResponse(topics=[topic("a", 1, 0, 3), topic("b", 2)])
+    theirs = MetadataResponse(topics=[topic("b", 7), topic("a", 8, 0, 5)])
+    (found,) = differences("Metadata", ours, theirs, MARK, [])
+    assert found.cause("Metadata") == (
+        "Metadata topics.partitions.errorCode: UNKNOWN_TOPIC_OR_PARTITION by ours, LEADER_NOT_AVAILABLE by theirs"
+    )
+    assert found.row == "a 1"
+
+
+def test_nothing_is_told_below_an_error_that_differs() -> None:
+    ours, theirs = MetadataResponse(topics=[topic("a", 1, code=3)]), MetadataResponse(topics=[topic("a", 1, 0, 0)])
+    assert causes("Metadata", ours, theirs) == [
+        "Metadata topics.errorCode: UNKNOWN_TOPIC_OR_PARTITION by ours, NONE by theirs"
+    ]
+
+
+def test_a_row_that_only_one_has_is_told_unless_it_is_of_another_round() -> None:
+    ours = MetadataResponse(topics=[topic("a.r00000", 1), topic("a.r00007", 2)])
+    assert (
+        causes("Metadata", ours, MetadataResponse(topics=[])) == ["Metadata topics: a row by ours, none by theirs"] * 2
+    )
+    assert causes("Metadata", ours, MetadataResponse(topics=[]), ".r00007") == [
+        "Metadata topics: a row by ours, none by theirs"
+    ]
+    assert causes("Metadata", MetadataResponse(topics=[]), ours, ".r00007", ".r00000") == []
+
+
+def test_of_all_groups_those_count_that_have_the_mark_of_the_round() -> None:
+    ours = ListGroupsResponse(groups=[ListedGroup(group_id="g.r0\ufffd000"), ListedGroup(group_id="g.r00000")])
+    assert causes("ListGroups", ours, ListGroupsResponse(groups=[ListedGroup(group_id="g.r00000")])) == []
+    assert causes("ListGroups", ours, ListGroupsResponse(groups=[])) == [
+        "ListGroups groups: a row by ours, none by theirs"
+    ]
+
+
+def test_rows_without_names_of_their_own_are_counted() -> None:
+    one, two = (DescribeGroupsResponse(groups=[DescribedGroup(group_id="g")] * count) for count in (1, 2))
+    assert causes("DescribeGroups", two, one) == ["DescribeGroups groups: more rows by ours, fewer rows by theirs"]
+
+
+def test_in_how_many_parts_a_topic_is_told_does_not_count() -> None:
+    rows = [PartitionProduceResponse(index=0, error_code=0), PartitionProduceResponse(index=1, error_code=3)]
+    whole = ProduceResponse(responses=[TopicProduceResponse("a", partition_responses=rows)])
+    parts = ProduceResponse(responses=[TopicProduceResponse("a", partition_responses=[row]) for row in reversed(rows)])
+    assert causes("Produce", whole, parts) == []
+
+
+def test_texts_and_times_do_not_count() -> None:
+    assert causes("Heartbeat", HeartbeatResponse(throttle_time_ms=7), HeartbeatResponse()) == []
+    assert causes("Heartbeat", HeartbeatResponse(error_code=25), HeartbeatResponse(error_code=9999)) == [
+        "Heartbeat errorCode: UNKNOWN_MEMBER_ID by ours, code 9999 by theirs"
+    ]
+
+
+def test_a_reason_holds_for_the_requests_that_it_is_about() -> None:
+    cause = "CreateTopics topics.errorCode: INVALID_TOPIC_EXCEPTION by ours, REQUEST_TIMED_OUT by theirs"
+    for timeout_ms, is_meant in ((0, True), (-5, True), (1000, False)):
+        data = encode_request(CreateTopicsRequest(timeout_ms=timeout_ms), 5, correlation_id=1, client_id=None)
+        assert (reason_of(cause, data, BROKER_REASONS) is not None) is is_meant
+    assert reason_of("Heartbeat errorCode: NONE by ours, UNKNOWN_MEMBER_ID by theirs", b"", BROKER_REASONS) is None
