@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kmirror.errors import ProtocolError, UsageError
-from kmirror.fuzz.answers import MAY_WAIT, api_of, codes, judged
+from kmirror.fuzz.answers import api_of, codes, judged, may_wait
 from kmirror.fuzz.closing import Versions
 from kmirror.fuzz.differential.answers import Difference, code_name, differences, summary
 from kmirror.fuzz.differential.broker_reasons import BROKER_REASONS
@@ -206,7 +206,7 @@ class BrokersTarget:
         has_answer = not _wants_no_answer(data)
         for side in self._sides:
             side.send(data, has_answer=has_answer)
-        patience = _WAITS_S if has_answer and api_of(data)[0] in MAY_WAIT else PATIENCE_S
+        patience = _WAITS_S if has_answer and may_wait(data, PATIENCE_S) else PATIENCE_S
         come = [side.has_come(patience) for side in self._sides]
         if any(come) and not all(come):
             self._sides[come.index(False)].has_come(_LATE_S)

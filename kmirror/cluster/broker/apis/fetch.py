@@ -15,6 +15,7 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
@@ -183,14 +184,12 @@ class _Fetch:
 
     def _take_one(self, now: Instant) -> None:
         """Take the first batch that the limits kept out, if there are no records: those of another one may be gone."""
-        if self.taken:
-            return
-        for cached in sorted({**self.rows, **self.shorts}, key=TURN):
+        left = deque(() if self.taken else sorted({**self.rows, **self.shorts}, key=TURN))
+        while left and not self.taken:
+            cached = left.popleft()
             known = self.rows.get(cached)
             if known is None or not known.error_code:
                 self._look_at(now, cached, is_first=False)
-            if self.taken:
-                return
 
     # -- one partition ------------------------------------------------------------------------
 
