@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kmirror.cluster.hooks.hook import Hook
@@ -24,6 +24,8 @@ from tests.net.wire import Wire
 WITHIN_S = 30
 QUIET = {"log_level": 0, "retry.backoff.ms": 20, "reconnect.backoff.ms": 20}
 VALUES = [b"%d" % number for number in range(10)]
+FIRST = 1
+"""Where the log of a topic begins."""
 
 
 @pytest.fixture
@@ -35,10 +37,13 @@ def proxy(proxied: Proxied) -> Iterator[Proxy]:
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest, proxied: Proxied) -> str:
-    """Return a new topic of one partition, known to the proxy as well."""
+    """Return a new, empty topic of one partition, which was written to: all brokers that matter know it by then."""
     name = re.sub("[^A-Za-z0-9]+", "-", f"story-{request.node.name}")
     admin = AdminClient({"bootstrap.servers": proxied.direct, **QUIET})
     admin.create_topics([NewTopic(name, 1, 3)])[name].result(WITHIN_S)
+    assert produce(proxied.direct, name, [b"first"]) == [None]
+    for done in admin.delete_records([TopicPartition(name, 0, FIRST)]).values():
+        done.result(WITHIN_S)
     return name
 
 
@@ -201,7 +206,7 @@ def fetched(at: str, topic: str) -> bytes:
     leader = metadata.topics[0].partitions[0].leader_id
     (row,) = [row for row in metadata.brokers if row.node_id == leader]
     with Wire(f"{row.host}:{row.port}") as wire:
-        parts = [FetchPartition(partition=0, partition_max_bytes=1 << 20)]
+        parts = [FetchPartition(partition=0, fetch_offset=FIRST, partition_max_bytes=1 << 20)]
         answer = wire.ask(FetchRequest(max_bytes=1 << 20, topics=[FetchTopic(topic=topic, partitions=parts)]), 12)
         assert isinstance(answer, FetchResponse)
         return bytes(answer.responses[0].partitions[0].records or b"")
