@@ -78,7 +78,7 @@ def markdown(rows: Sequence[Row]) -> str:
         peers = {
             row.peer: row.peer_version
             for row in rows
-            if (row.commit, row.machine) == (commit, machine) and row.peer_version != "-"
+            if (row.commit, row.machine) == (commit, machine) and row.peer_version not in ("", "-")
         }
         versions = ", ".join(f"{peer} {version}" for peer, version in sorted(peers.items()))
         lines.append(f"Commit {commit}; {machine}{'; ' if versions else ''}{versions}.")
