@@ -13,7 +13,7 @@ import subprocess
 from kmirror.errors import UsageError
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.stream import Frame, Stream
-from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.protocol.registry import by_name, names
 
@@ -53,7 +53,7 @@ class CommandTarget(Stateless):
         if verdict.startswith(_REFUSED):
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"a valid message: {verdict}", f"refused {frame.name}", TAKEN)
-            return " ".join(word for word in verdict.split()[:6] if word.isalpha())
+            return without_numbers(verdict, words=6)
         raise Fault(Kind.RAISED, f"no verdict: {verdict[:80]!r}", "no verdict", '"taken" or "refused"')
 
 

@@ -13,7 +13,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.log_files import LARGEST, LogFile, LogFileStream
 from kmirror.fuzz.stream import Frame
-from kmirror.fuzz.target import TAKEN, Stateless
+from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
@@ -65,7 +65,7 @@ class LogTarget(Stateless):
         except CorruptBatch as error:
             if frame.is_valid:
                 raise Fault(Kind.REFUSED, f"what Kafka wrote: {error}", "a valid file", TAKEN) from None
-            outcome = " ".join(word for word in error.reason.split()[:8] if word.isalpha())
+            outcome = without_numbers(error.reason, words=8)
         except Exception as error:
             raise raised(error) from error
         self._repaired(frame)
