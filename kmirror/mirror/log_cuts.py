@@ -67,10 +67,9 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     why = f"a cut to epoch {epoch} that this replica missed"
     if epoch < 0:
         restart(context, now, mp, partition, 0, why)
-    elif mp.state in _ENDING:
-        cut(context, now, mp, partition, cut_offset(partition.log, epoch), why)
     else:
-        part(context, now, mp, partition, cut_offset(partition.log, epoch), why)
+        how = cut if mp.state in _ENDING else part
+        how(context, now, mp, partition, cut_offset(partition.log, epoch), why)
     partition.log_was_cut(now)
 
 
