@@ -66,7 +66,10 @@ class Difference(NamedTuple):
 
 def code_name(code: int) -> str:
     """Return the name of an error code; a number that has none as it is."""
-    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else f"code {code}"
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"code {code}"
 
 
 def differences(api: str, ours: Message, theirs: Message, mark: str, other_rounds: Sequence[str]) -> list[Difference]:

@@ -63,7 +63,7 @@ class Side:
     def __init__(self, name: str, host: str, port: int) -> None:
         self.name = name
         self._line = Line(host, port)
-        self._fence = False
+        self._fence = self._is_closed = False
         self._mark = MARK.encode()
         self._topic_id = TOPIC_ID
 
