@@ -15,7 +15,6 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 
 from __future__ import annotations
 
-from collections import deque
 from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
@@ -127,7 +126,7 @@ class _Fetch:
         self.taken = 0
         """Bytes of records in `rows`."""
         self.shorts: dict[CachedPartition, int] = {}
-        """Bytes that the limits have kept out of `rows`; they count for min_bytes."""
+        """Bytes that the limits kept out of `rows`, as far as min_bytes wants to know: 0 once that is reached."""
         self.left_out = 0
         """The sum of `shorts`."""
         self.min_bytes = min(request.min_bytes, request.max_bytes)
@@ -184,12 +183,10 @@ class _Fetch:
 
     def _take_one(self, now: Instant) -> None:
         """Take the first batch that the limits kept out, if there are no records: those of another one may be gone."""
-        left = deque(() if self.taken else sorted({**self.rows, **self.shorts}, key=TURN))
-        while left and not self.taken:
-            cached = left.popleft()
-            known = self.rows.get(cached)
-            if known is None or not known.error_code:
-                self._look_at(now, cached, is_first=False)
+        for cached in () if self.taken else sorted(self.shorts, key=TURN):
+            self._look_at(now, cached, is_first=False)
+            if self.taken:
+                break
 
     # -- one partition ------------------------------------------------------------------------
 
@@ -327,11 +324,13 @@ class _Fetch:
         size = len(data.records or b"")
         self.taken += size
         is_short = wanted.fetch_offset < end and (not size or limit < most)
-        if is_short and most > 0 and self.taken + self.left_out < self.min_bytes:
-            log, offset = partition.log, wanted.fetch_offset
-            there = len(log.read(offset, max_bytes=most, end_offset=end, min_one=True).records)
-            self.shorts[cached] = there - size
-            self.left_out += there - size
+        if is_short:
+            missing = 0
+            if most > 0 and self.taken + self.left_out < self.min_bytes:
+                log, offset = partition.log, wanted.fetch_offset
+                missing = len(log.read(offset, max_bytes=most, end_offset=end, min_one=True).records) - size
+            self.shorts[cached] = missing
+            self.left_out += missing
         return data
 
     def _fail(self, cached: CachedPartition, data: PartitionData) -> None:
