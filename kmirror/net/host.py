@@ -36,6 +36,7 @@ from kmirror.kernel.events import (
     OpenLink,
     OutboundLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -126,6 +127,7 @@ class Host:
             OpenLink: self._open_secured,
             Send: self._send,
             Reply: self._reply,
+            ReplyBytes: self._reply_bytes,
             SetTimer: self._set_timer,
             CancelTimer: self._cancel_timer,
             CloseLink: self._close_link,
@@ -383,6 +385,18 @@ class Host:
         if link is not None:
             link.send(effect.chunks)
             self._unflushed[link] = None
+
+    def _reply_bytes(self, process: Process, effect: ReplyBytes) -> None:
+        link = process.inbound.get(effect.link)
+        if isinstance(link, TcpLink):
+            link.send_bytes(effect.data)
+            self._unflushed[link] = None
+        elif link is not None:
+            link.close()
+            self.soon(self._lose, link)
+
+    def _lose(self, link: LocalEnd) -> None:
+        self.link_lost(link, "it carries frames and no bytes")
 
     def unsent(self, name: str, link: OutboundLink) -> int:
         """Return the bytes that a process has sent on a link over TCP and the system has not taken yet."""

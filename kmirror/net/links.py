@@ -187,6 +187,12 @@ class TcpLink:
             self._out.append(size.to_bytes(PREFIX_BYTES, "big"))
             self._out.extend(chunk for chunk in chunks if len(chunk))
 
+    def send_bytes(self, data: Chunk) -> None:
+        """Queue bytes that are no frame, or a part of one."""
+        if len(data):
+            self.waiting_bytes += len(data)
+            self._out.append(data)
+
     def flush(self) -> None:
         """Write what waits, as far as the system takes it."""
         if self.is_open and not self._is_waiting_to_write:
