@@ -6,7 +6,7 @@ A leader that moves meanwhile is looked up again; nothing is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from typing import TypeVar
 
 from kmirror.client.list_offsets import list_offsets
@@ -39,6 +39,7 @@ PAUSE_S = 0.25
 PASSING = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.BROKER_NOT_AVAILABLE,
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
     ErrorCode.OFFSET_NOT_AVAILABLE,
@@ -76,6 +77,8 @@ async def latest_offsets(
         for topic in reply.topics:
             for row in topic.partitions:
                 tp, code = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
+                if tp not in asked:
+                    continue
                 if not code:
                     found[tp] = row.offset
                 elif code not in PASSING:
@@ -104,7 +107,7 @@ class LeaderReader:
 
         def row(reply: Message) -> ListOffsetsPartitionResponse:
             assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
-            return reply.topics[0].partitions[0]
+            return self._own((row.partition_index, row) for topic in reply.topics for row in topic.partitions)
 
         return (await self._of_leader(lambda _: request, row)).offset
 
@@ -118,6 +121,8 @@ class LeaderReader:
         ends: list[tuple[int, int]] = []  # Each epoch with where it ends, the latest first.
         while at >= 0:
             row = await self._end_of_epoch(at)
+            if row.leader_epoch > at:
+                raise self._unusable(f"tells of epoch {row.leader_epoch}, asked for the last one up to {at}")
             if row.leader_epoch >= 0 and row.end_offset >= 0:
                 ends.append((row.leader_epoch, row.end_offset))
                 if row.end_offset <= start:
@@ -185,7 +190,7 @@ class LeaderReader:
             assert isinstance(reply, FetchResponse), "the answer to its request"
             if reply.error_code:
                 raise _refused(self._admin, tp, code_of(reply.error_code))
-            return reply.responses[0].partitions[0]
+            return self._own((row.partition_index, row) for topic in reply.responses for row in topic.partitions)
 
         return await self._of_leader(request, row)
 
@@ -196,9 +201,20 @@ class LeaderReader:
 
         def row(reply: Message) -> EpochEndOffset:
             assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"
-            return reply.topics[0].partitions[0]
+            return self._own((row.partition, row) for topic in reply.topics for row in topic.partitions)
 
         return await self._of_leader(lambda _: request, row)
+
+    def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:
+        """Return the row of this partition; KafkaError if the answer has none."""
+        for index, row in rows:
+            if index == self.tp.partition:
+                return row
+        raise self._unusable("has no row for it")
+
+    def _unusable(self, why: str) -> KafkaError:
+        told = f"{self.tp} of {self._admin.servers} cannot be read: the leader's answer {why}"
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, told)
 
     async def _leader(self) -> TopicInfo:
         if self._topic is None:
