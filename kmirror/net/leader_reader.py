@@ -90,6 +90,11 @@ def _refused(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaErr
     return KafkaError(code, f"{tp} of {admin.servers} cannot be read: {code.name}: {code.text}")
 
 
+def _is_known(row: EpochEndOffset) -> bool:
+    """Return whether the log has this epoch or one before it."""
+    return row.leader_epoch >= 0 and row.end_offset >= 0
+
+
 class LeaderReader:
     """Reads one partition through its leader; KafkaError from every method where that cannot be had.
 
@@ -119,18 +124,12 @@ class LeaderReader:
         start = await self.offset(OffsetSpec.EARLIEST)
         at = (await self._leader()).leader_epochs[self.tp.partition]
         ends: list[tuple[int, int]] = []  # Each epoch with where it ends, the latest first.
-        while at >= 0:
-            row = await self._end_of_epoch(at)
-            if row.leader_epoch > at:
-                raise self._unusable(f"tells of epoch {row.leader_epoch}, asked for the last one up to {at}")
-            if row.leader_epoch >= 0 and row.end_offset >= 0:
-                ends.append((row.leader_epoch, row.end_offset))
-                if row.end_offset <= start:
-                    break
-                at = row.leader_epoch
-            elif ends:
+        row = await self._last_epoch(at)
+        while row is not None and _is_known(row):
+            ends.append((row.leader_epoch, row.end_offset))
+            if row.end_offset <= start or not row.leader_epoch:
                 break
-            at -= 1  # A mirrored log does not have the leader's own epoch.
+            row = await self._end_of_epoch(row.leader_epoch - 1)
         if not ends:
             return [], await self.offset(OffsetSpec.LATEST)
         starts = [max(end, start) for _, end in ends[1:]] + [start]
@@ -194,6 +193,27 @@ class LeaderReader:
 
         return await self._of_leader(request, row)
 
+    async def _last_epoch(self, most: int) -> EpochEndOffset | None:
+        """Return the end of the last epoch that the log has, of those up to `most`; None if it has none.
+
+        A mirrored log does not have the leader's own epoch, which may be any number of epochs later.
+        """
+        if most < 0:
+            return None
+        row = await self._end_of_epoch(most)
+        if _is_known(row):
+            return row
+        last: EpochEndOffset | None = None
+        known, unknown = -1, most
+        while unknown - known > 1:
+            middle = (known + unknown) // 2
+            row = await self._end_of_epoch(middle)
+            if _is_known(row):
+                known, last = middle, row
+            else:
+                unknown = middle
+        return last
+
     async def _end_of_epoch(self, epoch: int) -> EpochEndOffset:
         tp = self.tp
         asked = OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=-1, leader_epoch=epoch)
@@ -203,7 +223,10 @@ class LeaderReader:
             assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"
             return self._own((row.partition, row) for topic in reply.topics for row in topic.partitions)
 
-        return await self._of_leader(lambda _: request, row)
+        found = await self._of_leader(lambda _: request, row)
+        if found.leader_epoch > epoch:
+            raise self._unusable(f"tells of epoch {found.leader_epoch}, asked for the last one up to {epoch}")
+        return found
 
     def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:
         """Return the row of this partition; KafkaError if the answer has none."""

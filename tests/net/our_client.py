@@ -35,6 +35,8 @@ CALL_MS = 3_000
 READ_S = 3.0
 ROUND_S = 6.0
 """In which a round of a consumer is over: it asks for versions, metadata, offsets, records, each within a second."""
+PAUSE_S = 0.02
+"""After a round without records, for a consumer waits only for what a broker holds back."""
 BOTH = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]
 QUICK = AdminConfigs(request_timeout_ms=TIMEOUT_MS, default_api_timeout_ms=CALL_MS)
 
@@ -108,6 +110,8 @@ async def read(bootstrap: str, session: str) -> None:
             for tp, fetched in found.fetched.items():
                 reader.positions[tp] = fetched.after
                 seen += len(fetched.records)
+            if not found.fetched:
+                await asyncio.sleep(PAUSE_S)
     finally:
         hosted.host.close()
 

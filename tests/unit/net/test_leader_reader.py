@@ -11,6 +11,7 @@ import pytest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.epochs import EpochEntry
 from kmirror.net import leader_reader
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.leader_reader import LeaderReader, latest_offsets
@@ -20,6 +21,7 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
 from kmirror.protocol.gen.offset_for_leader_epoch_response import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
@@ -105,6 +107,28 @@ def test_the_row_of_the_partition_is_taken_wherever_it_stands() -> None:
 def test_epochs_that_do_not_descend_are_refused_and_not_followed_for_ever() -> None:
     told = refused(Leader(offsets((0, 0)), epochs((0, 6, 9))), LeaderReader.epochs)
     assert told.endswith("the leader's answer tells of epoch 6, asked for the last one up to 5")
+
+
+class Epochs(Leader):
+    """Has epochs 3 and 5, which begin at 0 and at 4, as far as 9, and is led in a later one."""
+
+    async def topics(self, names: list[str]) -> dict[str, TopicInfo]:
+        return {"t": TopicInfo(Uuid(bytes(16)), {0: 1}, {0: 2**31 - 1}, False)}
+
+    async def ask(self, body: Message, *, broker_id: int) -> Message:
+        if not isinstance(body, OffsetForLeaderEpochRequest):
+            return offsets((0, 0))
+        self.asked += 1
+        assert self.asked < 50, "it asks for every epoch that there may be"
+        asked = body.topics[0].partitions[0].leader_epoch
+        if asked > 5:
+            return epochs((0, -1, -1))
+        return epochs((0, 5, 9) if asked == 5 else (0, 3, 4) if asked >= 3 else (0, asked, 0))
+
+
+def test_epochs_are_found_however_far_the_leaders_own_is_above_them() -> None:
+    reader = LeaderReader(cast(AsyncAdmin, Epochs()), TP)
+    assert asyncio.run(reader.epochs()) == ([EpochEntry(3, 0), EpochEntry(5, 4)], 9)
 
 
 def test_offsets_that_were_not_asked_for_are_left_out() -> None:
