@@ -128,7 +128,7 @@ class TcpLink:
         """Bytes that had gone over the link when `idle_for` was called last."""
         self._is_reading = False
         self._is_waiting_to_write = False
-        self._timed: deque[_Timed] = deque()
+        self._timed: list[_Timed] = []
         """Frames of which it is told when they were written, in their order."""
         self._counts = counts
         if counts is not None:
@@ -257,7 +257,7 @@ class TcpLink:
         for timed in self._timed:
             timed.begun = timed.begun or begun
         while self._timed and self._timed[0].end <= self.sent:
-            timed = self._timed.popleft()
+            timed = self._timed.pop(0)
             timed.on_written(timed.begun, written)
 
     def _wait_to_write(self, is_waiting: bool) -> None:
