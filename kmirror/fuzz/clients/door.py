@@ -11,7 +11,6 @@ from kmirror.fuzz.clients.session import Session
 from kmirror.fuzz.clients.ways import Way
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    Chunk,
     CloseLink,
     Effect,
     Event,
@@ -75,20 +74,21 @@ class Answering(Wrapper):
         effects: list[Effect] = []
         for effect in self.inner.handle(now, event):
             match effect:
-                case Reply(link, chunks):
-                    effects += self._answered(now, link, chunks)
+                case Reply():
+                    effects += self._answered(now, effect)
                 case CloseLink(InboundLink() as link):
                     effects += [effect, *self._forgotten(link)]
                 case _:
                     effects.append(effect)
         return self._closed(now, effects)
 
-    def _answered(self, now: Instant, link: InboundLink, chunks: tuple[Chunk, ...]) -> list[Effect]:
+    def _answered(self, now: Instant, reply: Reply) -> list[Effect]:
+        link = reply.link
         session = self._sessions.get(link)
-        head = self._asked.answered(link, chunks[0])
+        head = self._asked.answered(link, reply.chunks[0])
         if session is None:
-            return [Reply(link, chunks)]
-        frame = b"".join(chunks)
+            return [reply]
+        frame = b"".join(reply.chunks)
         if head is None:
             return self._sending.send(now, link, Way.WHOLE, b"", frame)
         given = session.answer(link, head, frame)
