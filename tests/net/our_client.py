@@ -71,7 +71,12 @@ class Hosted:
 
     async def answer(self, begin: Callable[[Instant, Callable[..., None]], None]) -> Any:
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        begin(self.host.now(), lambda _, outcome: done.done() or done.set_result(outcome))
+
+        def on_outcome(_: Instant, outcome: Any) -> None:
+            if not done.done():
+                done.set_result(outcome)
+
+        begin(self.host.now(), on_outcome)
         self.host.perform("ours", self.node.outbox.drain())
         while True:
             finished, _ = await asyncio.wait([done], timeout=0.02)

@@ -29,6 +29,7 @@ from kmirror.protocol.gen.offset_for_leader_epoch_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
 
 TP = TopicPartition("t", 0)
 TOPIC = TopicInfo(Uuid(bytes(16)), {0: 1}, {0: 5}, False)
@@ -140,5 +141,5 @@ def test_a_leader_that_is_no_broker_is_looked_up_again(monkeypatch: pytest.Monke
     monkeypatch.setattr(leader_reader, "PAUSE_S", 0)
     leader = Leader(KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker 1"), offsets((0, 3)))
     reader = LeaderReader(cast(AsyncAdmin, leader), TP)
-    assert asyncio.run(reader.offset(leader_reader.OffsetSpec.LATEST)) == 3
+    assert asyncio.run(reader.offset(OffsetSpec.LATEST)) == 3
     assert leader.looked_up == 2
