@@ -30,11 +30,11 @@ from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.records.record import RecordData
 
 TOPIC = "fuzz"
-TIMEOUT_MS = 1_000
-CALL_MS = 3_000
-READ_S = 3.0
+TIMEOUT_MS = 400
+CALL_MS = 1_200
+READ_S = 1.2
 ROUND_S = 6.0
-"""In which a round of a consumer is over: it asks for versions, metadata, offsets, records, each within a second."""
+"""In which a round of a consumer is over: it asks for versions, metadata, offsets, records, each within its time."""
 PAUSE_S = 0.02
 """After a round without records, for a consumer waits only for what a broker holds back."""
 BOTH = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)]

@@ -20,7 +20,7 @@ WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
 ANSWERS = 150
 PATIENCE_S = 60.0
 """Far more than the timeouts of all its calls: what is wrong here waits for ever."""
-NUMBERS = {Way.LENGTH: -1, Way.LENGTH_AND_END: 2**31 - 1, Way.CUT: 9, Way.LATE: 1_500}
+NUMBERS = {Way.LENGTH: -1, Way.LENGTH_AND_END: 2**31 - 1, Way.CUT: 9, Way.LATE: 600}
 ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
 
 
@@ -28,7 +28,7 @@ ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProduc
 def campaign() -> Iterator[ClientCampaign]:
     door = Door()
     with OwnCluster(door) as front:
-        yield ClientCampaign(Client(WORDS, PATIENCE_S, is_strict=True, late_s=1.5), front, door, 3, shrinks=False)
+        yield ClientCampaign(Client(WORDS, PATIENCE_S, is_strict=True, late_s=0.6), front, door, 3, shrinks=False)
 
 
 @pytest.fixture(scope="module")
