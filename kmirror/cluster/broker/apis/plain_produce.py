@@ -9,6 +9,7 @@ no acknowledgement, rights to be asked, and all that has to wait for other repli
 from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.broker.produced import ZSTD_FROM
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
@@ -102,6 +103,8 @@ def shorten(parts: BrokerParts, inbound: Inbound) -> None:
     request, last = inbound.body, inbound.link.last
     assert isinstance(request, ProduceRequest)
     if not isinstance(last, LastProduce) or request.transactional_id or request.acks not in ACKNOWLEDGED:
+        return
+    if inbound.version < ZSTD_FROM:  # Each batch is asked for its codec.
         return
     topic = request.topic_data[0]
     names = parts.context.image.topic_names

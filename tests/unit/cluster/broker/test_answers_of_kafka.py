@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -11,14 +12,17 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.message import Message
-from kmirror.records import RecordData, build_batch
+from kmirror.records import Compression, RecordData, build_batch, layout
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode as E
+from kmirror.spec.wire_values import IsolationLevel
 from tests.sim.stage import transactional
 
 TOPIC = "orders"
@@ -97,6 +101,108 @@ def test_a_partition_that_there_is_not_goes_before_all_else(
     assert rows(answer) == {(name, index): code}
 
 
+def said(at: int, mask: str, number: int) -> bytes:
+    """Return a batch that says another number of itself, and whose checksum is not asked about."""
+    changed = bytearray(batch(b"a"))
+    struct.pack_into(mask, changed, at, number)
+    return bytes(changed)
+
+
+NO_SIZES = [said(layout.BATCH_LENGTH_AT, ">i", size) for size in (-1, 0, 13)]
+NO_FORMATS = [said(layout.MAGIC_AT, "b", magic) for magic in (-1, 3)]
+
+
+@pytest.mark.parametrize("records", [*NO_SIZES, *NO_FORMATS, NO_SIZES[0][:12], NO_FORMATS[0][:17]])
+@pytest.mark.parametrize("indexes", [(0, 9), (9, 0)])
+def test_a_size_or_a_format_that_there_is_not_stands_for_all_partitions(
+    cluster: Cluster, records: bytes, indexes: tuple[int, int]
+) -> None:
+    data = [PartitionProduceData(n, records if n == 0 else batch(b"a")) for n in indexes]
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[*data, data[0]])), 9)
+    assert rows(answer) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
+    refused = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data), acks=7), 9)
+    assert rows(refused) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_format_of_old_is_told_where_it_stands(cluster: Cluster, magic: int) -> None:
+    data = [PartitionProduceData(0, said(layout.MAGIC_AT, "b", magic)), PartitionProduceData(9, batch(b"a"))]
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+    assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD, (TOPIC, 9): E.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_who_may_not_write_in_a_transaction_hears_it_before_what_stands_behind(cluster: Cluster) -> None:
+    in_transaction, corrupt = bytes(transactional(0, 1, 0, "a")), NO_SIZES[0]
+    for first, second, code in (
+        (in_transaction, corrupt, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (corrupt, in_transaction, E.CORRUPT_MESSAGE),
+    ):
+        data = [PartitionProduceData(0, first), PartitionProduceData(1, second)]
+        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+        assert rows(answer) == {(TOPIC, 0): code, (TOPIC, 1): code}
+
+
+def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
+    data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a"))[:-1])
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[data])), 9)
+    assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD}
+
+
+@pytest.mark.parametrize(
+    ("rest", "code"),
+    [
+        (b"12345", E.NONE),
+        (bytes(11), E.NONE),
+        (batch(b"b")[:-1], E.NONE),
+        (bytes(12), E.CORRUPT_MESSAGE),
+        (NO_FORMATS[0], E.CORRUPT_MESSAGE),
+        (batch(b"b"), E.INVALID_RECORD),
+    ],
+)
+def test_what_follows_a_batch_is_left_out_unless_it_is_one_or_can_be_none(
+    cluster: Cluster, rest: bytes, code: E
+) -> None:
+    first = batch(b"a")
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, first + rest)])), 9)
+    assert rows(answer) == {(TOPIC, 0): code}
+    (tp, *_) = cluster.partitions([TOPIC])
+    assert [record.value for record in cluster.read(tp)] == [b"a"] * (code is E.NONE)
+
+
+@pytest.mark.parametrize(("name", "acks"), [(INTERNAL, -1), (TOPIC, 7), (INTERNAL, 7)])
+def test_records_that_no_partition_takes_go_before_acks_and_topic(cluster: Cluster, name: str, acks: int) -> None:
+    for records, code in ((batch(b"a")[:-1], E.INVALID_RECORD), (batch(b"a") * 2, E.INVALID_RECORD)):
+        data = PartitionProduceData(0, records)
+        answer = asked(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
+        assert rows(answer) == {(name, 0): code}
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(3, E.UNSUPPORTED_COMPRESSION_TYPE), (6, E.UNSUPPORTED_COMPRESSION_TYPE), (7, E.NONE)]
+)
+def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> None:
+    records = build_batch([RecordData(value=b"a" * 99)], compression=Compression.ZSTD)
+    plain = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch(b"a"))]))
+    squeezed = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)]))
+    assert rows(asked(cluster, plain, version)) == {(TOPIC, 0): E.NONE}
+    for _ in range(2):  # On one link, where a request like the one before it is answered by a shortcut.
+        assert rows(asked(cluster, squeezed, version)) == {(TOPIC, 0): code}
+
+
+@pytest.mark.parametrize("acks", [-1, 7])
+@pytest.mark.parametrize("version", [9, 12])
+def test_batches_of_several_transactional_producers_are_refused_with_all_that_came_with_them(
+    cluster: Cluster, acks: int, version: int
+) -> None:
+    data = [PartitionProduceData(n, bytes(transactional(0, 0, 7 + n, "a"))) for n in range(2)]
+    data.append(PartitionProduceData(9, batch(b"a")))
+    request = produce(TopicProduceData(TOPIC, partition_data=data), acks=acks, transactional_id="t")
+    found = rows(asked(cluster, request, version))
+    assert found == {(TOPIC, n): E.INVALID_PRODUCER_ID_MAPPING for n in (0, 1, 9)}
+    data[1].index = 8  # There is no such partition either: only one producer counts.
+    assert rows(asked(cluster, request, version))[TOPIC, 8] == E.UNKNOWN_TOPIC_OR_PARTITION
+
+
 @pytest.mark.parametrize(("name", "code"), [(None, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", E.INVALID_REQUEST)])
 @pytest.mark.parametrize("version", [9, 12])
 def test_an_empty_transactional_id_is_one_that_the_coordinator_refuses(
@@ -151,3 +257,55 @@ def test_a_fetcher_that_is_no_replica_is_behind_if_it_knows_the_epoch(cluster: C
     request = FetchRequest(replica_id=9, session_epoch=-1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])])
     (topic,) = asked(cluster, request, 9).responses
     assert [E(row.error_code) for row in topic.partitions] == [code]
+
+
+@pytest.mark.parametrize("version", [4, 7, 12, 13, 18])
+@pytest.mark.parametrize("level", [-1, 2])
+@pytest.mark.parametrize("replica", [-1, 1])
+def test_a_fetch_knows_two_isolation_levels_where_there_is_a_partition(
+    cluster: Cluster, version: int, level: int, replica: int
+) -> None:
+    by_id = version >= 13
+    (described,) = asked(cluster, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), 12).topics
+
+    def fetched(*indexes: int, **session: int) -> FetchResponse:
+        topics = [FetchTopic(TOPIC, described.topic_id, [FetchPartition(n, partition_max_bytes=1) for n in indexes])]
+        request = FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, **session)
+        if version < 15:
+            request.replica_id = replica
+        else:
+            request.replica_state = ReplicaState(replica)
+        answer = asked(cluster, request, version)
+        assert isinstance(answer, FetchResponse)
+        return answer
+
+    def codes(answer: FetchResponse) -> list[E]:
+        return [E(row.error_code) for topic in answer.responses for row in topic.partitions]
+
+    refused = fetched(0, 9, session_epoch=0)
+    assert codes(refused) == [E.UNKNOWN_SERVER_ERROR] * (0 if by_id else 2)
+    assert E(refused.error_code) == (E.UNKNOWN_SERVER_ERROR if version >= 7 else E.NONE)
+    assert refused.session_id == 0
+    answer = fetched(9, session_epoch=-1)
+    assert (codes(answer), E(answer.error_code)) == ([E.UNKNOWN_TOPIC_OR_PARTITION], E.NONE)
+    if version >= 7:
+        opened = fetched(9, session_epoch=0)
+        again = fetched(0, session_id=opened.session_id, session_epoch=1)
+        assert (again.session_id, E(again.error_code)) == (opened.session_id, E.UNKNOWN_SERVER_ERROR)
+        gone = fetched(0, session_id=opened.session_id, session_epoch=1)
+        assert E(gone.error_code) == E.INVALID_FETCH_SESSION_EPOCH, "the request counts"
+
+
+def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
+    slots = "max.incremental.fetch.session.cache.slots"
+    made = Cluster(Simulation(1), "b", brokers=1, configs={slots: "1"})
+    made.start()
+    made.create_topic(TOPIC, 1)
+    topics = [FetchTopic(TOPIC, partitions=[FetchPartition(0, partition_max_bytes=1)])]
+    opened, failed = (
+        asked(made, FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, session_epoch=0), 12)
+        for level in (IsolationLevel.READ_UNCOMMITTED, 2)
+    )
+    assert (failed.session_id, E(failed.error_code)) == (0, E.UNKNOWN_SERVER_ERROR)
+    again = asked(made, FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0), 12)
+    assert E(again.error_code) == E.NONE
