@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from kmirror.cluster.broker.apis.describe_configs import NOT_DESCRIBED
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.differential.reasons import Reason
@@ -46,6 +47,10 @@ def _is_of_the_kip(data: bytes) -> bool:
 
 def _has_mirrors(data: bytes) -> bool:
     return any(row.resource_type == ResourceType.MIRROR for row in _body(data).resources)
+
+
+def _has_what_is_not_built(data: bytes) -> bool:
+    return any(row.resource_type in NOT_DESCRIBED for row in _body(data).resources)
 
 
 def _has_a_strange_broker_config(data: bytes) -> bool:
@@ -135,6 +140,12 @@ BROKER_REASONS: tuple[Reason, ...] = (
         "Configs of a mirror, while mirror.version is 0",
         "The type of resource is the KIP's; Kafka takes it for one that there is not",
         _has_mirrors,
+    ),
+    Reason(
+        r"(DescribeConfigs results|(Incremental)?AlterConfigs responses).errorCode: INVALID_REQUEST by ours, \w+ by",
+        "Configs of a broker's loggers, of client metrics or of groups",
+        "None of them is built here",
+        _has_what_is_not_built,
     ),
     Reason(
         r"(Incremental)?AlterConfigs responses.errorCode: INVALID_REQUEST by ours, NONE by theirs",

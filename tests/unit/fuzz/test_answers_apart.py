@@ -8,6 +8,7 @@ from kmirror.fuzz.differential.reasons import reason_of
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
@@ -105,6 +106,13 @@ def test_resource_types_that_kafka_does_not_know_are_one() -> None:
     for types, is_meant in (((64, 127), True), ((2, 2), True), ((2, 4), False), ((2, 127), False)):
         rows = [AlterConfigsResource(resource_type=each, resource_name="fuzz") for each in types]
         assert holds(cause, AlterConfigsRequest(resources=rows), 2) is is_meant
+
+
+def test_configs_of_what_is_not_built_are_refused() -> None:
+    for kind, is_meant in ((8, True), (16, True), (32, True), (2, False)):
+        asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=kind, resource_name="1")])
+        cause = "DescribeConfigs results.errorCode: INVALID_REQUEST by ours, NONE by theirs"
+        assert holds(cause, asked, 4) is is_meant
 
 
 def test_a_protocol_that_is_named_twice_counts_twice_in_kafka() -> None:
