@@ -124,8 +124,9 @@ def _has_an_unknown_operation(data: bytes) -> bool:
     return any(config.config_operation not in _OPERATIONS for row in _body(data).resources for config in row.configs)
 
 
-def _has_a_negative_producer(data: bytes) -> bool:
-    return any(min(row.producer_id, row.producer_epoch) < 0 for row in _body(data).markers)
+def _has_a_marker_of_nobody(data: bytes) -> bool:
+    nobody = layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH
+    return any(row.producer_id == nobody[0] or row.producer_epoch == nobody[1] for row in _body(data).markers)
 
 
 BROKER_REASONS: tuple[Reason, ...] = (
@@ -243,8 +244,8 @@ BROKER_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         r"WriteTxnMarkers markers.topics.partitions.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
-        "A marker of a negative producer id or epoch",
-        "An exception in Kafka, for the whole request. Here its partitions are looked at first",
-        _has_a_negative_producer,
+        "A marker of the producer id or epoch -1, which is none",
+        "An exception in Kafka, for the whole request. Here it is INVALID_REQUEST for partitions that there are",
+        _has_a_marker_of_nobody,
     ),
 )

@@ -17,6 +17,11 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from kmirror.protocol.message import Message
 from kmirror.records import Compression, RecordData, build_batch, layout
 from kmirror.sim.cluster import Cluster
@@ -309,3 +314,12 @@ def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
     assert (failed.session_id, E(failed.error_code)) == (0, E.UNKNOWN_SERVER_ERROR)
     again = asked(made, FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0), 12)
     assert E(again.error_code) == E.NONE
+
+
+@pytest.mark.parametrize("name", [TOPIC, INTERNAL])
+def test_a_marker_of_nobody_is_not_written(cluster: Cluster, name: str) -> None:
+    topics = [WritableTxnMarkerTopic(name, [0])]
+    for producer_id, epoch, code in ((-1, 0, E.INVALID_REQUEST), (7, -1, E.INVALID_REQUEST), (7, 0, E.NONE)):
+        marker = WritableTxnMarker(producer_id, epoch, topics=topics, coordinator_epoch=3 if code else 0)
+        (result,) = asked(cluster, WriteTxnMarkersRequest([marker]), 1).markers
+        assert [E(row.error_code) for row in result.topics[0].partitions] == [code]
