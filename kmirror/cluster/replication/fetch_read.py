@@ -24,6 +24,15 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 NO_EPOCH = -1
+NOT_LOOKED_AT = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""Errors of partitions in whose log nothing was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +59,14 @@ def leader_error(partition: Partition | None, current_leader_epoch: int) -> Erro
 
 
 def failed(index: int, error: ErrorCode) -> PartitionData:
-    """Return the answer for a partition that cannot be read."""
+    """Return the answer for a partition that cannot be read; whether it has a list of transactions is as in Kafka."""
     return PartitionData(
         partition_index=index,
         error_code=error,
         high_watermark=-1,
         last_stable_offset=-1,
         log_start_offset=-1,
+        aborted_transactions=[] if error in NOT_LOOKED_AT else None,
         records=b"",
     )
 
@@ -101,6 +111,7 @@ def _diverging(request: FetchPartition, log: PartitionLog, found: Divergence) ->
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
         diverging_epoch=EpochEndOffset(epoch=found.epoch, end_offset=found.end_offset),
         records=b"",
     )
@@ -126,7 +137,7 @@ def read(
     aborted: list[AbortedTransaction] | None = None
     if (max_bytes > 0 or min_one) and offset < end_offset:
         records = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one).records
-    if reader.read_committed:
+    if reader.read_committed and (records or max_bytes <= 0 or offset >= end_offset):  # Not where a limit is too low.
         found = log.aborted_transactions(offset, end_offset) if records else ()
         aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in found]
     return PartitionData(

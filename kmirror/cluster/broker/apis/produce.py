@@ -52,6 +52,16 @@ NOT_VERIFIED_NOW = (
 """The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
 NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error"
 NOT_ADDED = "Partition was not added to the transaction"
+WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors of an append that do not tell where the log starts (ReplicaManager)."""
 SEVERAL_PRODUCERS = "The transactional batches of a request must have one producer id and epoch"
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the present leader (KIP-951)."""
@@ -170,8 +180,8 @@ def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     return [TopicProduceData(name, topic_id, list(rows.values())) for (name, topic_id), rows in found.items()]
 
 
-def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> tuple[ErrorCode, str] | None:
-    """Return why nothing of a request is looked at more closely, and words for it; None if all is.
+def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> Refusal | None:
+    """Return why nothing of a request is looked at more closely; None if all is.
 
     A batch whose size or format there is not stands for all of them, as in Kafka (RequestUtils).
     """
@@ -179,8 +189,8 @@ def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> tuple[Erro
         for topic in request.topic_data:
             for data in topic.partition_data:
                 if data.records and is_transactional(data.records):
-                    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                    return None if _may_transact(inbound, request) else (error, error.text)
+                    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+                    return None if _may_transact(inbound, request) else refused
     except CorruptBatch as fault:
         return ErrorCode.CORRUPT_MESSAGE, str(fault)
     return None
@@ -192,7 +202,7 @@ def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
     return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
-def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode, message: str) -> None:
+def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
     """Append nothing of the request, and say why for each partition."""
     response = ProduceResponse(responses=[])
     for topic in _each_once(request.topic_data):
@@ -328,7 +338,9 @@ def _append(
         answer.error_code, answer.error_message = not_verified
         return None
     if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
-        answer.error_code = fault_of(records, ZSTD_FROM) or ErrorCode.NOT_ENOUGH_REPLICAS
+        fault = fault_of(records, ZSTD_FROM)
+        answer.error_code = fault or ErrorCode.NOT_ENOUGH_REPLICAS
+        answer.log_start_offset = -1 if fault else partition.log.log_start_offset
         return None
     # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:
@@ -340,6 +352,8 @@ def _append(
         return None
     except LogAppendError as error:
         answer.error_code = error.code
+        if error.code not in WITHOUT_LOG_START and not fault_of(records, ZSTD_FROM):
+            answer.log_start_offset = partition.log.log_start_offset
         return None
     except CorruptBatch:
         answer.error_code = ErrorCode.CORRUPT_MESSAGE

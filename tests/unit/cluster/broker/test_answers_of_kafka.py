@@ -12,6 +12,11 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -27,7 +32,7 @@ from kmirror.records import Compression, RecordData, build_batch, layout
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode as E
-from kmirror.spec.wire_values import IsolationLevel
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 from tests.sim.stage import transactional
 
 TOPIC = "orders"
@@ -323,3 +328,51 @@ def test_a_marker_of_nobody_is_not_written(cluster: Cluster, name: str) -> None:
         marker = WritableTxnMarker(producer_id, epoch, topics=topics, coordinator_epoch=3 if code else 0)
         (result,) = asked(cluster, WriteTxnMarkersRequest([marker]), 1).markers
         assert [E(row.error_code) for row in result.topics[0].partitions] == [code]
+
+
+def test_who_is_refused_by_the_log_hears_where_it_starts(cluster: Cluster) -> None:
+    for _ in range(3):
+        cluster.produce(TOPIC, 0, [b"a"])
+    topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 2)])]
+    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    early = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=0)
+    late = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=9)
+    for records, code, start in (
+        (early, E.NONE, 2),
+        (late, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 2),
+        (said(0, ">q", 5), E.INVALID_RECORD, 2),
+        (batch(b"a")[:-1], E.INVALID_RECORD, -1),
+        (batch(b"a") * 2, E.INVALID_RECORD, -1),
+        (said(layout.CRC_AT, ">I", 5), E.CORRUPT_MESSAGE, -1),
+    ):
+        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)])), 9)
+        assert rows(answer) == {(TOPIC, 0): code}
+        assert answer.responses[0].partition_responses[0].log_start_offset == start
+
+
+def test_the_newest_time_has_the_epoch_of_its_batch_also_below_the_log_start(cluster: Cluster) -> None:
+    cluster.produce(TOPIC, 0, [b"a"])
+    topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 1)])]
+    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    for timestamp, offset in ((OffsetSpec.MAX_TIMESTAMP, 0), (OffsetSpec.LATEST, 1)):
+        asking = ListOffsetsRequest(topics=[ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, timestamp)])])
+        (topic,) = asked(cluster, asking, 7).topics
+        assert [(row.offset, row.leader_epoch) for row in topic.partitions] == [(offset, 0)]
+
+
+@pytest.mark.parametrize(
+    ("index", "offset", "size", "aborted"),
+    [(0, 9, 99, None), (9, 0, 99, []), (0, 0, 1, None), (0, 0, 0, []), (0, 1, 99, [])],
+)
+def test_a_list_of_aborted_transactions_is_there_or_null(
+    cluster: Cluster, index: int, offset: int, size: int, aborted: list[object] | None
+) -> None:
+    for n in range(2):
+        cluster.produce(TOPIC, n, [b"a"])
+    named = FetchPartition(index, fetch_offset=offset, partition_max_bytes=size)
+    parts = [FetchPartition(1, partition_max_bytes=999), named]
+    request = FetchRequest(
+        isolation_level=1, session_epoch=-1, max_wait_ms=0, topics=[FetchTopic(TOPIC, partitions=parts)]
+    )
+    (topic,) = asked(cluster, request, 11).responses
+    assert [row.aborted_transactions for row in topic.partitions if row.partition_index == index] == [aborted]
