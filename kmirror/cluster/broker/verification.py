@@ -124,23 +124,23 @@ class Verification:
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.holds(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
-            if not error and self._comes_early(partition):
-                error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if error:
                 verdicts[tp] = error
         return verdicts
 
-    def _comes_early(self, partition: Partition) -> bool:
+    def comes_early(self, partition: Partition) -> bool:
         """Return whether a batch before this one was refused and will be sent again: it could not be written after it.
 
         Of a producer that is not known in a partition the log itself takes any first sequence number. But one that
         gets a new epoch with each transaction begins each at 0.
         """
+        if partition.tp not in self.guards:
+            return False
         (_, guard), sequence = self.guards[partition.tp], self.sequences[partition.tp]
         ((producer_id, _),) = self.producers
         entry = partition.log.producers.entries.get(producer_id)
         is_first = entry is None or not entry.batches
-        return sequence > guard.lowest_sequence or (self.adds and is_first and sequence > 0)
+        return sequence > guard.lowest_sequence or (guard.adds and is_first and sequence > 0)
 
     def _for_client(self, error: ErrorCode) -> ErrorCode:
         """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager)."""

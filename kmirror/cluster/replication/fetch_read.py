@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
 from kmirror.log.partition_log import PartitionLog
+from kmirror.log.results import ReadResult
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
     AbortedTransaction,
@@ -135,11 +136,13 @@ def read(
     log, offset = partition.log, request.fetch_offset
     records: bytes | memoryview = b""
     aborted: list[AbortedTransaction] | None = None
+    found: ReadResult | None = None
     if (max_bytes > 0 or min_one) and offset < end_offset:
-        records = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one).records
+        found = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
+        records = found.records
     if reader.read_committed and (records or max_bytes <= 0 or offset >= end_offset):  # Not where a limit is too low.
-        found = log.aborted_transactions(offset, end_offset) if records else ()
-        aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in found]
+        ended = log.aborted_within(offset, found) if found is not None and records else ()
+        aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in ended]
     return PartitionData(
         partition_index=request.partition,
         high_watermark=log.high_watermark,

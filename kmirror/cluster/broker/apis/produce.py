@@ -253,8 +253,9 @@ def _append_all(
             if partition is None:
                 _refuse_elsewhere(parts, inbound, tp, records, answer)
                 continue
-            info = _append(parts, now, partition, records, request.acks, refused.get(tp), answer)
-            if info is not None and verification is not None:
+            comes_early = verification is not None and verification.comes_early(partition)
+            info = _append(parts, now, partition, records, request.acks, refused.get(tp), comes_early, answer)
+            if info is not None and verification is not None and not info.duplicate:
                 verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
@@ -327,6 +328,7 @@ def _append(
     records: Chunk,
     acks: int,
     not_verified: Refusal | None,
+    comes_early: bool,
     answer: PartitionProduceResponse,
 ) -> AppendInfo | None:
     """Append one partition's batch, and fill in `answer`; return None if it has an error."""
@@ -344,7 +346,7 @@ def _append(
         return None
     # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:
-        info = parts.replicas.append(now, partition, records)
+        info = parts.replicas.append(now, partition, records, comes_early=comes_early)
     except RecordsRefused as error:
         answer.error_code, answer.error_message = error.code, str(error)
         answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.protocol.gen import incremental_alter_configs_request as incremental
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -17,8 +18,10 @@ from kmirror.protocol.gen.delete_records_request import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -33,7 +36,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode as E
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
-from tests.sim.stage import transactional
+from tests.sim.stage import T0_MS, transactional
 
 TOPIC = "orders"
 INTERNAL = "__consumer_offsets"
@@ -376,3 +379,85 @@ def test_a_list_of_aborted_transactions_is_there_or_null(
     )
     (topic,) = asked(cluster, request, 11).responses
     assert [row.aborted_transactions for row in topic.partitions if row.partition_index == index] == [aborted]
+
+
+def begun(cluster: Cluster) -> int:
+    """Return the producer id of the transactional id `t`, whose epoch is 0."""
+    answer = asked(cluster, InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000), 4)
+    assert (E(answer.error_code), answer.producer_epoch) == (E.NONE, 0)
+    return int(answer.producer_id)
+
+
+def adds(cluster: Cluster, producer_id: int) -> None:
+    body = AddPartitionsToTxnRequest([], "t", producer_id, 0, [AddPartitionsToTxnTopic(TOPIC, [0])])
+    (found,) = asked(cluster, body, 3).results_by_topic_v3_and_below
+    assert [E(row.partition_error_code) for row in found.results_by_partition] == [E.NONE]
+
+
+def sent(cluster: Cluster, version: int, producer_id: int, sequence: int, epoch: int = 0, size: int = 1) -> Any:
+    """Return the answer to a batch of a transaction."""
+    records = build_batch(
+        [RecordData(value=bytes(size))],
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=True,
+        timestamp_ms=T0_MS,
+    )
+    data = [PartitionProduceData(0, records)]
+    request = produce(TopicProduceData(TOPIC, partition_data=data), transactional_id="t")
+    (row,) = asked(cluster, request, version).responses[0].partition_responses
+    return row
+
+
+def test_a_batch_that_comes_before_an_earlier_one_is_judged_by_its_records_first(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    for size, code, start in ((2_000_000, E.MESSAGE_TOO_LARGE, -1), (1, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)):
+        row = sent(cluster, 12, producer_id, 5, size=size)
+        assert (E(row.error_code), row.log_start_offset) == (code, start)
+    assert E(sent(cluster, 12, producer_id, 0).error_code) == E.NONE
+
+
+def test_a_repetition_ends_no_verification(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    adds(cluster, producer_id)
+    first = sent(cluster, 9, producer_id, 0)
+    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    cluster.simulation.run_for(span_s=1)
+    adds(cluster, producer_id)
+    again = sent(cluster, 9, producer_id, 0)
+    assert (E(again.error_code), again.base_offset) == (E.NONE, first.base_offset)
+    assert E(sent(cluster, 9, producer_id, 1).error_code) == E.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_whether_a_verification_adds_the_partition_its_first_batch_says(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    assert E(sent(cluster, 9, producer_id, 5, epoch=1).error_code) == E.INVALID_PRODUCER_EPOCH
+    assert E(sent(cluster, 12, producer_id, 5).error_code) == E.NONE
+
+
+def test_a_fetch_tells_the_aborted_transactions_of_what_it_gives(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    adds(cluster, producer_id)
+    old = build_batch([RecordData(value=b"a")], timestamp_ms=T0_MS - 1000)
+    asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, old)])), 9)
+    order = incremental.IncrementalAlterConfigsRequest(
+        resources=[
+            incremental.AlterConfigsResource(
+                resource_type=2,
+                resource_name=TOPIC,
+                configs=[incremental.AlterableConfig(name="segment.ms", value="1")],
+            )
+        ]
+    )
+    assert [E(row.error_code) for row in asked(cluster, order, 1).responses] == [E.NONE]
+    cluster.simulation.run_for(span_s=1)
+    assert sent(cluster, 9, producer_id, 0).base_offset == 1
+    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    cluster.simulation.run_for(span_s=1)
+    for offset, found in ((0, []), (1, [(producer_id, 1)])):
+        wanted = FetchPartition(0, fetch_offset=offset, partition_max_bytes=9999)
+        request = FetchRequest(isolation_level=1, session_epoch=-1, topics=[FetchTopic(TOPIC, partitions=[wanted])])
+        (row,) = asked(cluster, request, 11).responses[0].partitions
+        assert [(one.producer_id, one.first_offset) for one in row.aborted_transactions] == found
+        assert row.records
