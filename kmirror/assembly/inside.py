@@ -17,6 +17,7 @@ from kmirror.kernel import arguments
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names, few
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
@@ -57,6 +58,10 @@ class ClusterInside:
 
     def _now(self) -> Instant:
         """Return the time of the nodes."""
+        raise NotImplementedError
+
+    def _told(self, node_id: int) -> ToldByRunner:
+        """Return what the runner of a node has counted for it."""
         raise NotImplementedError
 
     def refusal(self, code: ErrorCode, text: str) -> KafkaError:
@@ -168,9 +173,8 @@ class ClusterInside:
     def metrics(self) -> Metrics:
         """Return what every node that runs tells of itself in numbers now."""
         now = self._now()
-        return Metrics(
-            {node_id: self._nodes[node_id].metrics(now) for node_id in self._processes if self.runs(node_id)}
-        )
+        running = [node_id for node_id in self._processes if self.runs(node_id)]
+        return Metrics({node_id: self._nodes[node_id].metrics(now, self._told(node_id)) for node_id in running})
 
     def topics(self) -> list[str]:
         """Return the names of all topics that are not internal, sorted."""

@@ -16,7 +16,14 @@ from kmirror.spec.metrics import ROWS, Kind, MetricRow
 NODE = "node_id"
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-_TYPES = {Kind.GAUGE: "gauge", Kind.COUNT: "gauge", Kind.METER: "counter", Kind.HISTOGRAM: "summary"}
+_COUNTERS = (Kind.METER, Kind.TOTAL)
+_TYPES = {
+    Kind.GAUGE: "gauge",
+    Kind.COUNT: "gauge",
+    Kind.TOTAL: "counter",
+    Kind.METER: "counter",
+    Kind.HISTOGRAM: "summary",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class Metrics:
         lines: list[str] = []
         for name, members in families.items():
             row = members[0][1].row
-            family = name.removesuffix("_total") if open_metrics and row.kind is Kind.METER else name
+            family = name.removesuffix("_total") if open_metrics and row.kind in _COUNTERS else name
             lines.append(f"# HELP {family} {_help(row)}")
             lines.append(f"# TYPE {family} {_TYPES[row.kind]}")
             for node_id, sample in members:
@@ -87,7 +94,11 @@ class Metrics:
 
 
 def _labels_of(reading: Reading) -> dict[str, str]:
-    return {NODE: str(reading.node_id), **{key.replace("-", "_"): value for key, value in reading.tags.items()}}
+    return _labels(reading.node_id, reading.tags)
+
+
+def _labels(node_id: int, tags: Mapping[str, str]) -> dict[str, str]:
+    return {NODE: str(node_id), **{key.replace("-", "_"): value for key, value in tags.items()}}
 
 
 def _help(row: MetricRow) -> str:
@@ -96,7 +107,7 @@ def _help(row: MetricRow) -> str:
 
 def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
     row, attributes = sample.row, sample.attributes
-    labels = [(NODE, str(node_id)), *zip(row.tags, sample.tags, strict=True)]
+    labels = list(_labels(node_id, dict(zip(row.tags, sample.tags, strict=True))).items())
     if row.kind is Kind.HISTOGRAM:
         for attribute, share in QUANTILES.items():
             yield f"{name}{_shown([*labels, ('quantile', f'{share:g}')])} {attributes[attribute]:.17g}"
@@ -107,7 +118,7 @@ def _lines(name: str, node_id: int, sample: Sample) -> Iterator[str]:
 
 
 def _shown(labels: Sequence[tuple[str, str]]) -> str:
-    return "{" + ",".join(f'{key.replace("-", "_")}="{_escaped(value)}"' for key, value in labels) + "}"
+    return "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in labels) + "}"
 
 
 def _escaped(value: str) -> str:

@@ -13,6 +13,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.errors import UsageError
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
@@ -67,6 +68,8 @@ class Assembly:
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
     """Whom every node asks what a principal may do, the other nodes among them."""
+    clock: Callable[[], Instant] | None = None
+    """By which nodes tell how long requests kept them at work; without one that takes no time."""
 
     def node(self, node_id: int, disks: Disks, rng: Rng) -> Broker | Controller:
         """Return the node of this id, with every component; it waits for `Started`.
@@ -91,6 +94,7 @@ class Assembly:
             self.bootstrap,
             self.on_failure,
             self.authorizer,
+            self.clock,
         )
         return Controller(options, disk, rng, [MirrorControllerComponent()])
 
@@ -98,7 +102,7 @@ class Assembly:
         """Return one broker."""
         here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
         options = BrokerOptions(
-            broker_id, self.cluster_id, here, controller, self.configs, self.on_failure, self.authorizer
+            broker_id, self.cluster_id, here, controller, self.configs, self.on_failure, self.authorizer, self.clock
         )
         broker = Broker(options, disks, rng)
         broker.add(MirrorComponent(broker.parts))

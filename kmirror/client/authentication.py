@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from kmirror.client.backoff import Backoff
+from kmirror.client.client_counts import ClientCounts
 from kmirror.client.sasl import Mechanism, SaslFailure
 from kmirror.client.security import Security
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -143,6 +144,7 @@ class SecuredLink:
         transmit: Callable[[OutboundLink, tuple[Chunk, ...]], None],
         open_tls: Callable[[OutboundLink, Authenticator], None],
         hang_up: Callable[[Instant, OutboundLink], None],
+        counts: ClientCounts | None = None,
     ) -> None:
         self.link = link
         self.authenticator = authenticator
@@ -151,10 +153,13 @@ class SecuredLink:
         self._transmit = transmit
         self._open_tls = open_tls
         self._hang_up = hang_up
+        self._counts = counts
         self._waiting: list[tuple[Chunk, ...]] = []
         self._turn = 0
         """Counts the times that the link was opened: an answer may come when it is another one."""
         self._has_answered = False
+        self._is_again = False
+        """The broker has taken us for whom we are on this connection, and we authenticate once more."""
         self._authenticate_version = 0
         self._began: Instant = 0
         self._expires: Instant | None = None
@@ -173,6 +178,7 @@ class SecuredLink:
             self._open(now)
         if self.state is State.READY and self._expires is not None and now >= self._expires:
             self._move(Cause.EXPIRES)
+            self._is_again = True
             self._shake_hands(now)
         if self.state is State.READY:
             self._transmit(self.link, chunks)
@@ -201,7 +207,7 @@ class SecuredLink:
 
     def _open(self, now: Instant) -> None:
         self._turn += 1
-        self._has_answered = False
+        self._has_answered = self._is_again = False
         self._expires = None
         security = self.authenticator.security
         if security.tls is not None:
@@ -275,13 +281,15 @@ class SecuredLink:
             self._fail(now, str(error))
             return
         if answer is None:
-            self._accept(reply.session_lifetime_ms)
+            self._accept(now, reply.session_lifetime_ms)
         else:
             self._move(Cause.CHALLENGED)
             self._say(now, mechanism, answer)
 
-    def _accept(self, lifetime_ms: int) -> None:
+    def _accept(self, now: Instant, lifetime_ms: int) -> None:
         self._move(Cause.ACCEPTED)
+        if self._counts is not None:
+            self._counts.accepted(now, now - self._began, again=self._is_again)
         lifetime_us = lifetime_ms * REAUTHENTICATED_PERCENT // 100 * MILLISECOND
         self._expires = self._began + lifetime_us if lifetime_ms > 0 else None
         waiting, self._waiting = self._waiting, []
@@ -294,6 +302,8 @@ class SecuredLink:
         self._fail(now, f"{name}: {''.join(char for char in text if char.isprintable())[:TEXT_MAX]}")
 
     def _fail(self, now: Instant, why: str) -> None:
+        if self._counts is not None:
+            self._counts.was_refused(now, again=self._is_again)
         self.authenticator.failed(now, self.link.peer, why)
         self._move(Cause.OVER)
         self._hang_up(now, self.link)

@@ -413,6 +413,15 @@ class RemoteCluster:
         for link in links:
             self._requester.hang_up(now, link)
 
+    def link(self, endpoint: Endpoint, purpose: str) -> OutboundLink:
+        """Return the link to a broker of the cluster for one purpose."""
+        return OutboundLink(endpoint, self.channel(purpose))
+
+    @property
+    def does_sasl(self) -> bool:
+        """Return whether we authenticate by SASL."""
+        return self._authenticator is not None and self._authenticator.security.credentials is not None
+
     def channel(self, purpose: str) -> str:
         return f"{self.name}-{purpose}"
 
@@ -429,12 +438,13 @@ class RemoteCluster:
         version_max: int | None = None,
         timeout_ms: int | None = None,
         on_frame: OnFrame | None = None,
+        is_counted: bool = False,
     ) -> None:
         """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
         if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
-        that of `Requester.send`.
+        that of `Requester.send`. With `is_counted` everything on this link is counted (`Requester.counts`).
         """
 
         wait_ms = timeout_ms or self.timeout_ms
@@ -448,8 +458,10 @@ class RemoteCluster:
                 return
             self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
 
-        link = OutboundLink(endpoint, self.channel(purpose))
+        link = self.link(endpoint, purpose)
         self._links[link] = None
+        if is_counted:
+            self._requester.count(link)
         if self._authenticator is not None:
             self._requester.secure(link, self._authenticator)
         if endpoint in self._versions and self._learned_at[endpoint] == self._closings(endpoint):

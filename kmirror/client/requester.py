@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.client.authentication import Authenticator, SecuredLink
+from kmirror.client.client_counts import ClientCounts
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
-from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, OpenLink, OutboundLink, Send, SetTimer
+from kmirror.kernel.events import CancelTimer, Chunk, CloseLink, CountLink, OpenLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
@@ -38,6 +39,8 @@ class Pending:
     version: int
     on_reply: OnReply
     on_frame: OnFrame | None
+    is_counted: bool = True
+    """It does not only secure the link."""
 
 
 @value
@@ -66,6 +69,7 @@ class Requester:
         self._next_correlation_id = 0
         self._failures = failures or Failures(outbox)
         self._secured: dict[OutboundLink, SecuredLink] = {}
+        self._counts: dict[OutboundLink, ClientCounts] = {}
         self.outbox = outbox
         self.closings: dict[Endpoint, int] = {}
         """How many links to a peer have ended: it may be another release when it is back."""
@@ -77,7 +81,7 @@ class Requester:
         known = self._secured.get(link)
         if known is None or known.authenticator is not authenticator:
             self._secured[link] = SecuredLink(
-                link, authenticator, self._ask_first, self._transmit, self._open_tls, self._give_up
+                link, authenticator, self._ask_first, self._transmit, self._open_tls, self._give_up, self.counts(link)
             )
 
     def _ask_first(
@@ -87,7 +91,7 @@ class Requester:
         assert body.API_KEY is not None, "it is a request"
         correlation_id = self.next_correlation_id()
         chunks = tuple(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=self._client_id))
-        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, None)
+        self._pending[correlation_id] = Pending(link, body.API_KEY, version, on_reply, None, is_counted=False)
         self._transmit(link, chunks)
         self.outbox.add(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
 
@@ -101,6 +105,18 @@ class Requester:
     def _give_up(self, now: Instant, link: OutboundLink) -> None:
         self.outbox.add(CloseLink(link))
         self.on_link_closed(now, link)
+
+    # -- counts -------------------------------------------------------------------------------
+
+    def count(self, link: OutboundLink) -> None:
+        """Have counted what goes over a link, until `hang_up` or `close`; to be called before it is first used."""
+        if link not in self._counts:
+            self._counts[link] = ClientCounts()
+            self.outbox.add(CountLink(link))
+
+    def counts(self, link: OutboundLink) -> ClientCounts | None:
+        """Return what was counted of a link; None if nobody wanted that."""
+        return self._counts.get(link)
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -142,6 +158,8 @@ class Requester:
     ) -> None:
         """Have an encoded request sent, and wait for its answer."""
         self._pending[correlation_id] = pending
+        if self._counts and (counts := self._counts.get(pending.link)) is not None:
+            counts.sent(now, sum(map(len, chunks)))
         add = self.outbox.add
         if self._secured and (secured := self._secured.get(pending.link)) is not None:
             add(SetTimer((TIMER, correlation_id), secured.put(now, chunks, timeout_us)))
@@ -158,6 +176,8 @@ class Requester:
             return
         del self._pending[correlation_id]
         self.outbox.add(CancelTimer((TIMER, correlation_id)))
+        if self._counts and pending.is_counted and (counts := self._counts.get(link)) is not None:
+            counts.answered(now, len(frame))
         if self._secured and (secured := self._secured.get(link)) is not None:
             secured.on_answer()
         if pending.on_frame is not None:
@@ -213,11 +233,13 @@ class Requester:
         """Close a link on purpose, and for good; every request that was under way on it ends with None."""
         self._secured.pop(link, None)
         self._give_up(now, link)
+        self._counts.pop(link, None)
 
     def close(self, peer: Endpoint, channel: str) -> None:
         """Close a link on purpose, and for good; what was under way on it is forgotten without a call."""
         link = OutboundLink(peer, channel)
         self._secured.pop(link, None)
+        self._counts.pop(link, None)
         gone = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in gone:
             del self._pending[correlation_id]

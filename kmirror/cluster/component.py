@@ -16,6 +16,7 @@ from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -69,8 +70,8 @@ class BrokerComponent:
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: a follower of a led partition has cut its log, as its answers demanded (D30)."""
 
-    def metrics(self, now: Instant) -> Iterable[Sample]:
-        """Return what this component tells of itself in numbers."""
+    def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
+        """Return what this component tells of itself in numbers, with what the node's runner has counted for it."""
         return ()
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:

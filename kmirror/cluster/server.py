@@ -21,7 +21,7 @@ from typing import ParamSpec
 
 from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.request_meters import RequestMeters
+from kmirror.cluster.request_meters import RequestClock, RequestMeters
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
@@ -70,7 +70,8 @@ Shortcut = Callable[[Instant, Chunk], Chunk | None]
 class _Link:
     client: LinkOpened
     rights: Rights
-    waiting: deque[Chunk] = field(default_factory=deque)
+    waiting: deque[tuple[Chunk, Instant]] = field(default_factory=deque)
+    """Requests, each with when it arrived."""
     waiting_bytes: int = 0
     busy: bool = False
     is_read: bool = True
@@ -93,12 +94,11 @@ class Inbound:
     version: int
     body: Message
     frame: Chunk
-    arrived: Instant
     open: bool = True
     has_failed: bool = False
     """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
-    is_metered: bool = False
-    """Is its answer to be counted yet?"""
+    times: RequestClock | None = None
+    """If the request is one of which metrics are told."""
 
     @property
     def client(self) -> LinkOpened:
@@ -107,9 +107,8 @@ class Inbound:
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
-        if self.is_metered:
-            self._meter(body)
-        self.reply_raw(*encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id))
+        chunks = encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id)
+        self._answer(tuple(chunks), body)
 
     def reply_encoded(self, body: bytes) -> None:
         """Answer with a body that was encoded before, in the version of the request."""
@@ -118,20 +117,22 @@ class Inbound:
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
+        self._answer(chunks, None)
+
+    def _answer(self, chunks: tuple[Chunk, ...], body: Message | None) -> None:
+        """Answer; `body` is what the chunks say, if that is at hand."""
         if self.has_failed:
             return
         assert self.open, f"answered twice: {self.head}"
-        if self.is_metered:
-            self._meter(decode_response(b"".join(chunks), self.head.api_key, self.version).body)
         self.open = False
         link, server = self.link, self.server
-        server.outbox.add(Reply(link.client.link, chunks))
+        timed = None
+        if self.times is not None:
+            told = body or decode_response(b"".join(chunks), self.head.api_key, self.version).body
+            server.meters.answered(server.now, self.times.name, self.version, told)
+            timed = self.times.timed()
+        server.outbox.add(Reply(link.client.link, chunks, timed))
         server.finished(link)
-
-    def _meter(self, answer: Message) -> None:
-        self.is_metered = False
-        server = self.server
-        server.meters.answered(server.now, METERED[self.head.api_key], self.version, answer, self.arrived)
 
     def no_reply(self) -> None:
         """End a request that gets no answer (acks=0)."""
@@ -251,6 +252,7 @@ class Server:
         authorizer: Authorizer,
         *,
         failures: Failures | None = None,
+        clock: Callable[[], Instant] | None = None,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._by_key: dict[int, Handler] = {}
@@ -265,6 +267,8 @@ class Server:
         self.now: Instant = 0
         """When the present event is; the node sets it, for an answer may come in the midst of any."""
         self.meters = RequestMeters()
+        self._clock = clock or (lambda: self.now)
+        """Tells how long this node itself is at work within an event; by virtual time it takes none."""
         self.failures = failures or Failures(outbox)
         self.outbox = outbox
 
@@ -277,17 +281,6 @@ class Server:
         """Register handlers; a handler for the same request is replaced."""
         self._routes.update(routes)
         self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
-        self._by_key.update({key: self._metered(self._by_key[key]) for key in METERED if key in self._by_key})
-
-    def _metered(self, handler: Handler) -> Handler:
-        """Return `handler`, such that its requests and their answers are counted."""
-
-        def handle(now: Instant, inbound: Inbound) -> None:
-            self.meters.asked(now, METERED[inbound.head.api_key], inbound.version, len(inbound.frame))
-            inbound.is_metered = True
-            handler(now, inbound)
-
-        return handle
 
     def on_opened(self, opened: LinkOpened) -> None:
         """Take up a link that a client or another node has opened."""
@@ -300,9 +293,9 @@ class Server:
         if link is None:
             return
         if not link.busy and not link.waiting and self._accepting:
-            self._serve(now, link, frame)
+            self._serve(now, link, frame, now)
             return
-        link.waiting.append(frame)
+        link.waiting.append((frame, now))
         link.waiting_bytes += len(frame)
         self._work(now, link)
         if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
@@ -345,14 +338,14 @@ class Server:
     def _work(self, now: Instant, link: _Link) -> None:
         if link.busy or not link.waiting or not self._accepting:
             return
-        frame = link.waiting.popleft()
+        frame, arrived = link.waiting.popleft()
         link.waiting_bytes -= len(frame)
         if not link.is_read and not link.waiting:
             link.is_read = True
             self.outbox.add(ResumeReading(link.client.link))
-        self._serve(now, link, frame)
+        self._serve(now, link, frame, arrived)
 
-    def _serve(self, now: Instant, link: _Link, frame: Chunk) -> None:
+    def _serve(self, now: Instant, link: _Link, frame: Chunk, arrived: Instant) -> None:
         if link.shortcut is not None and self._is_answered(now, link, link.shortcut, frame):
             return
         link.busy = True
@@ -378,7 +371,10 @@ class Server:
             self.outbox.note(f"closing {link.client.link.name}: {error}")
             self.close(link)
             return
-        inbound = Inbound(self, link, link.rights, head, version, body, frame, now)
+        inbound = Inbound(self, link, link.rights, head, version, body, frame)
+        if key in METERED:
+            self.meters.asked(now, METERED[key], version, len(frame))
+            inbound.times = RequestClock(METERED[key], self._clock, arrived, now)
         try:
             denied = None
             if key in CLUSTER_ACLS_BY_KEY and handler is not refuse:
@@ -389,6 +385,8 @@ class Server:
                 inbound.reply(denied)
         except Exception as error:
             inbound.failed(error)
+        if inbound.times is not None:
+            inbound.times.handled()
 
     def _is_answered(self, now: Instant, link: _Link, shortcut: Shortcut, frame: Chunk) -> bool:
         """Return whether the shortcut has answered the request; else nothing has been done for it."""
@@ -398,7 +396,7 @@ class Server:
             link.busy = True
             head = peek_request(frame)
             body = decode_body(frame, head)
-            Inbound(self, link, link.rights, head, head.api_version, body, frame, now).failed(error)
+            Inbound(self, link, link.rights, head, head.api_version, body, frame).failed(error)
             return True
         if answer is None:
             return False

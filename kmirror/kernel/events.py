@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.ids import Endpoint, Principal
 from kmirror.kernel.tls import TlsSettings
 from kmirror.kernel.values import value
@@ -133,12 +133,26 @@ class Send:
     chunks: tuple[Chunk, ...]
 
 
+class Timed(NamedTuple):
+    """What a node knows of the times of a request that it answers."""
+
+    name: str
+    """Of its API."""
+    arrived: Instant
+    begun: Instant
+    """When the node took it up."""
+    local: Duration
+    """How long the node was at work on it, before it waited for others or answered."""
+
+
 @value
 class Reply:
     """Write a frame, one chunk after the other, on a link that a client opened to us; dropped if the link is gone."""
 
     link: InboundLink
     chunks: tuple[Chunk, ...]
+    timed: Timed | None = None
+    """If the times of the request are told in numbers: the runner adds when the answer was written."""
 
 
 @value
@@ -163,6 +177,13 @@ class ResumeReading:
     """Hand over frames of this link again."""
 
     link: InboundLink
+
+
+@value
+class CountLink:
+    """Count from now on what goes over a link of ours, which is about to be opened: metrics tell it (`LinkCounts`)."""
+
+    link: OutboundLink
 
 
 @value
@@ -213,6 +234,7 @@ Effect = (
     | CloseLink
     | StopReading
     | ResumeReading
+    | CountLink
     | DiskWork
     | Stopped
     | SetTimer

@@ -19,6 +19,7 @@ from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.configs import mirror_configs
@@ -57,8 +58,8 @@ class MirrorComponent(BrokerComponent):
 
     # -- what the broker asks -----------------------------------------------------------------
 
-    def metrics(self, now: Instant) -> Iterable[Sample]:
-        return samples(self.context, self._driver.fetchers, now)
+    def metrics(self, now: Instant, told: ToldByRunner) -> Iterable[Sample]:
+        return samples(self.context, self._driver.fetchers, now, told.links)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition of `__mirror_state` whose leader coordinates mirror `key`; None for other key types."""

@@ -19,6 +19,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
@@ -138,16 +139,17 @@ class MirrorFetchers:
         if purpose != FETCH:
             source.send(now, fetcher.endpoint, purpose, request, on_reply)
             return None
-        mirror, broker_id, number = fetcher.key
+        mirror, _, number = fetcher.key
         source.send(
             now,
             fetcher.endpoint,
-            f"fetch-{broker_id}-{number}",
+            _purpose(fetcher),
             request,
             on_reply,
             client_id=f"broker-{self._broker.node_id}-fetcher-{number}-mirror-{mirror}",
             version_min=FETCH_MIN,
             on_frame=on_frame,
+            is_counted=True,
         )
         return None
 
@@ -210,6 +212,11 @@ class MirrorFetchers:
     def fetchers(self) -> Iterable[MirrorFetcher]:
         """Return all fetchers of this broker's mirrors."""
         return self._loop.fetchers()
+
+    def link(self, fetcher: MirrorFetcher) -> OutboundLink | None:
+        """Return the link over which a fetcher fetches, None if its mirror is gone."""
+        source = self._source(fetcher)
+        return None if source is None else source.link(fetcher.endpoint, _purpose(fetcher))
 
     def find(self, tp: TopicPartition) -> MirrorFetcher | None:
         """Return the fetcher of a partition, None if it is not fetched."""
@@ -373,6 +380,11 @@ class MirrorFetchers:
         if not dropped:
             mp.source_without_epochs = before < 0  # Before 3.0 a topic of an old format has no epochs.
         return dropped
+
+
+def _purpose(fetcher: MirrorFetcher) -> str:
+    _, broker_id, number = fetcher.key
+    return f"fetch-{broker_id}-{number}"
 
 
 def _epoch_needed(mp: MirrorPartition) -> int:

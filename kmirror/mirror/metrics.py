@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kmirror.cluster.metrics import Sample, gauge, meter
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import OutboundLink
+from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.mirror.client_metrics import of_client
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import ORDINARY, MirrorFetcher, MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
@@ -20,9 +23,13 @@ FETCHED = (MirrorState.PREPARING, MirrorState.MIRRORING)
 """The states in which a source that refuses or does not answer is a failure."""
 
 
-def samples(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
-    """Yield everything that one broker tells of its mirrors."""
+def samples(
+    context: MirrorContext, fetchers: MirrorFetchers, now: Instant, links: Mapping[OutboundLink, LinkCounts]
+) -> Iterator[Sample]:
+    """Yield everything that one broker tells of its mirrors, with what its runner has counted of its `links`."""
     yield from _of_fetchers(context, fetchers, now)
+    for fetcher in fetchers.fetchers():
+        yield from of_client(context, fetchers, fetcher, now, links)
     yield from _of_states(context)
     for kind, count in context.sync_errors.counts.items():
         yield gauge(row(_SYNCS, kind.value), count)

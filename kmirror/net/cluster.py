@@ -25,6 +25,7 @@ from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.names import as_names
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import Disks, MemoryDisk
@@ -198,6 +199,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             bootstrap=feature_records(self._mirror_version),
             on_failure=self._on_failure,
             authorizer=self._authorizer,
+            clock=host.now,
         )
         options = LinkOptions.of(broker_configs(self.configs, {}))
         for node_id in node_ids:
@@ -325,6 +327,9 @@ class TcpCluster(RunningNodes, ClusterInside):
 
     def _now(self) -> Instant:
         return self._running_host().now()
+
+    def _told(self, node_id: int) -> ToldByRunner:
+        return self._running_host().processes[self.process(node_id)].told
 
     def metrics(self) -> Metrics:
         """Return what every node that runs tells of itself in numbers now."""

@@ -43,6 +43,8 @@ class Dialed:
         self.process = process
         self.name = name
         self.is_open = True
+        self.is_refused = False
+        """There was a connection, and no TLS handshake that succeeded."""
         self._loop = loop
         self._on_connected = on_connected
         self._on_lost = on_lost
@@ -83,6 +85,7 @@ class Dialed:
         try:
             connected, end = await self._secured()
         except ssl.SSLError as error:
+            self.is_refused = True
             self._fail(told(error))
             return
         except UsageError as error:

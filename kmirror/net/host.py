@@ -17,6 +17,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -25,6 +26,7 @@ from kmirror.kernel.events import (
     CancelTimer,
     Chunk,
     CloseLink,
+    CountLink,
     DiskDone,
     DiskWork,
     Event,
@@ -51,6 +53,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.failures import GaveUp
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.tls import TlsSettings
+from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.net.clock import Clock
 from kmirror.net.dialing import Dialed
 from kmirror.net.disk_work import LoopWorkers, ThreadWorkers, Workers
@@ -93,6 +96,8 @@ class Process:
     timers: dict[TimerKey, int] = field(default_factory=dict)
     outbound: dict[OutboundLink, Outbound] = field(default_factory=dict)
     inbound: dict[InboundLink, Inbound] = field(default_factory=dict)
+    told: ToldByRunner = field(default_factory=ToldByRunner)
+    """What is counted for the node that runs."""
     failed_dials: dict[Endpoint, int] = field(default_factory=dict)
     """How often in a row a peer could not be connected to: the next attempt is waited for longer."""
     still_at_work: list[Thread] = field(default_factory=list)
@@ -124,6 +129,7 @@ class Host:
         self._sweeping = loop.call_later(SWEPT_EVERY_S, self._sweep)
         self._carry_out: dict[type, Callable[[Process, Any], None]] = {
             OpenLink: self._open_secured,
+            CountLink: self._count_link,
             Send: self._send,
             Reply: self._reply,
             SetTimer: self._set_timer,
@@ -164,6 +170,7 @@ class Host:
         process = self.processes[name]
         assert process.node is None, f"{name} runs already"
         process.node = process.make()
+        process.told = ToldByRunner()
         process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
         process.workers = self._make_workers(process)
         if process.port is not None:
@@ -380,9 +387,16 @@ class Host:
 
     def _reply(self, process: Process, effect: Reply) -> None:
         link = process.inbound.get(effect.link)
-        if link is not None:
+        if link is None:
+            return
+        if effect.timed is None:
             link.send(effect.chunks)
-            self._unflushed[link] = None
+        else:
+            link.send_timed(effect.chunks, partial(process.told.answered, effect.timed, self.now()))
+        self._unflushed[link] = None
+
+    def _count_link(self, process: Process, effect: CountLink) -> None:
+        process.told.links[effect.link] = LinkCounts()
 
     def unsent(self, name: str, link: OutboundLink) -> int:
         """Return the bytes that a process has sent on a link over TCP and the system has not taken yet."""
@@ -422,6 +436,7 @@ class Host:
         here = LocalEnd(self, process.name, name)
         there = LocalEnd(self, server.name, self._next_name(process.name))
         here.join(there)
+        here.count(process.told.links.get(name))
         assert isinstance(there.name, InboundLink), "just made"
         process.outbound[name] = here
         server.inbound[there.name] = there
@@ -459,12 +474,18 @@ class Host:
         self.processes[dialed.process].failed_dials.pop(dialed.name.peer, None)
         # `socket.request.max.bytes` bounds what others ask of us, not what we asked for.
         reader = FrameReader(INT_MAX, self._scratch)
-        if end is not None:
-            return TlsLink(self._loop, self, dialed.process, dialed.name, connected, reader, end)
-        return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader)
+        counts = self.processes[dialed.process].told.links.get(dialed.name)
+        if end is None:
+            return TcpLink(self._loop, self, dialed.process, dialed.name, connected, reader, counts)
+        if counts is not None:
+            counts.secured.record(self.now())
+        return TlsLink(self._loop, self, dialed.process, dialed.name, connected, reader, end, counts)
 
     def _on_not_connected(self, dialed: Dialed, why: str) -> None:
-        failed_dials = self.processes[dialed.process].failed_dials
+        process = self.processes[dialed.process]
+        failed_dials, counts = process.failed_dials, process.told.links.get(dialed.name)
+        if dialed.is_refused and counts is not None:
+            counts.not_secured.record(self.now())
         failed_dials[dialed.name.peer] = failed_dials.get(dialed.name.peer, 0) + 1
         self.link_lost(dialed, why)
         self.turn_over()

@@ -13,11 +13,13 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
+from kmirror.kernel.told_by_runner import LinkCounts
 from kmirror.net.frames import PREFIX_BYTES, FrameReader
 
 GATHERED_BYTES_MAX = 1 << 20
@@ -30,6 +32,18 @@ PIECES_MAX = 16
 """Pieces of a frame that are received before other links have their turn."""
 GATHERED_MAX = 256
 """Buffers in one call of `sendmsg`; the least that systems promise to take is 16, Linux and macOS take 1024."""
+
+
+OnWritten = Callable[[Instant, Instant], None]
+"""(when a frame began to be written, when the system had all of it)"""
+
+
+@dataclass(slots=True)
+class _Timed:
+    end: int
+    """How many bytes have been sent when its frame has."""
+    on_written: OnWritten
+    begun: Instant = 0
 
 
 class Owner(Protocol):
@@ -56,6 +70,7 @@ class TcpLink:
     __slots__ = (
         "_active_at",
         "_counted",
+        "_counts",
         "_fd",
         "_held",
         "_is_ours",
@@ -66,6 +81,7 @@ class TcpLink:
         "_owner",
         "_reader",
         "_socket",
+        "_timed",
         "is_open",
         "is_wanted",
         "name",
@@ -84,6 +100,7 @@ class TcpLink:
         name: InboundLink | OutboundLink,
         connected: socket.socket,
         reader: FrameReader,
+        counts: LinkCounts | None = None,
     ) -> None:
         self._loop = loop
         self._owner = owner
@@ -111,6 +128,11 @@ class TcpLink:
         """Bytes that had gone over the link when `idle_for` was called last."""
         self._is_reading = False
         self._is_waiting_to_write = False
+        self._timed: list[_Timed] = []
+        """Frames of which it is told when they were written, in their order."""
+        self._counts = counts
+        if counts is not None:
+            counts.opened.record(self._active_at)
         self._adjust()
 
     # -- receiving ----------------------------------------------------------------------------
@@ -137,6 +159,8 @@ class TcpLink:
         self._is_reading = should
 
     def _on_readable(self) -> None:
+        if self._counts is not None:
+            self._counts.wakeups.record(self._owner.now())
         for _ in range(PIECES_MAX):
             if not self._receive():
                 return
@@ -156,6 +180,8 @@ class TcpLink:
             self._lose_now("the other end closed it")
             return False
         self.received += count
+        if self._counts is not None:
+            self._counts.operations.record(self._owner.now())
         frames = reader.received(count)
         if not (frames or reader.fault):  # Nothing follows from a piece.
             return count >= LARGE_PIECE_BYTES
@@ -187,12 +213,21 @@ class TcpLink:
             self._out.append(size.to_bytes(PREFIX_BYTES, "big"))
             self._out.extend(chunk for chunk in chunks if len(chunk))
 
+    def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
+        """Queue a frame, and say later when the first attempt to write it was and when the system had all of it.
+
+        Nothing is said if the link is closed before.
+        """
+        self.send(chunks)
+        self._timed.append(_Timed(self.sent + self.waiting_bytes, on_written))
+
     def flush(self) -> None:
         """Write what waits, as far as the system takes it."""
         if self.is_open and not self._is_waiting_to_write:
             self._write()
 
     def _write(self) -> None:
+        begun = self._owner.now() if self._timed else 0
         out = self._out
         while out:
             try:
@@ -210,7 +245,20 @@ class TcpLink:
             self.sent += count
             self.waiting_bytes -= count
             drop(out, count)
+            if self._counts is not None:
+                self._counts.operations.record(self._owner.now())
+        if begun:
+            self._tell_written(begun)
         self._wait_to_write(bool(out))
+
+    def _tell_written(self, begun: Instant) -> None:
+        """Tell of the timed frames that the system has; the others were begun now, if they were not before."""
+        written = self._owner.now()
+        for timed in self._timed:
+            timed.begun = timed.begun or begun
+        while self._timed and self._timed[0].end <= self.sent:
+            timed = self._timed.pop(0)
+            timed.on_written(timed.begun, written)
 
     def _wait_to_write(self, is_waiting: bool) -> None:
         """Hear when the system takes more, or no longer; meanwhile a client is not read."""
@@ -224,6 +272,8 @@ class TcpLink:
         self._adjust()
 
     def _on_writable(self) -> None:
+        if self._counts is not None:
+            self._counts.wakeups.record(self._owner.now())
         self._write()
         if not self._out:
             self._hand_over(None)
@@ -262,6 +312,9 @@ class TcpLink:
         self._socket.close()
         self._out.clear()
         self._held.clear()
+        self._timed.clear()
+        if self._counts is not None:
+            self._counts.closed.record(self._owner.now())
         self.waiting_bytes = 0
         if self.on_closed is not None:
             self.on_closed()

@@ -10,11 +10,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
+from kmirror.kernel.told_by_runner import LinkCounts
+from kmirror.net.links import OnWritten
 
 
 class LocalOwner(Protocol):
-    """What an end tells; both calls may close it."""
+    """What an end tells; the calls about it may close it."""
+
+    def now(self) -> Instant: ...
 
     def frame_came(self, link: LocalEnd, frame: Chunk) -> None: ...
 
@@ -28,7 +33,7 @@ class LocalOwner(Protocol):
 class LocalEnd:
     """One end of a link between two nodes of the same host; `name` is the name that this end's node has for it."""
 
-    __slots__ = ("_held", "_other", "_owner", "is_open", "is_wanted", "name", "process")
+    __slots__ = ("_counts", "_held", "_other", "_owner", "is_open", "is_wanted", "name", "process")
 
     def __init__(self, owner: LocalOwner, process: str, name: InboundLink | OutboundLink) -> None:
         self._owner = owner
@@ -38,6 +43,13 @@ class LocalEnd:
         self.name = name
         self.is_open = True
         self.is_wanted = True
+        self._counts: LinkCounts | None = None
+
+    def count(self, counts: LinkCounts | None) -> None:
+        """Count from now on; the link has just been opened."""
+        self._counts = counts
+        if counts is not None:
+            counts.opened.record(self._owner.now())
 
     def join(self, other: LocalEnd) -> None:
         """Make two ends one link."""
@@ -47,6 +59,15 @@ class LocalEnd:
         """Have a frame arrive at the other end."""
         if self.is_open and self._other is not None:
             self._owner.soon(self._other._arrive, chunks[0] if len(chunks) == 1 else b"".join(chunks))
+
+    def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
+        """Have a frame arrive at the other end, and say then when that was: nothing takes time but the way there."""
+        self.send(chunks)
+        self._owner.soon(self._tell_arrived, on_written)
+
+    def _tell_arrived(self, on_written: OnWritten) -> None:
+        now = self._owner.now()
+        on_written(now, now)
 
     def flush(self) -> None:
         """Nothing waits at this end."""
@@ -60,8 +81,7 @@ class LocalEnd:
     def close(self) -> None:
         """Close the link; the other end learns it, and this one is told nothing more."""
         if self.is_open:
-            self.is_open = False
-            self._held.clear()
+            self._ended()
             if self._other is not None:
                 self._owner.soon(self._other._end, None)
 
@@ -81,6 +101,11 @@ class LocalEnd:
 
     def _end(self, _: None) -> None:
         if self.is_open:
-            self.is_open = False
-            self._held.clear()
+            self._ended()
             self._owner.link_lost(self, "the other end closed it")
+
+    def _ended(self) -> None:
+        self.is_open = False
+        self._held.clear()
+        if self._counts is not None:
+            self._counts.closed.record(self._owner.now())

@@ -22,6 +22,7 @@ from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.metrics import Sample
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node
@@ -158,8 +159,10 @@ class TcpNode(RunningNodes):
         host = self._running_host()
 
         def read() -> Metrics:
-            running = [node for role, node in self._nodes.items() if self._runs(self._processes[role])]
-            samples = [sample for node in running for sample in node.metrics(host.now())]
+            samples: list[Sample] = []
+            for role, node in self._nodes.items():
+                if self._runs(self._processes[role]):
+                    samples += node.metrics(host.now(), host.processes[self._processes[role]].told)
             return Metrics({self.plan.node_id: samples})
 
         return self._on_loop(read)
@@ -263,14 +266,14 @@ class TcpNode(RunningNodes):
         for role, process in self._processes.items():
             host.add(
                 process,
-                self._maker(role),
+                self._maker(role, host),
                 endpoint=self.endpoint if role == "broker" else self.controller_endpoint,
                 port=self._ports[role],
                 options=options,
                 on_disk=bool(self._data),
             )
 
-    def _maker(self, role: str) -> Callable[[], Node]:
+    def _maker(self, role: str, host: Host) -> Callable[[], Node]:
         node_id, endpoint = self.plan.node_id, self.endpoint
         is_broker = role == "broker"
         own: dict[int, Endpoint] = {node_id: endpoint} if is_broker and endpoint is not None else {}
@@ -283,6 +286,7 @@ class TcpNode(RunningNodes):
             bootstrap=feature_records(self._mirror_version),
             on_failure=self._on_failure,
             authorizer=self._authorizer,
+            clock=host.now,
         )
 
         def make() -> Node:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, cast
 
 from kmirror.kernel.events import OutboundLink
+from kmirror.kernel.told_by_runner import LinkCounts
 from kmirror.net.frames import FrameReader
 from kmirror.net.links import GATHERED_MAX, Owner, TcpLink, drop
 from kmirror.net.tls import told
@@ -75,8 +76,9 @@ class TlsLink(TcpLink):
         connected: socket.socket,
         reader: FrameReader,
         end: TlsEnd,
+        counts: LinkCounts | None = None,
     ) -> None:
-        super().__init__(loop, owner, process, name, connected, reader)
+        super().__init__(loop, owner, process, name, connected, reader, counts)
         self._end = end
         self._cipher = memoryview(b"")
         """Encrypted, and not taken by the system yet."""
@@ -91,6 +93,8 @@ class TlsLink(TcpLink):
     # -- receiving ----------------------------------------------------------------------------
 
     def _on_readable(self) -> None:
+        if self._counts is not None:
+            self._counts.wakeups.record(self._owner.now())
         try:
             data = self._socket.recv(RECEIVED_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -102,6 +106,8 @@ class TlsLink(TcpLink):
             self._lose_now("the other end closed it")
             return
         self.received += len(data)
+        if self._counts is not None:
+            self._counts.operations.record(self._owner.now())
         self._end.incoming.write(data)
         self._open_sealed()
         self._owner.turn_over()
@@ -147,6 +153,8 @@ class TlsLink(TcpLink):
                 return
             self.sent += count
             self._cipher = self._cipher[count:]
+            if self._counts is not None:
+                self._counts.operations.record(self._owner.now())
         self._wait_to_write(bool(self._cipher))
 
     def _seal(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmirror.spec.metrics import row
+from kmirror.spec.metrics import CLIENT, CLIENT_TAGS, row
 
 UID = "kmirror-mirrors"
 ALL_MIRRORS = ".+"
@@ -36,6 +36,10 @@ def _name(type_: str, name: str, *tags: str) -> str:
     return row(type_, name, *tags).page_name
 
 
+def _client(name: str) -> str:
+    return _name(CLIENT, name, *CLIENT_TAGS)
+
+
 _LAG = _name("FetcherLagMetrics", "ConsumerLag", "clientId", "topic", "partition")
 _MAX_LAG = _name("MirrorFetcherManager", "MaxLag", "clientId")
 _STATES = _name("MirrorMetadataManager", "MirrorPartitionCount", "mirror-name", "state")
@@ -45,6 +49,7 @@ _THROTTLED = _name("FetcherStats", "ThrottleTimeMs", *_FETCHER)
 _REQUEST_ERRORS = _name("RequestMetrics", "ErrorsPerSec", "request", "error")
 _REQUESTS = _name("RequestMetrics", "RequestsPerSec", "request", "version")
 _TIMES = _name("RequestMetrics", "TotalTimeMs", "request")
+_PARTS = ("RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs")
 _MIRROR = 'mirror_name=~"$mirror"'
 _OF_MIRROR = 'clientId=~"MirrorFetcherThread-[0-9]+-[0-9]+-($mirror)"'
 
@@ -108,6 +113,38 @@ PANELS: Sequence[Panel] = (
         [(f'sum by (request, error) (rate({_REQUEST_ERRORS}{{error!="NONE"}}[1m]))', "{{request}} {{error}}")],
     ),
     Panel("Their time, 99th percentile", "ms", [(f'max by (request) ({_TIMES}{{quantile="0.99"}})', "{{request}}")]),
+    Panel(
+        "The parts of their time, 99th percentile",
+        "ms",
+        [(f'max({_name("RequestMetrics", part, "request")}{{quantile="0.99"}})', part) for part in _PARTS],
+        "Of the slowest API; RemoteTimeMs is what others were waited for.",
+    ),
+    Panel(
+        "Connections of fetchers to the source",
+        "short",
+        [
+            (f"sum by (mirror_name) ({_client('connection-count')}{{{_MIRROR}}})", "{{mirror_name}}"),
+            (
+                f"sum by (mirror_name) (increase({_client('connection-close-total')}{{{_MIRROR}}}[5m]))",
+                "{{mirror_name}}: closed in five minutes",
+            ),
+        ],
+    ),
+    Panel(
+        "Authentications that failed in five minutes",
+        "short",
+        [
+            (
+                f"sum by (mirror_name) (increase({_client(name)}{{{_MIRROR}}}[5m]))",
+                f"{{{{mirror_name}}}}: {what}",
+            )
+            for name, what in (
+                ("failed-authentication-total", "connections"),
+                ("failed-reauthentication-total", "sessions that were to be renewed"),
+            )
+        ],
+        "At the source; the reason of each partition says why.",
+    ),
     Panel(
         "Under-replicated partitions",
         "short",

@@ -23,6 +23,7 @@ from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.kernel.uuid import Uuid
 from kmirror.kernel.wrapping import Interpose
 from kmirror.log.disk import MEMORY, Disks, MemoryDisk
@@ -280,6 +281,9 @@ class Cluster(ClusterInside):
 
     def _now(self) -> Instant:
         return self.simulation.world.now
+
+    def _told(self, node_id: int) -> ToldByRunner:
+        return self.simulation.world.processes[self.process(node_id)].told
 
     def runs(self, node_id: int) -> bool:
         """Return whether a node's process runs."""

@@ -26,6 +26,7 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.told_by_runner import LinkCounts
 
 MILLION = 1_000_000
 BYTES_PER_KILOBIT = 125
@@ -169,6 +170,8 @@ class Link:
     is_read: bool = True
     """Does the server want frames? Those that it does not want yet are held."""
     held: deque[bytes] = field(default_factory=deque)
+    counts: LinkCounts | None = None
+    """Where the client wants it counted what goes over the link."""
     inbound: InboundLink = field(init=False)
     """What the server calls it."""
     outbound: OutboundLink = field(init=False)

@@ -21,6 +21,7 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
+    CountLink,
     DiskDone,
     DiskWork,
     Effect,
@@ -47,6 +48,7 @@ from kmirror.kernel.events import (
 )
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.kernel.trace import Trace
 from kmirror.kernel.wrapping import Interpose
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
@@ -93,6 +95,8 @@ class Process:
     incarnation: int = 0
     timers: dict[TimerKey, int] = field(default_factory=dict)
     """Those that are set, each with the number of its plan."""
+    told: ToldByRunner = field(default_factory=ToldByRunner)
+    """What is counted for the node that runs."""
 
 
 class World:
@@ -122,6 +126,7 @@ class World:
         self._link_count = 0
         self._carry_out: dict[type, Callable[[Process, Any], None]] = {
             OpenLink: _open_link,
+            CountLink: _count_link,
             Send: self._send,
             Reply: self._reply,
             SetTimer: self._set_timer,
@@ -167,6 +172,7 @@ class World:
         if process.interpose is not None:
             process.node = process.interpose(name, process.inside)
         process.incarnation += 1
+        process.told = ToldByRunner()
         process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
         self.trace.add(self.now, name, "started")
         with self.one_event():
@@ -392,6 +398,11 @@ class World:
             key = (process.name, name)
             link = self._links[key] = Link(key, self._link_count, process.name, server)
             self._served[link.inbound] = link
+            link.counts = process.told.links.get(name)
+            if link.counts is not None:
+                link.counts.opened.record(self.now)
+        if link.counts is not None:
+            link.counts.operations.record(self.now)
         if self.network.down and self.network.is_down(link.client, link.server):
             return
         frame = b"".join(effect.chunks)
@@ -434,10 +445,12 @@ class World:
         self.trace.add(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
         self._handle(server, RequestReceived(link.inbound, frame))
 
-    def _reply(self, _: Process, effect: Reply) -> None:
+    def _reply(self, process: Process, effect: Reply) -> None:
         link = self._served.get(effect.link)
         if link is None or (self.network.down and self.network.is_down(link.server, link.client)):
             return
+        if effect.timed is not None:
+            process.told.answered(effect.timed, self.now, self.now, self.now)
         frame = b"".join(effect.chunks)
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         self._plan(link.back_at, self._come_back, link, frame)
@@ -445,6 +458,9 @@ class World:
     def _come_back(self, link: Link, frame: bytes) -> None:
         if link.open:
             client = self.processes[link.client]
+            if link.counts is not None:
+                link.counts.wakeups.record(self.now)
+                link.counts.operations.record(self.now)
             self.trace.add(self.now, client.name, f"{link.response_text} {len(frame)} B", frame)
             self._handle(client, ResponseReceived(link.outbound, frame))
 
@@ -463,6 +479,8 @@ class World:
 
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
         link.open = False
+        if link.counts is not None:
+            link.counts.closed.record(self.now)
         self._links.pop(link.key, None)
         self._served.pop(link.inbound, None)
         if tell_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
@@ -479,6 +497,10 @@ class World:
 
 def _open_link(_: Process, effect: OpenLink) -> None:
     """Do nothing: nobody listens in on a simulated network, and the first frame opens the link."""
+
+
+def _count_link(process: Process, effect: CountLink) -> None:
+    process.told.links[effect.link] = LinkCounts()
 
 
 def _call(action: Callable[[], None], _: None) -> None:

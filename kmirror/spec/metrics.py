@@ -25,6 +25,8 @@ class Kind(Enum):
     """A number as it is now."""
     COUNT = "count"
     """How many there were since the node started; Kafka tells it as a gauge."""
+    TOTAL = "total"
+    """The same, where Kafka's own name says that it only grows."""
     METER = "meter"
     """How many there were, and how many in a second of late."""
     HISTOGRAM = "histogram"
@@ -37,11 +39,15 @@ class MetricRow:
 
     group: str
     type: str
+    """May have names of tags in braces."""
     name: str
     kind: Kind
     unit: str
     about: str
     tags: Sequence[str] = ()
+    """By what it is told apart, in the order of the MBean's name; last those that stand in its type alone."""
+    in_type: int = 0
+    """How many of the tags stand in the type alone."""
     of: str = KIP
     """Who names it so."""
     is_attribute: bool = False
@@ -51,15 +57,21 @@ class MetricRow:
 
     def mbean(self, values: Sequence[str] | None = None) -> str:
         """Return the name of the MBean; without `values` for the tags they are left open."""
-        tags = zip(self.tags, values or ["*"] * len(self.tags), strict=True)
+        tags = dict(zip(self.tags, values or ["*"] * len(self.tags), strict=True))
         name = () if self.is_attribute else (("name", self.name),)
-        return f"{self.group}:" + ",".join(f"{key}={value}" for key, value in (("type", self.type), *name, *tags))
+        own = list(tags.items())[: len(tags) - self.in_type]
+        keys = (("type", self.type.format_map(tags)), *name, *own)
+        return f"{self.group}:" + ",".join(f"{key}={value}" for key, value in keys)
 
     @property
     def page_name(self) -> str:
-        """Return its name on a page for Prometheus: group, type and name in lower case; a meter's is its count."""
+        """Return its name on a page for Prometheus: group, type and name in lower case; a meter's is its count.
+
+        A tag in the type is a label of the page, and no part of the name.
+        """
         name = f"{self.name.removesuffix('PerSec')}_total" if self.kind is Kind.METER else self.name
-        return f"{self.group}_{self.type}_{name}".replace(".", "_").replace("-", "_").lower()
+        type_ = self.type.format_map(dict.fromkeys(self.tags, "")).replace("--", "-")
+        return f"{self.group}_{type_}_{name}".replace(".", "_").replace("-", "_").lower()
 
 
 _SERVER, _MIRROR, _NETWORK, _CONTROLLER = "kafka.server", "kafka.server.mirror", "kafka.network", "kafka.controller"
@@ -67,8 +79,10 @@ _REPLICA = ("clientId",)
 REPLICA_CLIENT = "MirrorReplica"
 _FETCHER = ("clientId", "brokerHost", "brokerPort", "mirror-name")
 _FOLLOWER = ("clientId", "brokerHost", "brokerPort")
-_NOT_IN_NODE = "a node hands its answer to whoever runs it, and is not told when it was written"
-_AT_ONCE = "a request is handled within one event, and a node has no clock within it"
+CLIENT_TAGS = ("broker-id", "fetcher-id", "node-id", "mirror-name")
+CLIENT = "mirror-broker-{node-id}-fetcher-{fetcher-id}-mirror-{mirror-name}-metrics"
+"""Under which a mirror fetcher's connections are told: `node-id` is the destination's broker (D19), `broker-id` the
+source's. Only these two and `fetcher-id` have a place in the MBean's name."""
 _NOT_CONVERTED = "Kafka tells it of Fetch and Produce alone: mirroring converts nothing"
 
 # fmt: off
@@ -89,33 +103,57 @@ ROWS: tuple[MetricRow, ...] = (
     MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
               "Fetches of a mirror fetcher that the source answered.", _FETCHER),
     MetricRow(_SERVER, "FetcherStats", "ThrottleTimeMs", Kind.COUNT, "ms",
-              "How long the source has wanted no fetch, by its own quotas, since the fetcher began.", _FETCHER, OWN),
+              "How long the source has wanted no fetch, by its own quotas, since the fetcher began.", _FETCHER, of=OWN),
     MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
-              "Bytes of records that a follower got.", _FOLLOWER, KAFKA),
+              "Bytes of records that a follower got.", _FOLLOWER, of=KAFKA),
     MetricRow(_SERVER, "FetcherStats", "RequestsPerSec", Kind.METER, "fetches",
-              "Fetches of a follower that its leader answered.", _FOLLOWER, KAFKA),
+              "Fetches of a follower that its leader answered.", _FOLLOWER, of=KAFKA),
     MetricRow(_NETWORK, "RequestMetrics", "RequestsPerSec", Kind.METER, "requests",
               "Requests of KIP-1279's APIs.", ("request", "version")),
     MetricRow(_NETWORK, "RequestMetrics", "ErrorsPerSec", Kind.METER, "errors",
               "Error codes in answers of those APIs; as in Kafka NONE is one.", ("request", "error")),
     MetricRow(_NETWORK, "RequestMetrics", "RequestBytes", Kind.HISTOGRAM, "bytes",
               "Size of their requests.", ("request",)),
-    MetricRow(_NETWORK, "RequestMetrics", "TotalTimeMs", Kind.HISTOGRAM, "ms",
-              "From the request to its answer.", ("request",)),
-    MetricRow(_NETWORK, "RequestMetrics", "RemoteTimeMs", Kind.HISTOGRAM, "ms",
-              "The part of it in which others were waited for: here it is all of it.", ("request",)),
-    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, unit, about, ("request",), left_out=why)
-      for name, unit, about, why in (
-          ("LocalTimeMs", "ms", "The part in which this node was at work.", _AT_ONCE),
-          ("RequestQueueTimeMs", "ms", "How long a request waited.", _AT_ONCE),
-          ("ResponseQueueTimeMs", "ms", "How long an answer waited.", _NOT_IN_NODE),
-          ("ResponseSendTimeMs", "ms", "How long it was written.", _NOT_IN_NODE),
-          ("MessageConversionsTimeMs", "ms", "How long records were converted.", _NOT_CONVERTED),
-          ("TemporaryMemoryBytes", "bytes", "Memory for that.", _NOT_CONVERTED),
+    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, "ms", about, ("request",))
+      for name, about in (
+          ("TotalTimeMs", "From the request to the end of its answer; the five below are its parts."),
+          ("RequestQueueTimeMs", "How long it waited: for the one before it on its link, or until the node was ready."),
+          ("LocalTimeMs", "How long the node was at work on it; in the simulator that takes no time."),
+          ("RemoteTimeMs", "How long others were waited for: the controller, other brokers, disks."),
+          ("ResponseQueueTimeMs", "How long the answer waited until it began to be written."),
+          ("ResponseSendTimeMs", "How long it was written, until the system had all of it."),
       )),
-    MetricRow(_SERVER, "mirror-broker-*-fetcher-*-mirror-*-metrics", "*", Kind.GAUGE, "",
-              "Connections and bytes of Kafka's network client, for each fetcher.", ("broker-id", "fetcher-id"),
-              is_attribute=True, left_out="nodes here have no such client: FetcherStats counts fetches and bytes"),
+    *(MetricRow(_NETWORK, "RequestMetrics", name, Kind.HISTOGRAM, unit, about, ("request",), left_out=_NOT_CONVERTED)
+      for name, unit, about in (
+          ("MessageConversionsTimeMs", "ms", "How long records were converted."),
+          ("TemporaryMemoryBytes", "bytes", "Memory for that."),
+      )),
+    *(MetricRow(_SERVER, CLIENT, name, kind, unit, about, CLIENT_TAGS, in_type=2, is_attribute=True)
+      for of, unit, about in (
+          ("connection-creation", "connections", "Connections that were made."),
+          ("connection-close", "connections", "Connections that ended, by whichever side."),
+          ("successful-authentication", "connections", "Connections on which the source knew us, by SASL or TLS."),
+          ("failed-authentication", "connections", "Connections on which it did not, or we did not know it."),
+          ("successful-reauthentication", "times", "Sessions of SASL that were renewed on their connection."),
+          ("failed-reauthentication", "times", "Sessions that could not be renewed."),
+          ("network-io", "calls", "Calls of the system that moved bytes; none between nodes of one process."),
+          ("select", "times", "How often the system told that bytes can be moved."),
+          ("outgoing-byte", "bytes", "Bytes of requests, with their lengths."),
+          ("incoming-byte", "bytes", "Bytes of answers, with their lengths."),
+          ("request", "requests", "Requests that were sent, but for those that authenticate."),
+          ("response", "answers", "Answers that came."),
+      )
+      for name, kind, unit in ((f"{of}-rate", Kind.GAUGE, f"{unit} a second"), (f"{of}-total", Kind.TOTAL, unit))),
+    *(MetricRow(_SERVER, CLIENT, name, kind, unit, about, CLIENT_TAGS, in_type=2, is_attribute=True)
+      for name, kind, unit, about in (
+          ("connection-count", Kind.GAUGE, "connections", "Connections that are open."),
+          ("successful-authentication-no-reauth-total", Kind.TOTAL, "connections",
+           "Of the authenticated ones, those whose client cannot renew a session: for a client Kafka counts all."),
+          ("reauthentication-latency-avg", Kind.GAUGE, "ms", "How long renewals of sessions took of late."),
+          ("reauthentication-latency-max", Kind.GAUGE, "ms", "How long the longest one took."),
+          ("request-size-avg", Kind.GAUGE, "bytes", "Size of requests of late."),
+          ("request-size-max", Kind.GAUGE, "bytes", "Size of the largest one."),
+      )),
     MetricRow(_MIRROR, "MirrorMetadataManager", "MetadataRefreshError", Kind.COUNT, "errors",
               "Refreshes that no broker of the source answered, topics that it refused or that could not be created."),
     MetricRow(_MIRROR, "MirrorMetadataManager", "TopicConfigMetadataSyncError", Kind.COUNT, "errors",
@@ -126,10 +164,10 @@ ROWS: tuple[MetricRow, ...] = (
               "Syncs of ACLs that failed.", left_out="ACLs are not synced"),
     *(MetricRow(_MIRROR, "MirrorMetadataManager", f"{state}PartitionState", Kind.GAUGE, "partitions",
                 f"Partitions in state {state.upper()} that this broker leads.", of=of)
-      for state, of in (("Preparing", OWN), ("Mirroring", KIP), ("Pausing", OWN), ("Paused", OWN), ("Stopping", KIP),
+      for state, of in (("Preparing", KIP), ("Mirroring", KIP), ("Pausing", OWN), ("Paused", OWN), ("Stopping", KIP),
                         ("Stopped", KIP), ("Failed", KIP))),
     MetricRow(_MIRROR, "MirrorMetadataManager", "MirrorPartitionCount", Kind.GAUGE, "partitions",
-              "The same for each mirror.", ("mirror-name", "state"), OWN),
+              "The same for each mirror.", ("mirror-name", "state"), of=OWN),
     MetricRow(_SERVER, "MirrorReplication", "ByteRate", Kind.GAUGE, "bytes a second",
               "At what rate throttled partitions are mirrored, over the windows of the quota.", is_attribute=True),
     MetricRow(_SERVER, "ReplicaManager", "LeaderCount", Kind.GAUGE, "partitions",

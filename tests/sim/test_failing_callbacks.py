@@ -46,7 +46,7 @@ class Breaker:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.target: type[Message] | None = None
         self._handling = 0
-        work, reply_raw = Server._work, Inbound.reply_raw
+        work, answer = Server._work, Inbound._answer
 
         def handling(server: Server, *args: object) -> None:
             self._handling += 1
@@ -55,15 +55,15 @@ class Breaker:
             finally:
                 self._handling -= 1
 
-        def replying(inbound: Inbound, *chunks: Chunk) -> None:
+        def answering(inbound: Inbound, chunks: tuple[Chunk, ...], body: Message | None) -> None:
             ours = self.target is type(inbound.body) and inbound.head.client_id == RawClient.NAME
             if ours and not self._handling:
                 self.target = None
                 raise Bug
-            reply_raw(inbound, *chunks)
+            answer(inbound, chunks, body)
 
         monkeypatch.setattr(Server, "_work", handling)
-        monkeypatch.setattr(Inbound, "reply_raw", replying)
+        monkeypatch.setattr(Inbound, "_answer", answering)
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ ONCE_FAILED = (
     93612,
     93753,
     94573,
+    96024,
 )
 """Seeds of the full profile in which the engine, or the judge, was wrong."""
 

@@ -43,9 +43,60 @@ def test_a_mirror_that_runs_is_told_in_all_its_numbers(mirrored: Pair) -> None:
     assert told.total("MinFetchRate") == requests.attributes["OneMinuteRate"]
     assert told.total("RequestsPerSec", request="CreateMirror", version=0) == 1
     assert told.total("ErrorsPerSec", request="CreateMirror", error="NONE") == 1
-    (times,) = told.find("TotalTimeMs", request="CreateMirror")
+    (times,) = told.find("TotalTimeMs", request="CreateMirror", node_id=1)
     assert times.attributes["99thPercentile"] > 0, "the controller was asked"
     assert told.total("LeaderCount") == told.total("GlobalPartitionCount", node_id=100)
+
+
+PARTS = ("RequestQueueTimeMs", "LocalTimeMs", "RemoteTimeMs", "ResponseQueueTimeMs", "ResponseSendTimeMs")
+
+
+def test_the_times_of_a_request_are_told_in_parts_at_the_broker_and_the_controller(mirrored: Pair) -> None:
+    mirrored.a.kill(1)
+    mirrored.a.restart(1)
+    mirrored.a.write("in a later leader epoch")
+    mirrored.run_until(lambda: has_all(mirrored.there), "it goes on")
+    told = mirrored.b.metrics()
+    for request, node_id in (("CreateMirror", 1), ("BumpLeaderEpochs", 100)):
+        (total,) = told.find("TotalTimeMs", request=request, node_id=node_id)
+        means = {name: told.find(name, request=request, node_id=node_id)[0].attributes["Mean"] for name in PARTS}
+        assert total.attributes["Mean"] == pytest.approx(sum(means.values())) == pytest.approx(means["RemoteTimeMs"])
+        assert (means["RemoteTimeMs"] > 0) is (node_id == 1), "the broker waits for the controller, that for nobody"
+
+
+def of_client(pair: Pair) -> dict[str, float]:
+    (count,) = pair.b.metrics().find("connection-count", mirror_name="m")
+    assert count.mbean == "kafka.server:type=mirror-broker-1-fetcher-0-mirror-m-metrics,broker-id=1,fetcher-id=0"
+    return {one.name: one.value for one in pair.b.metrics() if one.mbean == count.mbean}
+
+
+def test_the_connections_of_a_fetcher_are_told_as_kafkas_client_tells_its_own(mirrored: Pair) -> None:
+    told = of_client(mirrored)
+    assert len(told) == 30
+    (fetches,) = mirrored.b.metrics().find("RequestsPerSec", mirror_name="m")
+    assert told["response-total"] == fetches.value
+    assert told["request-total"] - told["response-total"] in (0, 1), "one fetch may be under way"
+    assert told["network-io-total"] == told["request-total"] + told["response-total"]
+    assert told["select-total"] == told["response-total"]
+    records = mirrored.b.metrics().total("BytesPerSec", mirror_name="m")
+    assert told["incoming-byte-total"] > records > 0
+    assert told["outgoing-byte-total"] > told["request-size-max"] >= told["request-size-avg"] > 0
+    assert told["request-rate"] == pytest.approx(told["request-total"] / 37, rel=0.05), (
+        "a window that is not there counts"
+    )
+    assert told["connection-creation-total"] == told["connection-count"] == 1
+    assert told["connection-close-total"] == told["successful-authentication-total"] == 0
+    mirrored.a.kill(1)
+    mirrored.a.restart(1)
+    mirrored.a.write("more")
+    mirrored.run_until(lambda: has_all(mirrored.there), "it goes on")
+    told = of_client(mirrored)
+    assert (told["connection-creation-total"], told["connection-close-total"], told["connection-count"]) == (2, 1, 1)
+    mirrored.b.kill(1)
+    mirrored.b.restart(1)
+    mirrored.a.write("more")
+    mirrored.run_until(lambda: has_all(mirrored.there), "it goes on")
+    assert of_client(mirrored)["connection-creation-total"] == 1, "it is another process"
 
 
 @pytest.mark.decision("D22")
@@ -110,7 +161,7 @@ def test_the_page_is_what_a_client_of_prometheus_reads(mirrored: Pair, open_metr
         labels = {"node_id": str(one.node_id), **{key.replace("-", "_"): value for key, value in one.tags.items()}}
         row = next(row for row in ROWS if (row.name, tuple(row.tags)) == (one.name, tuple(one.tags)))
         if "99thPercentile" not in one.attributes:
-            assert samples[row.page_name, *sorted(labels.items())] == one.value
+            assert samples[row.page_name, *sorted(labels.items())] == pytest.approx(one.value, nan_ok=True)
 
 
 def test_names_on_the_page_are_those_of_the_usual_rules(mirrored: Pair) -> None:
@@ -122,6 +173,10 @@ def test_names_on_the_page_are_those_of_the_usual_rules(mirrored: Pair) -> None:
         "kafka_network_requestmetrics_requests_total",
         "kafka_network_requestmetrics_totaltimems",
         "kafka_network_requestmetrics_totaltimems_count",
+        "kafka_network_requestmetrics_responsequeuetimems",
+        "kafka_server_mirror_broker_fetcher_mirror_metrics_connection_count",
+        "kafka_server_mirror_broker_fetcher_mirror_metrics_request_size_max",
+        "kafka_server_mirror_broker_fetcher_mirror_metrics_incoming_byte_total",
         "kafka_server_mirrorreplication_byterate",
         "kafka_server_replicamanager_underreplicatedpartitions",
         "kafka_controller_kafkacontroller_activecontrollercount",

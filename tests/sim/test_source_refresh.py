@@ -53,15 +53,15 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[TopicPartition]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
     """The requests that mirrors' refreshes and controllers' clients were answered."""
     found: list[Message] = []
-    reply = Inbound.reply_raw
+    answer = Inbound._answer
 
-    def replying(inbound: Inbound, *answer: Chunk) -> None:
+    def answering(inbound: Inbound, chunks: tuple[Chunk, ...], body: Message | None) -> None:
         _, channel, _ = inbound.client.link.name
         if channel in ("mirror-m-metadata", "controller"):
             found.append(inbound.body)
-        reply(inbound, *answer)
+        answer(inbound, chunks, body)
 
-    monkeypatch.setattr(Inbound, "reply_raw", replying)
+    monkeypatch.setattr(Inbound, "_answer", answering)
     yield found
 
 

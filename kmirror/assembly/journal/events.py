@@ -13,6 +13,7 @@ from kmirror.errors import KmirrorError, ProtocolError
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
+    CountLink,
     DiskDone,
     DiskWork,
     Effect,
@@ -100,7 +101,7 @@ def said(effect: Effect) -> Said:
             return "SetTimer", key, at
         case CancelTimer(key):
             return "CancelTimer", key
-        case CloseLink(link) | StopReading(link) | ResumeReading(link):
+        case CloseLink(link) | StopReading(link) | ResumeReading(link) | CountLink(link):
             return type(effect).__name__, link
         case DiskWork(key, log_dir, job):
             return "DiskWork", key, log_dir, type(job).__name__

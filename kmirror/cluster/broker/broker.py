@@ -39,6 +39,7 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.log.disk import Disks
 from kmirror.spec.wire_values import ResourceType
 
@@ -70,10 +71,10 @@ class Broker:
         context.failures.shield(now, event, self._dispatch, self._follow_up)
         return context.outbox.drain()
 
-    def metrics(self, now: Instant) -> list[Sample]:
+    def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
         """Return what the broker and its components tell of themselves in numbers (`spec.metrics`)."""
-        of_components = (sample for component in self.parts.components for sample in component.metrics(now))
-        return [*of_broker(self.parts, now), *of_components]
+        of_components = (sample for component in self.parts.components for sample in component.metrics(now, told))
+        return [*of_broker(self.parts, now, told), *of_components]
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, handle requests, then do what was put off; was there anything?"""

@@ -47,6 +47,8 @@ class BrokerOptions:
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
+    clock: Callable[[], Instant] | None = None
+    """Told in numbers is how long requests keep this node at work by it; without one, by virtual time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         context.outbox,
         context.authorizer,
         failures=context.failures,
+        clock=context.options.clock,
     )
     components = Components()
     lifecycle = Lifecycle(context)

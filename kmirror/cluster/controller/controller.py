@@ -8,7 +8,7 @@ a power cut could take them. Brokers fetch the log like followers, as far as it 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,6 +60,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.failures import Failures, GaveUp, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.log.disk import Disk
 from kmirror.protocol.gen.abort_transaction_record import AbortTransactionRecord
 from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
@@ -83,6 +84,8 @@ class ControllerOptions:
     level of mirror.version in them raises that of a log that is not empty."""
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
+    clock: Callable[[], Instant] | None = None
+    """As a broker's."""
 
 
 class ControllerComponent(Protocol):
@@ -117,6 +120,7 @@ class Controller:
             self.outbox,
             options.authorizer,
             failures=self.failures,
+            clock=options.clock,
         )
         self._disk_jobs = DiskJobs(self.outbox)
         self._snapshots = SnapshotGenerator(self.context, self._disk_jobs, disk.log_dir)
@@ -134,9 +138,10 @@ class Controller:
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self._when_committed(self.outbox.drain())
 
-    def metrics(self, now: Instant) -> list[Sample]:
+    def metrics(self, now: Instant, told: ToldByRunner) -> list[Sample]:
         """Return what the controller tells of itself in numbers (`spec.metrics`)."""
-        return list(of_controller(self.image, decides=self.is_open))
+        requests = self.server.meters.samples(now, told.times)
+        return [*of_controller(self.image, decides=self.is_open), *requests]
 
     def _follow_up(self, now: Instant) -> bool:
         if self._is_ending:

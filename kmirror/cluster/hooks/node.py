@@ -171,7 +171,8 @@ class HookedNode(Wrapper):
         except ProtocolError as error:
             self._effects.append(Note(f"{link.client.link.name}: an answer goes on as it is: {error}"))
             return reply
-        return self._answered(link, work, body if work.rewrite is None else work.rewrite(body))
+        rewritten = self._answered(link, work, body if work.rewrite is None else work.rewrite(body))
+        return Reply(rewritten.link, rewritten.chunks, reply.timed)
 
     # -- links --------------------------------------------------------------------------------
 

@@ -236,7 +236,7 @@ class Rest:
         waiting, alone = waiting_topics(rows), self._alone(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
-                if (name, tp.topic) not in waiting or self._state(name, tp) == "STOPPED":
+                if (name, tp.topic) not in waiting or self._takes_markers(name, tp):
                     found += [] if (name, tp) in alone else self._hanging(name, tp)
         for row in rows:
             if not row.excuse or row.until_mirroring:
@@ -311,6 +311,10 @@ class Rest:
                 found += self._behind(row, tp)
                 found += [] if row.excuse else self._offsets_behind(row, tp)
         return found
+
+    def _takes_markers(self, cluster: str, tp: TopicPartition) -> bool:
+        """Return whether transactions end here: no mirror has it, or it stopped, whatever was ordered."""
+        return self._observer.mirror_partition(cluster, tp) is None or self._state(cluster, tp) == "STOPPED"
 
     def _state(self, cluster: str, tp: TopicPartition) -> str:
         mp = self._observer.mirror_partition(cluster, tp)

@@ -141,6 +141,10 @@ def test_everything_is_mirrored_through(listener: str, mechanism: str, source: S
     produce(source.plain, TOPIC, listener)
     mirrored.catch_up()
     assert "hush" not in str(mirrored.reasons)
+    told = destination.metrics()
+    taken = told.total("successful-authentication-total"), told.total("successful-authentication-no-reauth-total")
+    assert taken == (1, 1) and told.total("connection-creation-total") == 1
+    assert told.total("failed-authentication-total") == 0
 
 
 @pytest.mark.parametrize("listener", ["PLAIN", "SECURED", "MUTUAL"])
@@ -164,18 +168,19 @@ def test_a_session_is_renewed_and_no_link_is_lost(source: Source, destination: T
     mirrored.catch_up()
     lost: list[str] = []
     destination.on_note.append(lambda _, note: lost.append(note.text) if "does not answer" in note.text else None)
-    links = destination.broker(1).context.requester._secured
-    fetching = next(secured for link, secured in links.items() if "-fetch-" in link.channel)
-    began: dict[int, None] = {}
 
-    def is_renewed() -> bool:
-        began[fetching._began] = None
-        return len(began) > 3
+    def told(name: str) -> float:
+        (found,) = destination.metrics().find(name)
+        return found.value
 
-    destination.until(is_renewed, within_s=60, what=f"three sessions of {SESSION_MS} ms to end")
+    what = f"three sessions of {SESSION_MS} ms to end"
+    destination.until(lambda: told("successful-reauthentication-total") >= 3, within_s=60, what=what)
     produce(source.plain, TOPIC, "renewed")
     mirrored.catch_up()
-    assert fetching._turn == 1 and not lost, lost
+    assert not lost, lost
+    assert told("connection-creation-total") == told("successful-authentication-total") == 1
+    assert told("connection-close-total") == told("failed-reauthentication-total") == 0
+    assert 0 < told("reauthentication-latency-avg") <= told("reauthentication-latency-max") < SESSION_MS
 
 
 REFUSED = {

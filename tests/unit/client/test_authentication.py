@@ -10,7 +10,7 @@ from kmirror.client.authentication import TRANSITIONS, Authenticator, Cause, Sta
 from kmirror.client.requester import TIMER, Requester
 from kmirror.client.security import Credentials, Security, security_of
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CloseLink, Effect, OpenLink, OutboundLink, Send, SetTimer
+from kmirror.kernel.events import CloseLink, CountLink, Effect, OpenLink, OutboundLink, Send, SetTimer
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.tls import TlsSettings
@@ -50,6 +50,7 @@ class Talk:
         self.asked: list[tuple[OutboundLink, int, int, Message]] = []
         """(link, version, correlation id, body) of what was sent and not answered."""
         self.timers: dict[int, Instant] = {}
+        self.requester.count(LINK)
         for link in (LINK, OTHER, ELSEWHERE):
             self.requester.secure(link, self.authenticator)
 
@@ -93,6 +94,14 @@ class Talk:
     def why(self) -> str:
         return self.authenticator.why(ONE)
 
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return what was counted of `LINK`: how often, and the sum."""
+        counts = self.requester.counts(LINK)
+        assert counts is not None
+        names = ("requests", "responses", "authenticated", "refused", "reauthenticated", "refused_again")
+        sensors = {name: getattr(counts, name) for name in names}
+        return {name: (sensor.count, sensor.total) for name, sensor in sensors.items() if sensor.count}
+
 
 def test_what_is_asked_waits_until_the_broker_knows_us() -> None:
     talk = Talk(PLAIN)
@@ -112,6 +121,48 @@ def test_what_is_asked_waits_until_the_broker_knows_us() -> None:
     assert len(talk.answers) == 1 and not talk.why()
 
 
+def test_what_secures_a_link_is_counted_as_that_and_not_as_requests() -> None:
+    talk = Talk(PLAIN)
+    talk.ask()
+    assert talk.kinds() == [ApiVersionsRequest] and CountLink(LINK) in talk.effects
+    talk.shake()
+    talk.accept()
+    assert talk.counts().keys() == {"requests", "authenticated"}
+    sent = sum(4 + len(b"".join(effect.chunks)) for effect in talk.effects[-2:] if isinstance(effect, Send))
+    talk.answer(MetadataResponse())
+    counted = talk.counts()
+    assert counted["requests"] == (1, sent)
+    assert counted["responses"] == (1, 4 + len(encode_response(MetadataResponse(), 9, correlation_id=0)))
+    talk.ask(link=OTHER)
+    talk.ask()
+    assert talk.counts()["requests"][0] == 2, "another link is not counted"
+    assert talk.requester.counts(OTHER) is None
+    talk.requester.hang_up(0, LINK)
+    assert talk.requester.counts(LINK) is None
+
+
+def test_refusals_are_counted_the_first_and_those_of_later_sessions_apart() -> None:
+    talk = Talk(PLAIN)
+    refused = SaslAuthenticateResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message="no")
+    talk.ask()
+    talk.shake()
+    talk.answer(refused)
+    assert talk.counts() == {"requests": talk.counts()["requests"], "refused": (1, 1)}
+    talk.ask(10 * S)
+    talk.shake(10 * S)
+    talk.accept(10 * S, lifetime_ms=1000)
+    talk.answer(MetadataResponse(), 10 * S)
+    talk.ask(20 * S)
+    talk.answer(SaslHandshakeResponse(), 20 * S)
+    talk.answer(refused, 20 * S)
+    counted = talk.counts()
+    assert counted["refused"] == counted["authenticated"] == counted["refused_again"] == (1, 1)
+    talk.ask(40 * S)
+    talk.shake(40 * S)
+    talk.answer(refused, 40 * S)
+    assert talk.counts()["refused"] == (2, 2), "it is another connection"
+
+
 def test_each_link_is_secured_by_itself() -> None:
     talk = Talk(PLAIN)
     talk.ask(link=LINK)
@@ -126,7 +177,8 @@ def test_tls_alone_is_opened_and_then_used() -> None:
     talk.ask()
     assert talk.kinds() == [MetadataRequest] * 2
     opened = [effect for effect in talk.effects if isinstance(effect, OpenLink)]
-    assert opened == [OpenLink(LINK, TlsSettings())] and talk.effects.index(opened[0]) == 0
+    assert opened == [OpenLink(LINK, TlsSettings())]
+    assert [type(effect) for effect in talk.effects[:3]] == [CountLink, OpenLink, Send]
 
 
 def test_a_lost_link_is_secured_anew() -> None:
@@ -168,6 +220,8 @@ def test_a_session_is_renewed_before_the_next_request(with_tls: bool) -> None:
     talk.accept(now=10 * S)
     assert talk.kinds() == [MetadataRequest] * 2
     assert sum(isinstance(effect, OpenLink) for effect in talk.effects) == with_tls
+    counted = talk.counts()
+    assert counted["authenticated"] == (1, 1) and counted["reauthenticated"] == (1, 500), "milliseconds"
     assert not any(isinstance(effect, CloseLink) for effect in talk.effects)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import pytest
 
@@ -12,6 +12,7 @@ from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
+    CountLink,
     DiskDone,
     DiskWork,
     Effect,
@@ -30,6 +31,7 @@ from kmirror.kernel.events import (
     Stop,
     Stopped,
     StopReading,
+    Timed,
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
@@ -140,6 +142,86 @@ def test_frames_wait_while_a_node_does_not_want_them(over: str) -> None:
         await host.until(lambda: len(client.of(ResponseReceived)) == 20)
         # Each was handed over only when the one before had been answered.
         assert [int(bytes(event.frame)) for event in client.of(ResponseReceived)] == list(range(1, 21))
+        port.close()
+
+    hosted(script)
+
+
+def counted(host: Host, link: OutboundLink) -> dict[str, int]:
+    counts = host.processes["client"].told.links[link]
+    return {field.name: getattr(counts, field.name).count for field in fields(counts)}
+
+
+def test_what_goes_over_a_link_is_counted_if_that_is_wanted(over: str) -> None:
+    async def script(host: Host) -> None:
+        server, client = Recorder(echo), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", [CountLink(link), *sends(b"one", b"two", link=link)])
+        await host.until(lambda: len(client.of(ResponseReceived)) == 2)
+        told = counted(host, link)
+        assert (told["opened"], told["closed"]) == (1, 0)
+        host.perform("client", sends(b"x" * 5_000_000, link=link))
+        await host.until(lambda: len(client.of(ResponseReceived)) == 3)
+        assert (counted(host, link)["operations"] > told["operations"] > 1) is (over == "tcp")
+        assert (counted(host, link)["wakeups"] > told["wakeups"] > 0) is (over == "tcp")
+        host.kill("server")
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        assert counted(host, link)["closed"] == 1
+        host.perform("client", sends(b"two", link=link))  # Nobody listens there any more.
+        await host.until(lambda: len(client.of(LinkClosed)) == 2)
+        told = counted(host, link)
+        assert (told["opened"], told["closed"], told["secured"], told["not_secured"]) == (1, 1, 0, 0)
+        host.start("server")
+        host.perform("client", [*sends(b"three", link=link), CloseLink(link)])
+        await host.until(lambda: counted(host, link)["opened"] == counted(host, link)["closed"])
+        host.kill("client")
+        host.start("client")
+        assert not host.processes["client"].told.links, "another node, which has counted nothing"
+        port.close()
+
+    hosted(script)
+
+
+def test_it_is_told_when_an_answer_was_written(over: str) -> None:
+    size = 30_000_000  # More than the system takes at once.
+
+    def timed(now: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link, frame):
+                return [Reply(link, (bytes(size),)), Reply(link, (bytes(frame),), Timed("Api", now - 5000, now, 0))]
+            case _:
+                return []
+
+    async def script(host: Host) -> None:
+        server, client = Recorder(timed), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(b"one", link=link))
+        await host.until(lambda: len(client.of(ResponseReceived)) == 2)
+        await host.until(lambda: "Api" in host.processes["server"].told.times)
+        times = host.processes["server"].told.times["Api"]
+        assert times.total_ms.count == 1 and times.queue_ms.total == 5
+        parts = (times.local_ms, times.remote_ms, times.answer_queue_ms, times.answer_send_ms)
+        assert times.total_ms.total == pytest.approx(5 + sum(part.total for part in parts))
+        assert all(part.least >= 0 for part in parts)
+        port.close()
+
+    hosted(script)
+
+
+def test_an_answer_on_a_link_that_is_gone_takes_no_time(over: str) -> None:
+    def late(now: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link):
+                return [CloseLink(link), Reply(link, (b"late",), Timed("Api", now, now, 0))]
+            case _:
+                return []
+
+    async def script(host: Host) -> None:
+        server, client = Recorder(late), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(b"one", link=link))
+        await host.until(lambda: bool(client.of(LinkClosed)))
+        assert not host.processes["server"].told.times
         port.close()
 
     hosted(script)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.kernel.events import LinkClosed, OpenLink, OutboundLink, ResponseReceived, Send
+from kmirror.kernel.events import CountLink, LinkClosed, OpenLink, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.tls import Store, TlsSettings
 from kmirror.net.host import Host
@@ -69,7 +69,7 @@ def over_tls(script: Callable[[Host, Recorder], Awaitable[None]]) -> None:
 
 def ask(host: Host, to: Endpoint, settings: TlsSettings, *frames: tuple[bytes, ...]) -> OutboundLink:
     link = OutboundLink(to, "c")
-    host.perform("client", [OpenLink(link, settings), *(Send(link, chunks) for chunks in frames)])
+    host.perform("client", [CountLink(link), OpenLink(link, settings), *(Send(link, chunks) for chunks in frames)])
     return link
 
 
@@ -85,14 +85,19 @@ def test_frames_go_both_ways(tmp_path: Path, protocols: tuple[str, ...], cut: in
             assert [bytes(event.frame) for event in node.of(ResponseReceived)] == frames
             opened = host.processes["client"].outbound[link]
             assert opened._link.waiting_bytes == 0  # type: ignore[union-attr]
+            told = host.processes["client"].told.links[link]
+            assert (told.opened.count, told.secured.count, told.not_secured.count) == (1, 1, 0)
+            assert told.operations.count > len(frames) and told.wakeups.count > 0
 
     over_tls(script)
 
 
 async def _reason(host: Host, node: Recorder, to: Endpoint, settings: TlsSettings) -> str:
-    ask(host, to, settings, (b"?",))
+    link = ask(host, to, settings, (b"?",))
     await host.until(lambda: bool(node.of(LinkClosed)))
     assert not node.of(ResponseReceived)
+    told = host.processes["client"].told.links[link]
+    assert told.opened.count == told.closed.count == told.secured.count, "with TLS 1.3 the server's refusal comes later"
     return node.of(LinkClosed)[0].why
 
 

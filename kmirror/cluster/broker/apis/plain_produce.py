@@ -109,5 +109,5 @@ def shorten(parts: BrokerParts, inbound: Inbound) -> None:
     topic = request.topic_data[0]
     names = parts.context.image.topic_names
     name = names.get(topic.topic_id, "") if inbound.version >= IDS_FROM else topic.name
-    if name and not is_internal(name) and inbound.rights.are_unlimited and not inbound.is_metered:
+    if name and not is_internal(name) and inbound.rights.are_unlimited:
         inbound.link.shortcut = PlainProduce(parts, inbound, last, name).answer
