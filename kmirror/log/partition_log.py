@@ -240,7 +240,7 @@ class PartitionLog(LogState):
 
         As Kafka does it: up to the next batch that the offset index has, or to the end of the segment.
         """
-        return self.segments.aborted_transactions(offset, self.segments.bound_of(found))
+        return self.segments.aborted_within(offset, found)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
         """Return the batches from the one that holds `start` to the last one that begins below `end`.

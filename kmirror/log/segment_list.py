@@ -135,6 +135,13 @@ class SegmentList(Sequence[Segment]):
         records = self.store.read(segment.base_offset, first.position, last.end_position)
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
+    def aborted_within(self, offset: int, found: ReadResult) -> list[AbortedTxn]:
+        """Return the aborted transactions that may have records in what was read from `offset` on."""
+        for segment in self.reaching(offset):
+            if segment.aborted:
+                return self.aborted_transactions(offset, self.bound_of(found))
+        return []
+
     def bound_of(self, found: ReadResult) -> int:
         """Return the first offset that surely lies behind what was read, as far as the offset index knows.
 

@@ -16,6 +16,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 ZSTD_FROM = 7
 """First version of Produce in which a batch may be compressed with zstd (KIP-110)."""
+_START = layout.header_struct("batch_length", "magic", "attributes")
 _FLAGS_AT = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
 
 
@@ -24,8 +25,14 @@ def is_transactional(records: Chunk) -> bool:
 
     Raises `CorruptBatch` for a size or a format that there is not.
     """
-    size = next_size(records)
-    return size is not None and records[layout.MAGIC_AT] == layout.MAGIC_V2 and _has_flag(records)
+    size = len(records)
+    if size >= _START.size:  # As `next_size` has it, in one read: each batch of each request is asked.
+        length, magic, attributes = _START.unpack_from(records)
+        if length >= layout.LEGACY_LENGTH_MIN and 0 <= magic <= layout.MAGIC_V2:
+            is_whole = magic == layout.MAGIC_V2 and length <= size - layout.LOG_OVERHEAD
+            return is_whole and bool(attributes & layout.TRANSACTIONAL_FLAG)
+    next_size(records)
+    return False
 
 
 def fault_of(records: Chunk, version: int) -> ErrorCode:
