@@ -36,7 +36,7 @@ from kmirror.fuzz.clients.campaign import (
 from kmirror.fuzz.clients.door import Door
 from kmirror.fuzz.clients.entries import Names
 from kmirror.fuzz.clients.served import Front, OwnCluster
-from kmirror.fuzz.clients.session import Drawn, Next, Row, Session
+from kmirror.fuzz.clients.session import LATE_S, Drawn, Next, Row, Session
 from kmirror.fuzz.findings import Fault, Finding, to_json
 from kmirror.proxy.proxy import HOST, PORT_MAX, Proxy
 
@@ -49,6 +49,8 @@ _OPTIONS = (
                  metavar="SECONDS", help="So long the program of --client may run."),
     click.option("--memory", type=click.IntRange(min=1), default=MEMORY_MIB, show_default=True,
                  metavar="MIB", help="So much more it may take than with whole answers."),
+    click.option("--late", type=click.FloatRange(min=0), default=LATE_S, show_default=True,
+                 metavar="SECONDS", help="So late come answers that are late: longer than the client waits for one."),
     click.option("--strict", is_flag=True, help="An exit code of it other than 0 is a finding."),
 )  # fmt: skip
 
@@ -71,6 +73,7 @@ class ClientOptions:
     listen: str | None
     patience: float
     memory: int
+    late: float
     strict: bool
 
     @property
@@ -79,7 +82,7 @@ class ClientOptions:
         words = tuple(shlex.split(self.client or ""))
         if not words:
             raise UsageError("name the program of the client, as in --client 'python3 my_client.py {bootstrap}'")
-        return Client(words, self.patience, self.memory, self.strict)
+        return Client(words, self.patience, self.memory, self.strict, self.late)
 
 
 class _ProxyFront(Proxy):
@@ -120,7 +123,7 @@ def fuzz_client(
     door = Door()
     if options.client is None:
         with _front(options, door) as front:
-            served = _Served(door, front, seed, frames=frames, seconds=seconds)
+            served = _Served(door, front, seed, options.late, frames=frames, seconds=seconds)
             is_stopped = served.run(output)
         _tell(served.tally, seed, output)
         return EXIT_STOPPED if is_stopped else 0
@@ -157,10 +160,13 @@ def replay_client(finding: Finding, options: ClientOptions) -> Fault | None:
 class _Served:
     """A port that serves whoever connects; each link is a session."""
 
-    def __init__(self, door: Door, front: Front, seed: int, *, frames: int | None, seconds: float | None) -> None:
+    def __init__(
+        self, door: Door, front: Front, seed: int, late_s: float, *, frames: int | None, seconds: float | None
+    ) -> None:
         self.tally = ClientTally()
         self._front = front
         self._seed = seed
+        self._late_s = late_s
         self._frames = frames
         self._seconds = seconds
         self._begun = 0
@@ -190,7 +196,9 @@ class _Served:
 
     def _begin(self) -> Session:
         number, self._begun = self._begun, self._begun + 1
-        session = self._open[number] = Session(number, Drawn(self._seed, number), self._front.names())
+        session = self._open[number] = Session(
+            number, Drawn(self._seed, number, late_s=self._late_s), self._front.names()
+        )
         return session
 
     def _end(self, session: Session) -> None:

@@ -319,6 +319,8 @@ class TransactionManager:
 
 def _init_error(reply: Message) -> ErrorCode:
     assert isinstance(reply, InitProducerIdResponse), reply
+    if not reply.error_code and (reply.producer_id < 0 or reply.producer_epoch < 0):
+        return ErrorCode.NETWORK_EXCEPTION  # No broker means that: as good as an answer that was lost.
     return code_of(reply.error_code)
 
 

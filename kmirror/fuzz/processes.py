@@ -15,6 +15,11 @@ def peak_bytes(pid: int) -> int:
     return _bytes(pid, "VmHWM")
 
 
+def reserved_bytes(pid: int) -> int:
+    """Return the memory that a process has asked for, used or not: of its data and stacks."""
+    return _bytes(pid, "VmData") + _bytes(pid, "VmStk")
+
+
 def _bytes(pid: int, name: str) -> int:
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as lines:

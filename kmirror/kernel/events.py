@@ -156,6 +156,17 @@ class Reply:
 
 
 @value
+class ReplyBytes:
+    """Write bytes as they are, without a size before them, on a link that a client opened to us: to test that client.
+
+    A link that carries frames and no bytes, as one within a process, is closed instead: both ends are told.
+    """
+
+    link: InboundLink
+    data: Chunk
+
+
+@value
 class CloseLink:
     """Give a link up; what is still on the way to us is lost. No `LinkClosed` follows."""
 
@@ -231,6 +242,7 @@ Effect = (
     OpenLink
     | Send
     | Reply
+    | ReplyBytes
     | CloseLink
     | StopReading
     | ResumeReading

@@ -114,10 +114,14 @@ class AsyncAdmin:
         return answer
 
     async def ask(self, body: Message, *, broker_id: int | None = None) -> Message:
-        """Return the answer of any broker, or of the one with `broker_id`, which `brokers` has told before.
+        """Return the answer of any broker, or of the one with `broker_id`.
 
-        KafkaError as of `order`; of a single broker REQUEST_TIMED_OUT after one attempt.
+        KafkaError as of `order`; of a single broker REQUEST_TIMED_OUT after one attempt, and BROKER_NOT_AVAILABLE if
+        the cluster has told of none with that id when `brokers` or `topics` was asked last.
         """
+        if broker_id is not None and broker_id not in self._cluster.brokers:
+            told = f"the cluster at {self.servers} tells of no broker {broker_id}"
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, told)
         until = asyncio.get_running_loop().time() + self._configs.default_api_timeout_ms / 1000
         attempts = 0
         while True:

@@ -38,6 +38,7 @@ from kmirror.kernel.events import (
     OpenLink,
     OutboundLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -132,6 +133,7 @@ class Host:
             CountLink: self._count_link,
             Send: self._send,
             Reply: self._reply,
+            ReplyBytes: self._reply_bytes,
             SetTimer: self._set_timer,
             CancelTimer: self._cancel_timer,
             CloseLink: self._close_link,
@@ -397,6 +399,18 @@ class Host:
 
     def _count_link(self, process: Process, effect: CountLink) -> None:
         process.told.links[effect.link] = LinkCounts()
+
+    def _reply_bytes(self, process: Process, effect: ReplyBytes) -> None:
+        link = process.inbound.get(effect.link)
+        if isinstance(link, TcpLink):
+            link.send_bytes(effect.data)
+            self._unflushed[link] = None
+        elif link is not None:
+            link.close()
+            self.soon(self._lose, link)
+
+    def _lose(self, link: LocalEnd) -> None:
+        self.link_lost(link, "it carries frames and no bytes")
 
     def unsent(self, name: str, link: OutboundLink) -> int:
         """Return the bytes that a process has sent on a link over TCP and the system has not taken yet."""

@@ -6,7 +6,7 @@ A leader that moves meanwhile is looked up again; nothing is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from typing import TypeVar
 
 from kmirror.client.list_offsets import list_offsets
@@ -39,6 +39,7 @@ PAUSE_S = 0.25
 PASSING = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.BROKER_NOT_AVAILABLE,
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
     ErrorCode.OFFSET_NOT_AVAILABLE,
@@ -76,6 +77,8 @@ async def latest_offsets(
         for topic in reply.topics:
             for row in topic.partitions:
                 tp, code = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
+                if tp not in asked:
+                    continue
                 if not code:
                     found[tp] = row.offset
                 elif code not in PASSING:
@@ -85,6 +88,11 @@ async def latest_offsets(
 
 def _refused(admin: AsyncAdmin, tp: TopicPartition, code: ErrorCode) -> KafkaError:
     return KafkaError(code, f"{tp} of {admin.servers} cannot be read: {code.name}: {code.text}")
+
+
+def _is_known(row: EpochEndOffset) -> bool:
+    """Return whether the log has this epoch or one before it."""
+    return row.leader_epoch >= 0 and row.end_offset >= 0
 
 
 class LeaderReader:
@@ -104,7 +112,7 @@ class LeaderReader:
 
         def row(reply: Message) -> ListOffsetsPartitionResponse:
             assert isinstance(reply, ListOffsetsResponse), "the answer to its request"
-            return reply.topics[0].partitions[0]
+            return self._own((row.partition_index, row) for topic in reply.topics for row in topic.partitions)
 
         return (await self._of_leader(lambda _: request, row)).offset
 
@@ -116,16 +124,12 @@ class LeaderReader:
         start = await self.offset(OffsetSpec.EARLIEST)
         at = (await self._leader()).leader_epochs[self.tp.partition]
         ends: list[tuple[int, int]] = []  # Each epoch with where it ends, the latest first.
-        while at >= 0:
-            row = await self._end_of_epoch(at)
-            if row.leader_epoch >= 0 and row.end_offset >= 0:
-                ends.append((row.leader_epoch, row.end_offset))
-                if row.end_offset <= start:
-                    break
-                at = row.leader_epoch
-            elif ends:
+        row = await self._last_epoch(at)
+        while row is not None and _is_known(row):
+            ends.append((row.leader_epoch, row.end_offset))
+            if row.end_offset <= start or not row.leader_epoch:
                 break
-            at -= 1  # A mirrored log does not have the leader's own epoch.
+            row = await self._end_of_epoch(row.leader_epoch - 1)
         if not ends:
             return [], await self.offset(OffsetSpec.LATEST)
         starts = [max(end, start) for _, end in ends[1:]] + [start]
@@ -185,9 +189,30 @@ class LeaderReader:
             assert isinstance(reply, FetchResponse), "the answer to its request"
             if reply.error_code:
                 raise _refused(self._admin, tp, code_of(reply.error_code))
-            return reply.responses[0].partitions[0]
+            return self._own((row.partition_index, row) for topic in reply.responses for row in topic.partitions)
 
         return await self._of_leader(request, row)
+
+    async def _last_epoch(self, most: int) -> EpochEndOffset | None:
+        """Return the end of the last epoch that the log has, of those up to `most`; None if it has none.
+
+        A mirrored log does not have the leader's own epoch, which may be any number of epochs later.
+        """
+        if most < 0:
+            return None
+        row = await self._end_of_epoch(most)
+        if _is_known(row):
+            return row
+        last: EpochEndOffset | None = None
+        known, unknown = -1, most
+        while unknown - known > 1:
+            middle = (known + unknown) // 2
+            row = await self._end_of_epoch(middle)
+            if _is_known(row):
+                known, last = middle, row
+            else:
+                unknown = middle
+        return last
 
     async def _end_of_epoch(self, epoch: int) -> EpochEndOffset:
         tp = self.tp
@@ -196,9 +221,23 @@ class LeaderReader:
 
         def row(reply: Message) -> EpochEndOffset:
             assert isinstance(reply, OffsetForLeaderEpochResponse), "the answer to its request"
-            return reply.topics[0].partitions[0]
+            return self._own((row.partition, row) for topic in reply.topics for row in topic.partitions)
 
-        return await self._of_leader(lambda _: request, row)
+        found = await self._of_leader(lambda _: request, row)
+        if found.leader_epoch > epoch:
+            raise self._unusable(f"tells of epoch {found.leader_epoch}, asked for the last one up to {epoch}")
+        return found
+
+    def _own(self, rows: Iterable[tuple[int, Row]]) -> Row:
+        """Return the row of this partition; KafkaError if the answer has none."""
+        for index, row in rows:
+            if index == self.tp.partition:
+                return row
+        raise self._unusable("has no row for it")
+
+    def _unusable(self, why: str) -> KafkaError:
+        told = f"{self.tp} of {self._admin.servers} cannot be read: the leader's answer {why}"
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, told)
 
     async def _leader(self) -> TopicInfo:
         if self._topic is None:

@@ -213,6 +213,12 @@ class TcpLink:
             self._out.append(size.to_bytes(PREFIX_BYTES, "big"))
             self._out.extend(chunk for chunk in chunks if len(chunk))
 
+    def send_bytes(self, data: Chunk) -> None:
+        """Queue bytes that are no frame, or a part of one."""
+        if len(data):
+            self.waiting_bytes += len(data)
+            self._out.append(data)
+
     def send_timed(self, chunks: tuple[Chunk, ...], on_written: OnWritten) -> None:
         """Queue a frame, and say later when the first attempt to write it was and when the system had all of it.
 

@@ -34,6 +34,7 @@ from kmirror.kernel.events import (
     OpenLink,
     OutboundLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -129,6 +130,7 @@ class World:
             CountLink: _count_link,
             Send: self._send,
             Reply: self._reply,
+            ReplyBytes: self._reply_bytes,
             SetTimer: self._set_timer,
             CancelTimer: self._cancel_timer,
             CloseLink: self._close_link,
@@ -454,6 +456,11 @@ class World:
         frame = b"".join(effect.chunks)
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         self._plan(link.back_at, self._come_back, link, frame)
+
+    def _reply_bytes(self, _: Process, effect: ReplyBytes) -> None:
+        link = self._served.get(effect.link)
+        if link is not None:
+            self._close(link, tell_client=True, tell_server=True)
 
     def _come_back(self, link: Link, frame: bytes) -> None:
         if link.open:

@@ -1,4 +1,7 @@
-"""A Kafka client that asks ApiVersions three times, and has one fault; run with nothing but the standard library."""
+"""A Kafka client that asks ApiVersions three times, and has one fault; run with nothing but the standard library.
+
+Without its fault it gives up at an answer that does not come in time, that is too long, or that has another id.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,32 @@ import socket
 import struct
 import sys
 
+TIMEOUT_S = 0.2
+LENGTH_MAX = 100_000_000
+
 
 def ask(link: socket.socket, number: int) -> bytes:
     """Return the answer to an ApiVersions of version 0, after its correlation id."""
     request = struct.pack(">hhih", 18, 0, number, -1)
     link.sendall(struct.pack(">i", len(request)) + request)
-    return exactly(link, struct.unpack(">i", exactly(link, 4))[0])[4:]
+    (length,) = struct.unpack(">i", exactly(link, 4))
+    if length > LENGTH_MAX and fault is reserves:
+        bytearray(length)  # Of which nothing is written to.
+    if not 0 <= length <= LENGTH_MAX:
+        sys.exit(0)
+    answer = exactly(link, length)
+    if answer[:4] != struct.pack(">i", number):
+        sys.exit(0)
+    return answer[4:]
 
 
 def exactly(link: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size:
-        more = link.recv(size - len(found))
+        try:
+            more = link.recv(size - len(found))
+        except (TimeoutError, ConnectionError):
+            sys.exit(0)
         if not more:
             sys.exit(0)
         found += more
@@ -58,6 +75,14 @@ def gives_up(error: int, count: int, rest: bytes) -> None:
         raise LookupError(f"error {error}")
 
 
+def trusts(error: int, count: int, rest: bytes) -> None:
+    """Wait for every answer as long as it takes."""
+
+
+def reserves(error: int, count: int, rest: bytes) -> None:
+    """Take all the memory that a length tells of."""
+
+
 def nothing(error: int, count: int, rest: bytes) -> None:
     pass
 
@@ -70,6 +95,7 @@ if __name__ == "__main__":
     fault = globals()[sys.argv[1]]
     host, _, port = sys.argv[2].rpartition(":")
     with socket.create_connection((host, int(port))) as opened:
+        opened.settimeout(None if fault is trusts else TIMEOUT_S)
         for turn in range(3):
             answer = ask(opened, turn)
             if len(answer) >= 6:

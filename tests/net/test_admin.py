@@ -20,12 +20,14 @@ from kmirror.spec.error_codes import ErrorCode
 WITHIN_S = 20
 
 
-def ask(body: Message, prepare: Callable[[AsyncAdmin], Any] = lambda admin: None) -> Message:
+def ask(
+    body: Message, prepare: Callable[[AsyncAdmin], Any] = lambda admin: None, broker_id: int | None = None
+) -> Message:
     async def asked() -> Message:
         with TcpCluster(brokers=1) as cluster:
             async with AsyncAdmin(cluster.bootstrap_servers, AdminConfigs(default_api_timeout_ms=1000)) as admin:
                 prepare(admin)
-                return await asyncio.wait_for(admin.ask(body), WITHIN_S)
+                return await asyncio.wait_for(admin.ask(body, broker_id=broker_id), WITHIN_S)
 
     return asyncio.run(asked())
 
@@ -34,6 +36,12 @@ def test_a_request_that_no_node_here_serves_is_sent_to_those_who_do() -> None:
     with pytest.raises(KafkaError, match="does not know the request DescribeAcls") as refused:
         ask(DescribeAclsRequest())
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_broker_that_nobody_told_of_is_not_available() -> None:
+    with pytest.raises(KafkaError, match="tells of no broker 7") as refused:
+        ask(MetadataRequest(), broker_id=7)
+    assert refused.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
 
 def test_what_goes_wrong_within_the_client_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

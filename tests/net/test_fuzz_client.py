@@ -14,9 +14,10 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.fuzz.clients.campaign import Client, ClientCampaign, entries_of
 from kmirror.fuzz.clients.door import Door
-from kmirror.fuzz.clients.entries import read_entry
+from kmirror.fuzz.clients.entries import Entry, read_entry
 from kmirror.fuzz.clients.served import OwnCluster
 from kmirror.fuzz.clients.session import Next
+from kmirror.fuzz.clients.ways import Way
 from kmirror.fuzz.findings import Finding, Kind, load
 from kmirror.fuzz.targets.rows import Wanted, open_target
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -65,6 +66,7 @@ def first_finding(found: ClientCampaign) -> Finding:
         ("storms", Kind.SLOW, "asks without pause after ApiVersionsResponse", 20.0),
         ("grows", Kind.MEMORY, "memory after ApiVersionsResponse", 20.0),
         ("dies", Kind.RAISED, "SIGSEGV after ApiVersionsResponse", 20.0),
+        ("reserves", Kind.MEMORY, "memory after ApiVersionsResponse behind a wrong length, then nothing", 20.0),
     ],
 )
 def test_a_bad_client_is_found(
@@ -73,6 +75,28 @@ def test_a_bad_client_is_found(
     finding = first_finding(campaign(client(fault, patience_s=patience_s), front, door))
     assert (finding.target, finding.kind, finding.cause) == ("client", kind, cause)
     assert (finding.message, finding.version) == ("ApiVersionsResponse", 0)
+
+
+def in_ways() -> dict[Way, Entry]:
+    """Return for each way an answer to the second request that is sent in it."""
+    numbers = {Way.LENGTH: -1, Way.LENGTH_AND_END: 5_000, Way.CUT: 9, Way.LATE: 100}
+    data = {way: numbers.get(way, 0).to_bytes(4, "big", signed=True) for way in Way}
+    return {way: Entry(18, 0, 1, data[way], way) for way in Way}
+
+
+def test_a_client_with_a_timeout_ends_in_whatever_way_its_answers_come(front: OwnCluster, door: Door) -> None:
+    sound = campaign(client("nothing"), front, door)
+    sound.begin()
+    assert {way for way, entry in in_ways().items() if sound.play([entry])} == set()
+
+
+@pytest.mark.parametrize("way", [Way.NEVER, Way.LENGTH_AND_END])
+def test_a_client_that_waits_without_a_bound_is_found(way: Way, front: OwnCluster, door: Door) -> None:
+    trusting = campaign(client("trusts", patience_s=1.0), front, door)
+    trusting.begin()
+    fault = trusting.play([in_ways()[way]])
+    assert fault is not None
+    assert (fault.kind, fault.cause) == (Kind.SILENT, f"hangs after ApiVersionsResponse{way.about}")
 
 
 def test_an_exit_code_is_told_and_judged_if_that_is_wanted(front: OwnCluster, door: Door) -> None:
@@ -134,7 +158,7 @@ def test_the_tally_says_what_a_client_did_next(front: OwnCluster, door: Door) ->
     *_, tally = found.run(frames=150)
     assert 150 <= tally.frames == tally.rows.total()
     assert tally.taken == sum(count for row, count in tally.rows.items() if not row.is_broken) < tally.frames
-    assert {row.next for row in tally.rows} == {Next.ASKED, Next.CLOSED}
+    assert {row.next for row in tally.rows} == set(Next)  # Nothing more if the link was closed by the port.
     assert {(row.message, row.version) for row in tally.rows} == {("ApiVersionsResponse", 0)}
 
 
@@ -228,6 +252,6 @@ def test_what_cannot_be_wanted_is_said(front: OwnCluster) -> None:
 
 
 def test_an_entry_is_read_as_it_was_kept() -> None:
-    with pytest.raises(UsageError, match="8 bytes, not 7"):
+    with pytest.raises(UsageError, match="9 bytes and more"):
         read_entry(bytes(7))
     assert decode_response(bytes(10), 18, 0).body  # What the shrunk finding above begins as.

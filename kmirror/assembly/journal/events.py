@@ -23,6 +23,7 @@ from kmirror.kernel.events import (
     Note,
     OpenLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -95,6 +96,8 @@ def said(effect: Effect) -> Said:
         case Send(link, chunks) | Reply(link, chunks):
             frame = b"".join(chunks)
             return type(effect).__name__, link, len(frame), crc32c(frame)
+        case ReplyBytes(link, data):
+            return "ReplyBytes", link, len(data), crc32c(data)
         case OpenLink(link, tls):
             return "OpenLink", link, repr(tls)  # Which has no secrets in it.
         case SetTimer(key, at):
@@ -113,7 +116,7 @@ def said(effect: Effect) -> Said:
 
 def shown(value: tuple[Any, ...]) -> str:
     """Return an event or an effect as a line for people."""
-    if value[0] in ("Send", "Reply"):
+    if value[0] in ("Send", "Reply", "ReplyBytes"):
         return f"{value[0]} on {_short(value[1])}: {value[2]} bytes, CRC-32C {value[3]:08x}"
     return " ".join([value[0], *map(_short, value[1:])])
 

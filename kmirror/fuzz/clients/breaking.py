@@ -1,17 +1,18 @@
 """How is an answer broken that a client waits for?
 
 A part of it is broken as in any frame; or it says that something went wrong, in a code that Kafka knows; or the records
-in it are others, broken where a reader of batches takes its steps. Its correlation id is kept most times: a client
-that gets another closes its link, and reads no further.
+in it are others, broken where a reader of batches takes its steps; or it is as it should be, and does not get to the
+client as it should. Its correlation id is kept most times: a client that gets another closes its link, and reads no
+further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from kmirror.errors import ProtocolError
 from kmirror.fuzz import batches
+from kmirror.fuzz.clients.ways import Broken, Draw, in_some_way
 from kmirror.fuzz.mutations import mutate
 from kmirror.fuzz.noted import CORRELATION_SPOT, answer_spots, places_of
 from kmirror.protocol.gen.fetch_response import FetchResponse
@@ -19,10 +20,7 @@ from kmirror.protocol.headers import RequestHead, decode_response, encode_respon
 from kmirror.protocol.registry import find_key, find_response, key_of
 from kmirror.spec.error_codes import ErrorCode
 
-Draw = Callable[[], float]
-Broken = tuple[bytes, tuple[str, ...]]
-"""An answer, and what was done to it, a line each; nothing if it is whole."""
-
+_WAY_SHARE = 0.3
 _ERROR_SHARE = 0.2
 _RECORDS_SHARE = 0.5
 _LEGACY_SHARE = 0.1
@@ -33,8 +31,12 @@ _FETCH = key_of(FetchResponse)
 _BASE_OFFSET_BYTES = 8
 
 
-def broken(random: Draw, frame: bytes, head: RequestHead) -> Broken:
-    """Return the answer to a request broken, and how."""
+def broken(random: Draw, frame: bytes, head: RequestHead, late_ms: int) -> Broken:
+    """Return the answer to a request broken, and how; one that is late comes so many milliseconds later."""
+    if random() < _WAY_SHARE:
+        found = in_some_way(random, frame, head, late_ms)
+        if found is not None:
+            return found
     if head.api_key == _FETCH and random() < _RECORDS_SHARE:
         found = _with_other_records(random, frame, head)
         if found is not None:
@@ -52,7 +54,7 @@ def broken(random: Draw, frame: bytes, head: RequestHead) -> Broken:
         kind = kinds[int(random() * len(kinds))]
         spots = [spot for spot in spots if spot[0] is kind]
     data, steps = mutate(random, bytearray(frame), spots)
-    return bytes(data), tuple(map(str, steps))
+    return Broken(bytes(data), tuple(map(str, steps)))
 
 
 def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
@@ -67,7 +69,7 @@ def _with_error(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
     start, end = places[int(random() * len(places))]
     code = _CODES[int(random() * len(_CODES))]
     data = frame[:start] + code.to_bytes(end - start, "big", signed=True) + frame[end:]
-    return data, (f"error {ErrorCode(code).name} at {start}",)
+    return Broken(data, (f"error {ErrorCode(code).name} at {start}",))
 
 
 def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken | None:
@@ -88,4 +90,4 @@ def _with_other_records(random: Draw, frame: bytes, head: RequestHead) -> Broken
     row.records = bytes(row.records[:_BASE_OFFSET_BYTES]) + data[_BASE_OFFSET_BYTES:]
     number = int.from_bytes(frame[:4], "big", signed=True)
     changed = encode_response(body, head.api_version, correlation_id=number)
-    return changed, (f"other records of partition {row.partition_index}", *map(str, steps))
+    return Broken(changed, (f"other records of partition {row.partition_index}", *map(str, steps)))

@@ -19,12 +19,15 @@ from kmirror.fuzz.clients.door import Door
 from kmirror.fuzz.clients.entries import Entry, read_entry
 from kmirror.fuzz.clients.program import Bounds, Ended, run_program
 from kmirror.fuzz.clients.served import Front
-from kmirror.fuzz.clients.session import Drawn, Plan, Row, Script, Session, Whole
+from kmirror.fuzz.clients.session import LATE_S, Drawn, Plan, Row, Script, Session, Whole
+from kmirror.fuzz.clients.ways import Way
 from kmirror.fuzz.findings import Fault, Finding, Kind
 from kmirror.fuzz.shrink import fewer, shrink
 
 PATIENCE_S = 30.0
 MEMORY_MIB = 256
+RESERVED_MIB = 768
+"""Threads that a client starts reserve stacks and arenas; what it asks for besides is bounded by so much more."""
 CONFIRM_TRIES = 3
 REPLAY_TRIES = 5
 _TRIES_MAX = 60
@@ -51,6 +54,8 @@ class Client:
     """More than with whole answers."""
     is_strict: bool = False
     """Whether another exit code than 0 is a finding."""
+    late_s: float = LATE_S
+    """So much later come answers that are late: longer than the client waits for one."""
 
 
 @dataclass
@@ -112,7 +117,7 @@ class ClientCampaign:
         self.begin()
         tally, number = self.tally, 0
         while (frames is None or tally.frames < frames) and (seconds is None or tally.seconds < seconds):
-            session, ended = self._run(Drawn(self._seed, number, self._seen), number)
+            session, ended = self._run(Drawn(self._seed, number, self._seen, late_s=self._client.late_s), number)
             tally.add(session)
             fault = self.judged(session, ended)
             tally.ends[ended.outcome] += 1
@@ -149,10 +154,10 @@ class ClientCampaign:
         assert self._whole is not None, "it was run with whole answers first"
         last = session.broken[-1].entry if session.broken else None
         after = f"after {last}" if last is not None else "with whole answers"
-        short = last.name if last is not None else "whole answers"
+        short = last.about if last is not None else "whole answers"
         patience = self._client.patience_s
         if ended.is_large:
-            told = f"{ended.peak_bytes >> 20} MiB, {self._whole.peak_bytes >> 20} with whole answers, {after}"
+            told = f"{_mib(ended.memory)}, {_mib(self._whole.memory)} with whole answers, {after}"
             return Fault(Kind.MEMORY, told, f"memory after {short}", f"at most {self._client.memory_mib} MiB more")
         if ended.busy_s > self._whole.busy_s + patience / 2:
             told = f"busy for {ended.busy_s:.1f} s of {ended.seconds:.1f} s {after}"
@@ -176,8 +181,9 @@ class ClientCampaign:
         self._runs += 1
         told = {"{bootstrap}": self._front.bootstrap_servers, "{session}": f"s{self._seed}-{self._runs}"}
         words = [_filled(word, told) for word in self._client.words]
-        whole = self._whole.peak_bytes if self._whole is not None else 1 << 40
-        bounds = Bounds(self._client.patience_s, whole + (self._client.memory_mib << 20))
+        more = self._client.memory_mib << 20
+        peak, reserved = (1 << 40, 1 << 40) if self._whole is None else self._whole.memory
+        bounds = Bounds(self._client.patience_s, peak + more, reserved + more + (RESERVED_MIB << 20))
         session = self._session = Session(number, plan, self._front.names())
         try:
             ended = run_program(words, bounds)
@@ -237,6 +243,8 @@ class ClientCampaign:
         alone = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_shows([raw])), None)
         kept = [alone] if alone is not None else fewer(kept, still_shows, _TRIES_MAX)
         *before, last = kept
+        if read_entry(last).way is not Way.WHOLE:
+            return kept
         head = read_entry(last).head
         data = shrink(last[len(head) :], lambda data: still_shows([*before, head + data]), _TRIES_MAX)
         return [*before, head + data]
@@ -263,6 +271,11 @@ def entries_of(finding: Finding) -> list[Entry]:
     if finding.target != NAME:
         raise UsageError(f"a finding of the target {finding.target}, not of a client")
     return [read_entry(raw) for raw in (*finding.before, finding.frame)]
+
+
+def _mib(memory: tuple[int, int]) -> str:
+    peak, reserved = (size >> 20 for size in memory)
+    return f"{peak} MiB ({reserved} reserved)"
 
 
 def _filled(word: str, told: dict[str, str]) -> str:

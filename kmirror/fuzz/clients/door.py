@@ -6,9 +6,21 @@ from collections.abc import Callable
 
 from kmirror.cluster.hooks.inside import BROKER
 from kmirror.fuzz.asked import Asked
+from kmirror.fuzz.clients.sending import Sending
 from kmirror.fuzz.clients.session import Session
+from kmirror.fuzz.clients.ways import Way
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import CloseLink, Effect, Event, InboundLink, LinkClosed, Node, Reply, RequestReceived
+from kmirror.kernel.events import (
+    CloseLink,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    Node,
+    Reply,
+    RequestReceived,
+    TimerFired,
+)
 from kmirror.kernel.wrapping import Wrapper
 from kmirror.protocol.headers import find_head
 
@@ -33,11 +45,14 @@ class Answering(Wrapper):
         super().__init__(inner)
         self._door = door
         self._asked = Asked()
+        self._sending = Sending("answering")
         self._sessions: dict[InboundLink, Session | None] = {}
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, with some answers in them broken."""
         match event:
+            case TimerFired(key) if self._sending.is_mine(key):
+                return self._closed(now, self._sending.fire(now, key))
             case RequestReceived(link, frame):
                 head = find_head(frame)
                 self._asked.add(link, head)
@@ -51,22 +66,45 @@ class Answering(Wrapper):
                 session = self._sessions.get(link)
                 if session is not None:
                     session.closed(link)
-                self._forget(link)
-        return [self._passed(effect) for effect in self.inner.handle(now, event)]
+                return [*self._forgotten(link), *self._passed(now, event)]
+        return self._passed(now, event)
 
-    def _passed(self, effect: Effect) -> Effect:
-        match effect:
-            case Reply(link, chunks):
-                session = self._sessions.get(link)
-                head = self._asked.answered(link, chunks[0])
-                if session is not None and head is not None:
-                    return Reply(link, (session.answer(link, head, b"".join(chunks)),))
-            case CloseLink(InboundLink() as link):
-                self._forget(link)
-        return effect
+    def _passed(self, now: Instant, event: Event) -> list[Effect]:
+        """Give an event to the node inside; return what it wants, with some answers broken."""
+        effects: list[Effect] = []
+        for effect in self.inner.handle(now, event):
+            match effect:
+                case Reply():
+                    effects += self._answered(now, effect)
+                case CloseLink(InboundLink() as link):
+                    effects += [effect, *self._forgotten(link)]
+                case _:
+                    effects.append(effect)
+        return self._closed(now, effects)
 
-    def _forget(self, link: InboundLink) -> None:
+    def _answered(self, now: Instant, reply: Reply) -> list[Effect]:
+        link = reply.link
+        session = self._sessions.get(link)
+        head = self._asked.answered(link, reply.chunks[0])
+        if session is None:
+            return [reply]
+        frame = b"".join(reply.chunks)
+        if head is None:
+            return self._sending.send(now, link, Way.WHOLE, b"", frame)
+        given = session.answer(link, head, frame)
+        return self._sending.send(now, link, given.way, given.data, given.data if given.way is Way.WHOLE else frame)
+
+    def _closed(self, now: Instant, effects: list[Effect]) -> list[Effect]:
+        """Tell the node inside of the links that are closed here without its doing."""
+        closed = [effect.link for effect in effects if isinstance(effect, CloseLink)]
+        for link in closed:
+            if isinstance(link, InboundLink) and link in self._sessions:  # Those that it closed are forgotten.
+                effects += [*self._forgotten(link), *self._passed(now, LinkClosed(link))]
+        return effects
+
+    def _forgotten(self, link: InboundLink) -> list[Effect]:
         self._asked.forget(link)
         session = self._sessions.pop(link, None)
         if session is not None and self._door.on_end is not None:
             self._door.on_end(session)
+        return self._sending.forget(link)

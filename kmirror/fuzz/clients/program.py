@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from kmirror.errors import UsageError
-from kmirror.fuzz.processes import busy_seconds, peak_bytes
+from kmirror.fuzz.processes import busy_seconds, peak_bytes, reserved_bytes
 
 LOOK_EVERY_S = 0.01
 STACK_S = 1.0
@@ -34,6 +34,7 @@ class Bounds:
 
     seconds: float
     peak_bytes: int
+    reserved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,19 @@ class Ended:
     busy_s: float
     """How long it was on a processor; of one that had not ended in time also how long it waited for one."""
     peak_bytes: int
+    reserved_bytes: int
+    """The most that it was seen to have asked the system for, used or not."""
     stderr: str
     """The last of what it said there."""
     is_late: bool = False
     """It had not ended in time."""
     is_large: bool = False
     """It took more memory than it may."""
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """Return the most memory that it had, and the most that it asked for."""
+        return self.peak_bytes, self.reserved_bytes
 
     @property
     def reason(self) -> str:
@@ -95,8 +103,9 @@ def run_program(words: Sequence[str], bounds: Bounds) -> Ended:
             run.kill()
             process.returncode = run.code  # It was waited for here, for what it took.
         return Ended(
-            run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, _tail(told), run.is_late, run.is_large
-        )
+            run.code, time.monotonic() - began, run.busy_s, run.peak_bytes, run.reserved_bytes, _tail(told),
+            run.is_late, run.is_large,
+        )  # fmt: skip
 
 
 class _Run:
@@ -109,6 +118,7 @@ class _Run:
         self.code = 0
         self.busy_s = 0.0
         self.peak_bytes = 0
+        self.reserved_bytes = 0
         self.is_late = False
         self.is_large = False
 
@@ -124,7 +134,8 @@ class _Run:
 
     def is_beyond(self, bounds: Bounds) -> bool:
         self.peak_bytes = max(self.peak_bytes, peak_bytes(self._pid))
-        self.is_large = self.peak_bytes > bounds.peak_bytes
+        self.reserved_bytes = max(self.reserved_bytes, reserved_bytes(self._pid))
+        self.is_large = self.peak_bytes > bounds.peak_bytes or self.reserved_bytes > bounds.reserved_bytes
         self.is_late = not self.is_large and time.monotonic() - self._began > bounds.seconds
         if self.is_late:
             self.busy_s = busy_seconds(self._pid)

@@ -9,13 +9,15 @@ from enum import Enum
 from random import Random
 from typing import NamedTuple, Protocol
 
-from kmirror.fuzz.clients.breaking import Broken, broken
+from kmirror.fuzz.clients.breaking import broken
 from kmirror.fuzz.clients.entries import Entry, Names, xored
+from kmirror.fuzz.clients.ways import Broken, Way
 from kmirror.kernel.events import InboundLink
 from kmirror.protocol.headers import RequestHead
 
 BROKEN_MAX = 500
 """A client that asks for ever is given whole answers after so many broken ones."""
+LATE_S = 3.0
 _ONE_SHARE = 0.5
 _ONE_API_SHARE = 0.5
 _SHARES = (0.02, 0.05, 0.2)
@@ -35,7 +37,7 @@ class Given:
     """An answer that was given."""
 
     entry: Entry
-    """Its data are empty if the answer was whole."""
+    """Its data are empty if nothing was done to the answer."""
     story: tuple[str, ...]
     next: Next = Next.NOTHING
 
@@ -69,9 +71,11 @@ class Drawn:
     """Session `number` of a seed: one answer is broken, or some of one API, or some of all.
 
     `seen` are the APIs that the client asks of in a whole session, and how often; without them no single one is chosen.
+    Answers that are late come `late_s` after they were due.
     """
 
-    def __init__(self, seed: int, number: int, seen: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, seed: int, number: int, seen: Sequence[tuple[int, int]] = (), *, late_s: float = LATE_S) -> None:
+        self._late_ms = int(late_s * 1_000)
         self._random = Random(f"{seed}/client/{number}").random
         self._only: int | None = None
         self._nth: int | None = None
@@ -87,7 +91,7 @@ class Drawn:
         """Return the answer broken, if it is one of those that are."""
         if self._only not in (None, head.api_key) or self._nth not in (None, nth):
             return None
-        return broken(self._random, frame, head) if self._random() < self._share else None
+        return broken(self._random, frame, head, self._late_ms) if self._random() < self._share else None
 
 
 class Script:
@@ -102,7 +106,10 @@ class Script:
         entry = self._entries.get((head.api_key, nth))
         if entry is None or entry.version != head.api_version:
             return None
-        return xored(self._names.given(entry.data), frame[:4]), ("as it was kept",)
+        data = entry.data
+        if entry.way is Way.WHOLE:
+            data = xored(self._names.given(data), frame[:4])
+        return Broken(data, ("as it was kept",), entry.way)
 
 
 class Session:
@@ -143,20 +150,22 @@ class Session:
         for link in list(self._last):
             self._then(link, Next.NOTHING)
 
-    def answer(self, link: InboundLink, head: RequestHead, frame: bytes) -> bytes:
-        """Return what the client is given for the answer to its request."""
+    def answer(self, link: InboundLink, head: RequestHead, frame: bytes) -> Broken:
+        """Return what the client is given for the answer to its request, without a story if that is the answer."""
         nth = self._counts[head.api_key]
         self._counts[head.api_key] += 1
         self.answers += 1
         found = self._plan.answer(head, nth, frame) if len(self.broken) < BROKEN_MAX else None
-        data, story = (b"", ()) if found is None or found[0] == frame else found
-        kept = self._names.kept(xored(data, frame[:4]))
+        if found is None or (found.way is Way.WHOLE and found.data == frame):
+            found = Broken(b"", ())
+        data, story, way = found
+        kept = self._names.kept(xored(data, frame[:4])) if way is Way.WHOLE else data
         self._then(link, Next.ASKED)  # Of several requests under way.
-        given = self.last = self._last[link] = Given(Entry(head.api_key, head.api_version, nth, kept), story)
+        given = self.last = self._last[link] = Given(Entry(head.api_key, head.api_version, nth, kept, way), story)
         if not story:
-            return frame
+            return Broken(frame, ())
         self.broken.append(given)
-        return data
+        return Broken(data, story, way)
 
     def _then(self, link: InboundLink, what: Next) -> None:
         given = self._last.pop(link, None)

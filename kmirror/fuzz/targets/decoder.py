@@ -6,7 +6,6 @@ came. A broken one that is taken all the same is written in bytes that mean the 
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import cast
 
 from kmirror.errors import LocalProtocolError, ProtocolError
@@ -16,6 +15,7 @@ from kmirror.fuzz.refusals import REASONS, claims_much, is_never_taken
 from kmirror.fuzz.stream import Frame, Stream
 from kmirror.fuzz.target import TAKEN, Stateless
 from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.watched import Watched
 from kmirror.protocol import careful
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
@@ -39,6 +39,13 @@ class DecoderTarget(Stateless):
     """
 
     name = "decoder"
+
+    def __init__(self) -> None:
+        self._watched = Watched()
+
+    def close(self) -> None:
+        """End the process in which memory is watched."""
+        self._watched.close()
 
     def judge(self, frame: Frame) -> str:
         """Return "taken" or the field at which the frame was refused; raises `Fault`."""
@@ -145,19 +152,11 @@ class DecoderTarget(Stateless):
 
     def memory(self, frame: Frame) -> None:
         """Read under a watch: no more than four times the frame at any moment."""
-        tracemalloc.start()
-        try:
-            _class(frame).decode(frame.data, frame.version)
-        except ProtocolError:
-            pass
-        finally:
-            peak = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
+        peak = self._watched.peak_bytes(_class(frame), frame.version, frame.data)
         most = MEMORY_FACTOR * len(frame.data) + MEMORY_CONSTANT
-        if peak > most:
-            raise Fault(
-                Kind.MEMORY, f"{peak} bytes for a frame of {len(frame.data)}", "memory", f"at most {most} bytes"
-            )
+        if peak is None or peak > most:
+            took = f"{peak} bytes" if peak is not None else "the end of the process that read it"
+            raise Fault(Kind.MEMORY, f"{took} for a frame of {len(frame.data)}", "memory", f"at most {most} bytes")
 
 
 def _class(frame: Frame) -> type[Message]:

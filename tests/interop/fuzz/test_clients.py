@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 FOUND = {path.stem: load(path) for path in sorted((HERE.parents[1] / "data" / "fuzz" / "clients").glob("*.json"))}
 PROGRAMS = sorted({found.story[0] for found in FOUND.values()})
 ANSWERS = 120
+PATIENCE_S = 20.0
 TRIES = 25
 """Threads of librdkafka do not always ask in the same order."""
 ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "JoinGroup", "SyncGroup", "OffsetCommit"} | {
@@ -25,7 +26,8 @@ ASKED = {"ApiVersions", "Metadata", "Produce", "Fetch", "FindCoordinator", "Join
 
 
 def client(family: str, *steps: str) -> Client:
-    return Client((sys.executable, str(HERE / f"{family}.py"), "{bootstrap}", "{session}", *steps), is_strict=True)
+    words = (sys.executable, str(HERE / f"{family}.py"), "{bootstrap}", "{session}", *steps)
+    return Client(words, PATIENCE_S, is_strict=True)
 
 
 @pytest.mark.parametrize("family", ["kafka_python", "aio", "confluent"])

@@ -215,6 +215,17 @@ def test_a_transaction_that_lost_a_batch_is_not_committed() -> None:
     assert isinstance(request, EndTxnRequest) and not request.committed
 
 
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (7, -1), (-(2**63), 3)])
+def test_an_id_below_zero_is_no_answer(producer_id: int, epoch: int) -> None:
+    stage = Stage(ready=False)
+    stage.answer(FOUND)
+    stage.answer(InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch))
+    assert (stage.told(), stage.state) == ([], State.INITIALIZING)
+    stage.wait()
+    stage.answer(InitProducerIdResponse(producer_id=7, producer_epoch=3))
+    assert (stage.told(), stage.producer.transactions.producer_id) == ([NONE], 7)
+
+
 def test_after_a_batch_that_nobody_knows_of_an_abort_takes_the_next_epoch() -> None:
     stage = Stage()
     stage.begin()

@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
+from kmirror.errors import UsageError
 from kmirror.fuzz.clients.breaking import broken
 from kmirror.fuzz.clients.door import Door
 from kmirror.fuzz.clients.entries import Entry, Names, read_entry, xored
 from kmirror.fuzz.clients.session import BROKEN_MAX, Drawn, Next, Row, Script, Session, Whole
+from kmirror.fuzz.clients.ways import Broken, Way
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Effect, Event, InboundLink, LinkClosed, Reply, RequestReceived
 from kmirror.kernel.ids import Endpoint
@@ -26,6 +28,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 LINK, OTHER = InboundLink(("client", 1)), InboundLink(("client", 2))
 NO_NAMES = Names()
+LATE_MS = 3_000
 RECORDS = (77).to_bytes(8, "big") + bytes(60)
 
 
@@ -48,11 +51,14 @@ FETCH = answer(
 
 def test_every_kind_of_break_is_drawn() -> None:
     random = Random(1).random
-    found = [broken(random, METADATA, head(MetadataResponse, 9)) for _ in range(2_000)]
-    assert all(story and data != METADATA for data, story in found if data != METADATA)
-    kept = sum(data[:4] == METADATA[:4] for data, _ in found)
+    drawn = [broken(random, METADATA, head(MetadataResponse, 9), LATE_MS) for _ in range(3_000)]
+    assert all(each.story for each in drawn)
+    assert {each.way for each in drawn} == set(Way)
+    found = [each.data for each in drawn if each.way is Way.WHOLE]
+    assert 0.6 * len(drawn) < len(found) < 0.9 * len(drawn)
+    kept = sum(data[:4] == METADATA[:4] for data in found)
     assert 0.9 * len(found) < kept < len(found)
-    words = Counter(story[0].partition(":")[0] for _, story in found)
+    words = Counter(each.story[0].partition(":")[0] for each in drawn)
     assert {"one more", "broken UTF-8", "cut inside", "off by one", "another number", "very many tags"} <= set(words)
 
 
@@ -60,7 +66,7 @@ def test_an_error_stands_where_an_answer_has_one() -> None:
     random, seen = Random(1).random, set()
     whole = answer(HeartbeatResponse(), 4)
     for _ in range(2_000):
-        data, story = broken(random, whole, head(HeartbeatResponse, 4))
+        data, story, _ = broken(random, whole, head(HeartbeatResponse, 4), LATE_MS)
         if story[0].startswith("error "):
             body = decode_response(data, key_of(HeartbeatResponse), 4).body
             assert isinstance(body, HeartbeatResponse)
@@ -71,8 +77,8 @@ def test_an_error_stands_where_an_answer_has_one() -> None:
 
 def test_other_records_begin_where_those_were_and_the_answer_can_be_read() -> None:
     random, count = Random(1).random, 0
-    for _ in range(200):
-        data, story = broken(random, FETCH, head(FetchResponse, 11))
+    for _ in range(300):
+        data, story, _ = broken(random, FETCH, head(FetchResponse, 11), LATE_MS)
         if story[0] == "other records of partition 3":
             body = decode_response(data, key_of(FetchResponse), 11).body
             assert isinstance(body, FetchResponse)
@@ -87,8 +93,9 @@ def test_what_cannot_be_read_is_broken_too(data: bytes) -> None:
     random = Random(1).random
     for of in (MetadataResponse, FetchResponse):
         for _ in range(50):
-            broken(random, data, head(of, of.MAX_VERSION))
-    broken(random, data, RequestHead(9_999, 0, 5, None, 0))
+            broken(random, data, head(of, of.MAX_VERSION), LATE_MS)
+    for _ in range(50):
+        broken(random, data, RequestHead(9_999, 0, 5, None, 0), LATE_MS)
 
 
 # -- what is kept -----------------------------------------------------------------------------------
@@ -112,9 +119,13 @@ def test_an_answer_without_the_clients_id_is_kept_by_the_difference() -> None:
 
 
 def test_an_entry_is_read_back() -> None:
-    entry = Entry(3, 12, 70_000, b"data")
-    assert read_entry(entry.to_bytes()) == entry
-    assert str(entry) == "MetadataResponse v12, number 70000"
+    for way in Way:
+        entry = Entry(3, 12, 70_000, b"data", way)
+        assert read_entry(entry.to_bytes()) == entry
+    assert str(Entry(3, 12, 70_000, b"")) == "MetadataResponse v12, number 70000"
+    assert str(Entry(3, 12, 0, b"", Way.NEVER)) == "MetadataResponse v12, number 0 that never came"
+    with pytest.raises(UsageError, match="not known: 99"):
+        read_entry(bytes(8) + b"\x63")
     assert Entry(9_999, 0, 0, b"").name == "the answer of API 9999"
 
 
@@ -124,7 +135,23 @@ def test_a_script_gives_an_answer_to_the_same_request_alone() -> None:
     assert script.answer(head(MetadataResponse, 8), 1, METADATA) is None
     assert script.answer(head(FetchResponse, 9), 1, METADATA) is None
     given = script.answer(head(MetadataResponse, 9), 1, METADATA)
-    assert given is not None and given[0] == METADATA[:4] + b"body"
+    assert given is not None and given.data == METADATA[:4] + b"body"
+
+
+def test_a_script_sends_an_answer_in_the_way_in_which_it_was_sent() -> None:
+    plan = Drawn(1, 0, late_s=0.5)
+    session = Session(0, plan, NO_NAMES)
+    for _ in range(2_000):
+        session.answer(LINK, head(MetadataResponse, 9), METADATA)
+    entries = [read_entry(given.entry.to_bytes()) for given in session.broken]
+    assert {entry.way for entry in entries} == set(Way)
+    assert Broken((500).to_bytes(4, "big"), ("as it was kept",), Way.LATE) in {
+        Script([entry], NO_NAMES).answer(head(MetadataResponse, 9), entry.nth, METADATA) for entry in entries
+    }
+    again = Session(0, Script(entries, NO_NAMES), NO_NAMES)
+    for _ in range(2_000):
+        again.answer(LINK, head(MetadataResponse, 9), METADATA)
+    assert [given.entry for given in again.broken] == entries
 
 
 # -- sessions ---------------------------------------------------------------------------------------
@@ -152,7 +179,7 @@ def test_what_a_client_did_next_is_counted_by_link() -> None:
     session = Session(0, Whole(), NO_NAMES)
     for link in (LINK, OTHER):
         session.asked(link)
-        assert session.answer(link, head(MetadataResponse, 9), METADATA) == METADATA
+        assert session.answer(link, head(MetadataResponse, 9), METADATA) == Broken(METADATA, ())
     session.asked(LINK)
     session.closed(OTHER)
     session.answer(LINK, head(FetchResponse, 11), FETCH)
@@ -173,7 +200,7 @@ def test_a_client_that_asks_for_ever_is_given_whole_answers_at_last() -> None:
     script = Script([Entry(3, 9, nth, b"\0\0\0\0") for nth in range(BROKEN_MAX + 5)], NO_NAMES)
     session = Session(0, script, NO_NAMES)
     given = [session.answer(LINK, head(MetadataResponse, 9), METADATA) for _ in range(BROKEN_MAX + 5)]
-    assert [each == METADATA for each in given] == [False] * BROKEN_MAX + [True] * 5
+    assert [each.data == METADATA for each in given] == [False] * BROKEN_MAX + [True] * 5
 
 
 class Broker:

@@ -22,6 +22,7 @@ from kmirror.kernel.events import (
     LinkOpened,
     OutboundLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -98,6 +99,30 @@ def test_a_link_that_breaks_is_told_to_both_ends_once(over: str) -> None:
         await host.until(lambda: len(client.of(LinkClosed)) == 2)
         assert server.of(LinkClosed) == []
         assert len(server.of(RequestReceived)) == 1
+        port.close()
+
+    hosted(script)
+
+
+def test_bytes_go_over_tcp_as_they_are_and_close_a_link_that_has_none(over: str) -> None:
+    def in_pieces(_: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link):
+                pieces = [b"", b"\0\0\0\4", b"four\0\0\0", b"\3two"]
+                return [*(ReplyBytes(link, piece) for piece in pieces), Reply(link, (b"whole",))]
+            case _:
+                return []
+
+    async def script(host: Host) -> None:
+        server, client = Recorder(in_pieces), Recorder()
+        link, port = place(host, server, client, over)
+        host.perform("client", sends(b"one", link=link))
+        if over == "tcp":
+            await host.until(lambda: len(client.of(ResponseReceived)) == 3)
+            assert [bytes(event.frame) for event in client.of(ResponseReceived)] == [b"four", b"two", b"whole"]
+        else:
+            await host.until(lambda: bool(client.of(LinkClosed)) and bool(server.of(LinkClosed)))
+            assert not client.of(ResponseReceived) and len(server.of(LinkClosed)) == 1
         port.close()
 
     hosted(script)

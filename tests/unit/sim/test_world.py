@@ -17,6 +17,7 @@ from kmirror.kernel.events import (
     Note,
     OutboundLink,
     Reply,
+    ReplyBytes,
     RequestReceived,
     ResponseReceived,
     ResumeReading,
@@ -275,6 +276,16 @@ def test_what_was_held_is_lost_with_its_link() -> None:
     w.perform("server", [CloseLink(first.link), ResumeReading(first.link)])
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0"]
+
+
+def test_a_link_on_which_bytes_are_written_is_closed_at_both_ends() -> None:
+    w, client, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(span_us=SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [ReplyBytes(first.link, b"no frame"), ReplyBytes(first.link, b"no link")])
+    w.run_for(span_us=SECOND)
+    assert len(client.events(LinkClosed)) == len(server.events(LinkClosed)) == 1
 
 
 def test_a_server_may_close_a_link() -> None:

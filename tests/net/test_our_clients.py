@@ -1,0 +1,50 @@
+"""Our own clients over TCP under `kmirror fuzz client`: whatever answers they are given, they end, and in time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kmirror.fuzz.clients.campaign import Client, ClientCampaign
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Entry
+from kmirror.fuzz.clients.served import OwnCluster
+from kmirror.fuzz.clients.ways import Way
+from kmirror.protocol.registry import by_name, key_of
+
+PROGRAM = Path(__file__).with_name("our_client.py")
+WORDS = (sys.executable, str(PROGRAM), "{bootstrap}", "{session}")
+ANSWERS = 150
+PATIENCE_S = 60.0
+"""Far more than the timeouts of all its calls: what is wrong here waits for ever."""
+NUMBERS = {Way.LENGTH: -1, Way.LENGTH_AND_END: 2**31 - 1, Way.CUT: 9, Way.LATE: 1_500}
+ASKED = ("Metadata", "ListOffsets", "OffsetForLeaderEpoch", "Fetch", "InitProducerId", "Produce", "CreateTopics")
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Iterator[ClientCampaign]:
+    door = Door()
+    with OwnCluster(door) as front:
+        yield ClientCampaign(Client(WORDS, PATIENCE_S, is_strict=True, late_s=1.5), front, door, 3, shrinks=False)
+
+
+@pytest.fixture(scope="module")
+def versions(campaign: ClientCampaign) -> dict[str, int]:
+    """Return the answers that the program is given, after some sessions in which nothing was wrong with it."""
+    *_, tally = campaign.run(frames=ANSWERS)
+    assert not tally.findings, [each.told for each in tally.findings.values()]
+    assert 0 < tally.taken < tally.frames
+    return {row.message: row.version for row in tally.rows}
+
+
+@pytest.mark.parametrize("way", [way for way in Way if way is not Way.WHOLE])
+def test_ours_end_in_whatever_way_their_answers_come(
+    way: Way, campaign: ClientCampaign, versions: dict[str, int]
+) -> None:
+    data = NUMBERS.get(way, 0).to_bytes(4, "big", signed=True)
+    wanted = {key_of(by_name(f"{name}Response")): versions[f"{name}Response"] for name in ASKED}
+    fault = campaign.play([Entry(key, version, 0, data, way) for key, version in wanted.items()])
+    assert fault is None, fault

@@ -1,0 +1,19 @@
+"""What a journal has of effects that write on a link: the bytes' number and checksum, and a line for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.assembly.journal.events import said, shown
+from kmirror.kernel.events import InboundLink, OutboundLink, Reply, ReplyBytes, Send
+from kmirror.kernel.ids import Endpoint
+
+IN, OUT = InboundLink(("client", 1)), OutboundLink(Endpoint("b", 9), "c")
+WRITTEN = (Reply(IN, (b"123", b"456789")), ReplyBytes(IN, b"123456789"), Send(OUT, (b"123456789",)))
+
+
+@pytest.mark.parametrize("effect", WRITTEN, ids=lambda effect: type(effect).__name__)
+def test_what_is_written_is_told_by_its_checksum(effect: Reply | ReplyBytes | Send) -> None:
+    name = type(effect).__name__
+    assert said(effect)[0] == name
+    assert shown(said(effect)) == f"{name} on {effect.link!r}: 9 bytes, CRC-32C e3069283"

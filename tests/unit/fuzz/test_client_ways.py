@@ -1,0 +1,335 @@
+"""Ways in which an answer gets to a client: what is drawn for each, and what goes over a link, when."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from kmirror.fuzz.clients.door import Door
+from kmirror.fuzz.clients.entries import Entry, Names
+from kmirror.fuzz.clients.sending import HELD, Sending
+from kmirror.fuzz.clients.session import Script, Session
+from kmirror.fuzz.clients.ways import WAYS, Broken, Way, in_some_way, number_of, numbered
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    CloseLink,
+    Effect,
+    Event,
+    InboundLink,
+    LinkClosed,
+    Reply,
+    ReplyBytes,
+    RequestReceived,
+    SetTimer,
+    TimerFired,
+    TimerKey,
+)
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseBroker
+from kmirror.protocol.headers import RequestHead, decode_response, encode_request, encode_response
+from kmirror.protocol.registry import key_of
+
+LINK, OTHER = InboundLink(("client", 1)), InboundLink(("client", 2))
+HEAD = RequestHead(key_of(MetadataResponse), 9, 5, "me", 0)
+FRAME = encode_response(
+    MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="127.0.0.1", port=9_092)]), 9, correlation_id=5
+)
+SIZE = len(FRAME)
+ROWS = {row.name: row for row in WAYS}
+
+
+def drawn(name: str) -> list[Broken]:
+    """Return what a row makes of the answer, as often as it does not pass."""
+    random = Random(1).random
+    found = [ROWS[name].make(random, FRAME, HEAD, 700) for _ in range(200)]
+    return [each for each in found if each is not None]
+
+
+def lengths(name: str) -> list[int]:
+    return [number_of(each.data) for each in drawn(name)]
+
+
+def test_each_way_is_drawn_and_no_row_stands_twice() -> None:
+    assert len(ROWS) == len(WAYS)
+    random = Random(1).random
+    found = [in_some_way(random, FRAME, HEAD, 700) for _ in range(500)]
+    assert {each.way for each in found if each is not None} == set(Way)
+
+
+def test_lengths_are_wrong_as_their_rows_say() -> None:
+    assert {True} == {number < 0 for number in lengths("a length below zero")}
+    assert {0} == set(lengths("a length of zero"))
+    assert {True} == {0 < number < SIZE for number in lengths("a length that is too short")}
+    assert {True} == {SIZE < number < 2 * SIZE + 400 for number in lengths("a length that is too long")}
+    assert {True} == {number > SIZE for number in lengths("a length whose rest never comes")}
+    huge = lengths("a length near 2^31")
+    assert 2**31 - 1 in huge and min(huge) >= 10**9
+    assert {each.way for each in drawn("a length that is too long")} == {Way.LENGTH}
+    assert {each.way for each in drawn("a length near 2^31")} == {Way.LENGTH_AND_END}
+
+
+def test_an_answer_is_cut_anywhere_or_whole_before_its_link_is_closed() -> None:
+    cut = lengths("cut, then closed")
+    assert min(cut) == 0 and max(cut) == SIZE + 3 and any(0 < number < 4 for number in cut)
+    assert set(lengths("closed after it")) == {SIZE + 4}
+
+
+def test_an_answer_has_an_id_that_was_not_asked_for() -> None:
+    ids = {each.data[:4] for each in drawn("a correlation id that is not asked for")}
+    assert FRAME[:4] not in ids and {(4).to_bytes(4, "big"), (6).to_bytes(4, "big")} < ids
+    assert all(each.data[4:] == FRAME[4:] for each in drawn("a correlation id that is not asked for"))
+
+
+def test_an_answer_is_written_in_another_version_than_was_asked_for() -> None:
+    found = drawn("another version")
+    versions = set()
+    for each in found:
+        version = int(each.story[0].split()[1])
+        versions.add(version)
+        body = decode_response(each.data, HEAD.api_key, version).body
+        assert isinstance(body, MetadataResponse) and body.brokers[0].port == 9_092
+        assert each.data[:4] == FRAME[:4]
+    assert versions == set(range(MetadataResponse.MIN_VERSION, MetadataResponse.MAX_VERSION + 1)) - {9}
+
+
+def test_what_cannot_be_written_in_another_version_is_left() -> None:
+    random = Random(1).random
+    for row in WAYS:
+        row.make(random, b"", HEAD, 700)
+        row.make(random, b"\1\2", RequestHead(9_999, 0, 5, None, 0), 700)
+
+
+# -- what goes over a link ------------------------------------------------------------------------
+
+
+class Wires:
+    """Carries out effects; what clients are given stands in `streams`, with the time in `times`."""
+
+    def __init__(self) -> None:
+        self.now: Instant = 0
+        self.timers: dict[TimerKey, Instant] = {}
+        self.streams: dict[InboundLink, bytes] = {}
+        self.times: list[Instant] = []
+        self.closed: list[InboundLink] = []
+
+    def carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Reply(link, chunks):
+                    frame = b"".join(chunks)
+                    self._write(link, len(frame).to_bytes(4, "big") + frame)
+                case ReplyBytes(link, data):
+                    self._write(link, bytes(data))
+                case CloseLink(InboundLink() as link):
+                    self.closed.append(link)
+                case SetTimer(key, at):
+                    self.timers[key] = at
+                case CancelTimer(key):
+                    self.timers.pop(key, None)
+
+    def _write(self, link: InboundLink, data: bytes) -> None:
+        if link not in self.closed:
+            self.streams[link] = self.streams.get(link, b"") + data
+            self.times.append(self.now)
+
+    def next_timer(self) -> TimerKey:
+        key = min(self.timers, key=self.timers.__getitem__)
+        self.now = self.timers.pop(key)
+        return key
+
+
+class Links(Wires):
+    """The same of a `Sending`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sending = Sending("test")
+
+    def send(self, way: Way, data: bytes, frame: bytes = FRAME, link: InboundLink = LINK) -> None:
+        self.carry_out(self.sending.send(self.now, link, way, data, frame))
+
+    def whole(self, frame: bytes = b"whole", link: InboundLink = LINK) -> None:
+        self.send(Way.WHOLE, b"", frame, link)
+
+    def run(self) -> bytes:
+        while self.timers:
+            key = self.next_timer()
+            self.carry_out(self.sending.fire(self.now, key))
+        return self.streams.get(LINK, b"")
+
+
+def sized(*frames: bytes) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def test_a_wrong_length_stands_before_the_answer_and_others_come_after_it() -> None:
+    links = Links()
+    links.send(Way.LENGTH, numbered(Way.LENGTH, -7, "").data)
+    links.whole()
+    assert links.run() == (-7).to_bytes(4, "big", signed=True) + FRAME + sized(b"whole")
+
+
+def test_nothing_comes_after_a_length_whose_rest_never_comes() -> None:
+    links = Links()
+    links.send(Way.LENGTH_AND_END, numbered(Way.LENGTH_AND_END, 2**31 - 1, "").data)
+    links.whole()
+    links.whole(link=OTHER)
+    assert links.run() == b"\x7f\xff\xff\xff" + FRAME
+    assert links.streams[OTHER] == sized(b"whole")
+    assert not links.closed
+
+
+@pytest.mark.parametrize("kept", [0, 3, 4, 9, SIZE + 4])
+def test_a_link_is_closed_within_an_answer_or_after_it(kept: int) -> None:
+    links = Links()
+    links.send(Way.CUT, numbered(Way.CUT, kept, "").data)
+    links.whole()
+    assert links.run() == sized(FRAME)[:kept]
+    assert links.closed == [LINK]
+
+
+def test_an_answer_never_comes_comes_twice_or_changes_places() -> None:
+    links = Links()
+    links.send(Way.NEVER, b"")
+    links.send(Way.TWICE, b"", b"two")
+    links.send(Way.AFTER_NEXT, b"", b"later")
+    links.send(Way.AFTER_NEXT, b"", b"sooner")
+    links.whole()
+    assert links.run() == sized(b"two", b"two", b"sooner", b"later", b"whole")
+
+
+def test_an_answer_that_waits_for_the_next_comes_alone_if_there_is_none() -> None:
+    links = Links()
+    links.send(Way.AFTER_NEXT, b"")
+    assert links.run() == sized(FRAME)
+    assert links.now == HELD
+
+
+def test_an_answer_that_waits_for_the_next_is_lost_with_its_link() -> None:
+    links = Links()
+    links.send(Way.AFTER_NEXT, b"", b"lost")
+    links.send(Way.CUT, numbered(Way.CUT, 4, "").data)
+    assert links.run() == sized(FRAME)[:4]
+
+
+def test_what_follows_a_late_answer_waits_behind_it() -> None:
+    links = Links()
+    links.send(Way.LATE, numbered(Way.LATE, 700, "").data)
+    links.whole()
+    assert LINK not in links.streams
+    assert links.run() == sized(FRAME, b"whole")
+    assert links.times == [700 * MILLISECOND] * 2
+    links.whole()
+    assert links.streams[LINK].endswith(sized(b"whole", b"whole"))
+
+
+def test_an_answer_comes_byte_by_byte_and_a_long_one_has_an_end() -> None:
+    links = Links()
+    links.send(Way.DRIBBLED, b"")
+    links.whole()
+    assert links.run() == sized(FRAME, b"whole")
+    assert len(set(links.times)) == SIZE + 5 == len(links.times)
+    links = Links()
+    links.send(Way.DRIBBLED, b"", bytes(1 << 20))
+    assert links.run() == sized(bytes(1 << 20))
+    assert 150 < len(links.times) < 250
+
+
+@pytest.mark.parametrize("way", [Way.LATE, Way.AFTER_NEXT, Way.DRIBBLED])
+def test_no_timer_is_left_of_a_link_that_is_gone(way: Way) -> None:
+    links = Links()
+    links.send(way, numbered(Way.LATE, 700, "").data)
+    assert links.timers
+    links.carry_out(links.sending.forget(LINK))
+    assert not links.timers
+
+
+# -- at the door ----------------------------------------------------------------------------------
+
+KEY = key_of(HeartbeatResponse)
+
+
+class Broker:
+    """A node that answers each request with a Heartbeat, and notes the links that it is told to be gone."""
+
+    def __init__(self) -> None:
+        self.gone: list[InboundLink] = []
+        self.fired: list[TimerKey] = []
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        match event:
+            case RequestReceived(link, frame):
+                return [Reply(link, (frame[4:8], b"body")), SetTimer(("own",), now)]
+            case LinkClosed(InboundLink() as link):
+                self.gone.append(link)
+            case TimerFired(key):
+                self.fired.append(key)
+        return []
+
+
+class Doors(Wires):
+    """A door before that broker, and a session for all links."""
+
+    def __init__(self, *entries: Entry) -> None:
+        super().__init__()
+        self.broker = Broker()
+        self.ends: list[Session] = []
+        door = Door()
+        self.session = Session(0, Script(entries, Names()), Names())
+        door.session, door.on_end = lambda: self.session, self.ends.append
+        self.node = door.interpose("broker", self.broker)
+
+    def ask(self, number: int, link: InboundLink = LINK) -> None:
+        frame = encode_request(HeartbeatRequest(), 4, correlation_id=number, client_id="me")
+        self.put(RequestReceived(link, frame))
+
+    def put(self, event: Event) -> None:
+        self.carry_out(self.node.handle(self.now, event))
+
+    def run(self) -> None:
+        while self.timers:
+            key = self.next_timer()
+            self.put(TimerFired(key))
+
+
+def answered(number: int) -> bytes:
+    return sized(number.to_bytes(4, "big") + b"body")
+
+
+def test_a_broker_is_told_of_a_link_that_the_door_closes() -> None:
+    doors = Doors(Entry(KEY, 4, 1, (6).to_bytes(4, "big"), Way.CUT))
+    doors.ask(1)
+    doors.ask(2)
+    assert doors.streams[LINK] == answered(1) + answered(2)[:6]
+    assert doors.closed == doors.broker.gone == [LINK]
+    assert doors.ends == [doors.session]
+
+
+def test_a_broker_hears_of_its_own_timers_alone() -> None:
+    doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
+    doors.ask(1)
+    doors.ask(2)
+    assert not doors.streams
+    doors.run()
+    assert doors.streams[LINK] == answered(1) + answered(2)
+    assert doors.broker.fired == [("own",)]
+
+
+def test_a_late_answer_is_forgotten_with_a_link_that_the_client_closes() -> None:
+    doors = Doors(Entry(KEY, 4, 0, (50).to_bytes(4, "big"), Way.LATE))
+    doors.ask(1)
+    doors.put(LinkClosed(LINK))
+    doors.run()
+    assert not doors.streams
+    assert doors.broker.gone == [LINK] and doors.broker.fired == [("own",)]
+
+
+def test_two_answers_change_places() -> None:
+    doors = Doors(Entry(KEY, 4, 0, b"", Way.AFTER_NEXT))
+    doors.ask(1)
+    doors.ask(2)
+    doors.ask(3)
+    assert doors.streams[LINK] == answered(2) + answered(1) + answered(3)

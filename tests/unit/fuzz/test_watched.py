@@ -1,0 +1,95 @@
+"""Memory is watched in one process for all frames of a campaign, and told for each of them alone."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from kmirror.errors import ProtocolError
+from kmirror.fuzz.campaign import Campaign
+from kmirror.fuzz.findings import Fault, Kind
+from kmirror.fuzz.stream import Frame
+from kmirror.fuzz.targets.decoder import DecoderTarget, open_target
+from kmirror.fuzz.targets.rows import Wanted
+from kmirror.fuzz.targets.watched import Watched
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+
+MIB = 1 << 20
+
+
+class Large(HeartbeatResponse):
+    """Takes as many MiB as its first byte says, and refuses what begins with 0 after taking one."""
+
+    @classmethod
+    def decode(cls, data: Any, version: int, **options: Any) -> Any:
+        held = bytearray(max(1, data[0]) * MIB)
+        if not data[0]:
+            raise ProtocolError("nothing")
+        return len(held)
+
+
+class Ending(HeartbeatResponse):
+    @classmethod
+    def decode(cls, data: Any, version: int, **options: Any) -> Any:
+        os._exit(3)
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    with closing(Watched()) as made:
+        yield made
+
+
+def test_each_reading_is_told_alone(watched: Watched) -> None:
+    for mib, data in ((3, b"\3"), (1, b"\1"), (1, b"\0"), (2, b"\2")):
+        peak = watched.peak_bytes(Large, 4, data)
+        assert peak is not None and mib * MIB <= peak < (mib + 1) * MIB
+    small = watched.peak_bytes(HeartbeatResponse, 4, bytes(7))
+    assert small is not None and small < 64 * 1_024
+
+
+def test_a_reading_that_ends_its_process_is_told_and_others_go_on(watched: Watched) -> None:
+    assert watched.peak_bytes(Ending, 4, b"") is None
+    assert watched.peak_bytes(Large, 4, b"\1")
+
+
+def test_too_much_memory_is_a_finding() -> None:
+    with closing(DecoderTarget()) as target:
+        for message, told in ((Large, "bytes for a frame of 1"), (Ending, "the end of the process")):
+            with pytest.raises(Fault, match=told) as caught:
+                target.memory(Frame(0, "HeartbeatResponse", 4, b"\1", (), False, message))
+            assert caught.value.kind is Kind.MEMORY
+
+
+def test_a_campaign_watches_memory_in_one_process_that_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    forked, read = list[int](), list[int]()
+    fork, peak_bytes = os.fork, Watched.peak_bytes
+
+    def forking() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    def counted(watched: Watched, *question: Any) -> int | None:
+        read.append(0)
+        return peak_bytes(watched, *question)
+
+    def started(*_: object) -> None:
+        raise AssertionError("what is traced in this process loses memory at each end, and is slow until then")
+
+    monkeypatch.setattr(os, "fork", forking)
+    monkeypatch.setattr(Watched, "peak_bytes", counted)
+    target, source = open_target(Wanted(seed=1))
+    with closing(target):
+        # The one that is forked first has begun to trace by itself, and is no part of this.
+        target.memory(next(iter(source.block(0))))
+        monkeypatch.setattr(tracemalloc, "start", started)
+        *_, tally = Campaign(target, source).run(frames=6_000)
+    assert not tally.findings
+    assert len(read) > 20 and len(forked) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(forked[0], 0)
