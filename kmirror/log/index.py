@@ -67,6 +67,11 @@ class OffsetIndex:
         slot = bisect_right(self.offsets, offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
+    def first_from(self, position: int) -> int | None:
+        """Return the offset of the first indexed batch that begins at or behind `position`, None if there is none."""
+        slot = bisect_left(self.positions, position)
+        return self.offsets[slot] if slot < len(self.offsets) else None
+
     def position_well_below(self, position: int) -> int:
         """Return the position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
         slot = bisect_right(self.positions, position) - 2

@@ -20,7 +20,7 @@ from kmirror.log.errors import LogAppendError, RecordsRefused
 from kmirror.log.producers import AppendOrigin
 from kmirror.log.store import Chunk
 from kmirror.records import layout
-from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic
+from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic, next_size
 from kmirror.records.build import build_batch, set_base_offset_and_epoch
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
@@ -128,11 +128,19 @@ def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
     except CorruptBatch as error:
         raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
     if batch.size_in_bytes != len(view):
-        raise LogAppendError(
-            ErrorCode.INVALID_RECORD,
-            f"{tp}: {len(view) - batch.size_in_bytes} bytes follow the batch, expected exactly one batch",
-        )
+        _check_rest(view, batch.size_in_bytes, tp)
     return batch
+
+
+def _check_rest(view: memoryview, end: int, tp: TopicPartition) -> None:
+    """Refuse a second batch behind the one that ends at `end`; one that is cut is left out, as in Kafka."""
+    try:
+        size = next_size(view, end)
+    except CorruptBatch as error:
+        raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
+    if size is not None:
+        reason = f"{tp}: {len(view) - end} bytes follow the batch, expected exactly one batch"
+        raise LogAppendError(ErrorCode.INVALID_RECORD, reason)
 
 
 def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:

@@ -36,6 +36,7 @@ from kmirror.log.store import CLEANER_OFFSET, Chunk, PartitionStore
 from kmirror.log.timestamps import OffsetAndTimestamp, offset_for_timestamp
 from kmirror.records.batch import Batch
 from kmirror.records.legacy import AnyBatch
+from kmirror.spec.error_codes import ErrorCode
 
 __all__ = [
     "AbortedTxn",
@@ -143,15 +144,17 @@ class PartitionLog(LogState):
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
+        comes_early: bool = False,
     ) -> AppendInfo:
         """Append the one batch in `data` at the log end.
 
-        A marker is judged by the `transaction_version` by which its transaction was ended.
+        A marker is judged by the `transaction_version` by which its transaction was ended. A producer's batch that
+        `comes_early` is OUT_OF_ORDER_SEQUENCE_NUMBER, unless there is something else against it.
         Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         view = data if type(data) is memoryview else byte_view("a batch", data)
-        info = self.append_plain(view, leader_epoch, now_ms)
+        info = None if comes_early else self.append_plain(view, leader_epoch, now_ms)
         if info is not None:
             return info
         end, latest = self.segments.end_offset, self.epochs.latest_epoch()
@@ -172,6 +175,9 @@ class PartitionLog(LogState):
                 return AppendInfo(
                     known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
                 )
+            if comes_early:
+                reason = f"{self.tp}: a batch before sequence {batch.base_sequence} was refused, and will come again"
+                raise LogAppendError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
         staging, control_types = None, list[int]()
         if scan.special:
             staging = self.producers.stage(origin, transaction_version)
@@ -228,6 +234,13 @@ class PartitionLog(LogState):
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """Return the aborted transactions that have records in `start` up to, not including, `end`."""
         return self.segments.aborted_transactions(start, end)
+
+    def aborted_within(self, offset: int, found: ReadResult) -> list[AbortedTxn]:
+        """Return the aborted transactions that may have records in what was read from `offset` on.
+
+        As Kafka does it: up to the next batch that the offset index has, or to the end of the segment.
+        """
+        return self.segments.aborted_within(offset, found)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
         """Return the batches from the one that holds `start` to the last one that begins below `end`.

@@ -135,6 +135,27 @@ class SegmentList(Sequence[Segment]):
         records = self.store.read(segment.base_offset, first.position, last.end_position)
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
+    def aborted_within(self, offset: int, found: ReadResult) -> list[AbortedTxn]:
+        """Return the aborted transactions that may have records in what was read from `offset` on."""
+        for segment in self.reaching(offset):
+            if segment.aborted:
+                return self.aborted_transactions(offset, self.bound_of(found))
+        return []
+
+    def bound_of(self, found: ReadResult) -> int:
+        """Return the first offset that surely lies behind what was read, as far as the offset index knows.
+
+        That is the next segment's, or the end of the log, if the index has nothing behind it.
+        """
+        number = self._number(found.start_offset)
+        segment = self._segments[number]
+        first = segment.find(found.start_offset)
+        assert first is not None, "read"
+        beyond = segment.offsets.first_from(first.position + len(found.records))
+        if beyond is not None:
+            return beyond
+        return self._segments[number + 1].base_offset if number + 1 < len(self._segments) else self.end_offset
+
     # Growing
 
     def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:

@@ -279,6 +279,28 @@ class Batch:
         )
 
 
+def next_size(buffer: Buffer, position: int = 0) -> int | None:
+    """Return the size in bytes of the batch or message at `position`, of any format; None if no whole one is there.
+
+    So a broker reads what a producer sent: raises `CorruptBatch` for a size or a format that there is not as soon as
+    its bytes are there, also where the rest is missing.
+    """
+    remaining = len(buffer) - position
+    if remaining < layout.LOG_OVERHEAD:
+        return None
+    base_offset, length = layout.OVERHEAD.unpack_from(buffer, position)
+    if length < layout.LEGACY_LENGTH_MIN:
+        raise CorruptBatch(f"a batch length of {length} is too small", position=position, offset=base_offset)
+    if remaining <= layout.MAGIC_AT:
+        return None
+    magic = buffer[position + layout.MAGIC_AT]
+    if magic > layout.MAGIC_V2:
+        shown = magic - 256 if magic > 127 else magic
+        raise CorruptBatch(f"message format {shown} does not exist", position=position, offset=base_offset)
+    size: int = layout.LOG_OVERHEAD + length
+    return size if size <= remaining else None
+
+
 def _check_start(view: memoryview, position: int) -> None:
     """Raise the fault that the first bytes show by themselves; else only the rest of the batch is missing."""
     if len(view) - position <= layout.MAGIC_AT:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent, Components
 from kmirror.cluster.replication.partition import Partition, VerificationGuard
-from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
@@ -28,8 +27,6 @@ from kmirror.protocol.gen.add_partitions_to_txn_request import (
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.message import Message
 from kmirror.records import layout
-from kmirror.records.batch import Batch
-from kmirror.records.layout import Buffer
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
@@ -55,19 +52,7 @@ class Verification:
     fenced: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     """Partitions whose log has seen a later epoch of the producer: nobody need be asked."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
-    """(producer id, epoch) of the batches looked at; a request may have only one."""
-
-    def look_at(self, partition: Partition, records: Buffer) -> None:
-        """Note the batch if it is in a transaction that is not open in the partition's log yet."""
-        if not is_transactional(records):
-            return
-        try:
-            batch = Batch(memoryview(records))
-        except CorruptBatch:  # The append says why.
-            return
-        if batch.is_control:
-            return
-        self.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
+    """(producer id, epoch) of who wants to write; a request has only one."""
 
     def expect(
         self, partition: Partition, producer_id: int, producer_epoch: int, sequence: int = layout.NO_SEQUENCE
@@ -103,9 +88,7 @@ class Verification:
         if not self.guards:
             then(now, self.fenced)
             return
-        if len(self.producers) > 1:  # The coordinator could speak for one of them only.
-            then(now, {**self.fenced, **dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING)})
-            return
+        assert len(self.producers) == 1, "the coordinator could speak for one of them only"
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             then(later, self._verdicts(reply))
@@ -141,23 +124,23 @@ class Verification:
             error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and not self.holds(partition):
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
-            if not error and self._comes_early(partition):
-                error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             if error:
                 verdicts[tp] = error
         return verdicts
 
-    def _comes_early(self, partition: Partition) -> bool:
+    def comes_early(self, partition: Partition) -> bool:
         """Return whether a batch before this one was refused and will be sent again: it could not be written after it.
 
         Of a producer that is not known in a partition the log itself takes any first sequence number. But one that
         gets a new epoch with each transaction begins each at 0.
         """
+        if partition.tp not in self.guards:
+            return False
         (_, guard), sequence = self.guards[partition.tp], self.sequences[partition.tp]
         ((producer_id, _),) = self.producers
         entry = partition.log.producers.entries.get(producer_id)
         is_first = entry is None or not entry.batches
-        return sequence > guard.lowest_sequence or (self.adds and is_first and sequence > 0)
+        return sequence > guard.lowest_sequence or (guard.adds and is_first and sequence > 0)
 
     def _for_client(self, error: ErrorCode) -> ErrorCode:
         """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager)."""
@@ -195,13 +178,3 @@ def _is_open(partition: Partition, producer_id: int, producer_epoch: int) -> boo
     """Return whether the log itself knows that the producer's transaction is open."""
     entry = partition.log.producers.entries.get(producer_id)
     return entry is not None and entry.txn_first_offset >= 0 and entry.producer_epoch == producer_epoch
-
-
-def is_transactional(records: Buffer) -> bool:
-    """Return whether the batch of a Produce request is transactional; False if it is no batch of format 2."""
-    flags = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
-    return (
-        len(records) >= layout.HEADER_SIZE
-        and records[layout.MAGIC_AT] == layout.MAGIC_V2
-        and bool(records[flags] & layout.TRANSACTIONAL_FLAG)
-    )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
 from kmirror.log.partition_log import PartitionLog
+from kmirror.log.results import ReadResult
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
     AbortedTransaction,
@@ -24,6 +25,15 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 
 NO_EPOCH = -1
+NOT_LOOKED_AT = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""Errors of partitions in whose log nothing was looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +60,14 @@ def leader_error(partition: Partition | None, current_leader_epoch: int) -> Erro
 
 
 def failed(index: int, error: ErrorCode) -> PartitionData:
-    """Return the answer for a partition that cannot be read."""
+    """Return the answer for a partition that cannot be read; whether it has a list of transactions is as in Kafka."""
     return PartitionData(
         partition_index=index,
         error_code=error,
         high_watermark=-1,
         last_stable_offset=-1,
         log_start_offset=-1,
+        aborted_transactions=[] if error in NOT_LOOKED_AT else None,
         records=b"",
     )
 
@@ -101,6 +112,7 @@ def _diverging(request: FetchPartition, log: PartitionLog, found: Divergence) ->
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
         diverging_epoch=EpochEndOffset(epoch=found.epoch, end_offset=found.end_offset),
         records=b"",
     )
@@ -124,11 +136,13 @@ def read(
     log, offset = partition.log, request.fetch_offset
     records: bytes | memoryview = b""
     aborted: list[AbortedTransaction] | None = None
+    found: ReadResult | None = None
     if (max_bytes > 0 or min_one) and offset < end_offset:
-        records = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one).records
-    if reader.read_committed:
-        found = log.aborted_transactions(offset, end_offset) if records else ()
-        aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in found]
+        found = log.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
+        records = found.records
+    if reader.read_committed and (records or max_bytes <= 0 or offset >= end_offset):  # Not where a limit is too low.
+        ended = log.aborted_within(offset, found) if found is not None and records else ()
+        aborted = [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in ended]
     return PartitionData(
         partition_index=request.partition,
         high_watermark=log.high_watermark,

@@ -208,11 +208,12 @@ class FetchSessions:
         self._slots = slots
         self._sessions: dict[int, Session] = {}
 
-    def resolve(self, request: FetchRequest, *, topic_ids: bool) -> tuple[ErrorCode, Session]:
+    def resolve(self, request: FetchRequest, *, topic_ids: bool, opens: bool = True) -> tuple[ErrorCode, Session]:
         """Return the error, and the session with what the request changes in it.
 
-        A fetch without a session gets one that is not kept, with the id NO_SESSION. `topic_ids` says that the request
-        names topics by id; in a session that must not change. Errors are FETCH_SESSION_ID_NOT_FOUND,
+        A fetch without a session gets one that is not kept, with the id NO_SESSION; so does one that wants a session,
+        unless it `opens` one. `topic_ids` says that the request names topics by id; in a session that must not change.
+        Errors are FETCH_SESSION_ID_NOT_FOUND,
         INVALID_FETCH_SESSION_EPOCH and FETCH_SESSION_TOPIC_ID_ERROR.
         """
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -222,6 +223,7 @@ class FetchSessions:
             if (
                 request.session_epoch == FINAL_EPOCH
                 or self._slots == 0
+                or not opens
                 or not any(t.partitions for t in request.topics)
             ):
                 return ErrorCode.NONE, _named(request, _unkept(topic_ids))
@@ -262,6 +264,11 @@ class FetchSessions:
 
 def _unkept(topic_ids: bool) -> Session:
     return Session(NO_SESSION, epoch=INITIAL_EPOCH, topic_ids=topic_ids, is_kept=False)
+
+
+def keys_of(request: FetchRequest) -> list[Key]:
+    """Return what a request names, in its order."""
+    return [(each.topic, each.topic_id, row.partition) for each in request.topics for row in each.partitions]
 
 
 def _named(request: FetchRequest, session: Session) -> Session:

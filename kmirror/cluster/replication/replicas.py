@@ -329,11 +329,12 @@ class ReplicaManager:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
+        comes_early: bool = False,
     ) -> AppendInfo:
         """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it.
 
         KAFKA_STORAGE_ERROR if the disk does: then nothing was appended. A marker is judged by `transaction_version`,
-        the one in which its transaction was ended.
+        the one in which its transaction was ended; for `comes_early` see `PartitionLog.append_as_leader`.
         """
         if partition.log_dir in self._context.just_failed:
             raise LogAppendError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory of {partition.tp} has failed")
@@ -344,6 +345,7 @@ class ReplicaManager:
                 now_ms=to_ms(now),
                 origin=origin,
                 transaction_version=transaction_version,
+                comes_early=comes_early,
             )
         except OSError as error:
             raise self._not_written(partition, error) from None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Iterable
 from typing import Any
 
+from kmirror.cluster.broker.apis.describe_configs import NOT_DESCRIBED
 from kmirror.errors import ProtocolError
 from kmirror.fuzz.answers import api_of
 from kmirror.fuzz.differential.reasons import Reason
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.headers import decode_request
+from kmirror.records import layout
 from kmirror.spec.apis import versions_disabled
 from kmirror.spec.configs import Scope, known
 from kmirror.spec.wire_values import ResourceType
@@ -17,6 +20,11 @@ from kmirror.spec.wire_values import ResourceType
 SOON_MS = 20
 """Who gives a controller no more time than this may not live to see it begin."""
 _OPERATIONS = range(4)
+_RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.MIRROR}
+_NO_RESOURCE_TYPE = 0
+_PRODUCER_ENDS_AT = sum(layout.field_range("producer_id"))
+_SHARDS = 8  # As many has Kafka's cache of fetch sessions; each has so many of the ids.
+_SHARD_IDS = (2**31 - 1) // _SHARDS
 
 
 def _body(data: bytes) -> Any:
@@ -27,6 +35,10 @@ def _body(data: bytes) -> Any:
         return None
 
 
+def _has_twice(names: Iterable[Hashable]) -> bool:
+    return any(count > 1 for count in Counter(names).values())
+
+
 def _is_of_the_kip(data: bytes) -> bool:
     key, version = api_of(data)
     first, last = versions_disabled("broker", mirror=False).get(key, (0, -1))
@@ -35,6 +47,10 @@ def _is_of_the_kip(data: bytes) -> bool:
 
 def _has_mirrors(data: bytes) -> bool:
     return any(row.resource_type == ResourceType.MIRROR for row in _body(data).resources)
+
+
+def _has_what_is_not_built(data: bytes) -> bool:
+    return any(row.resource_type in NOT_DESCRIBED for row in _body(data).resources)
 
 
 def _has_a_strange_broker_config(data: bytes) -> bool:
@@ -56,8 +72,27 @@ def _has_null_records(data: bytes) -> bool:
     return any(row.records is None for topic in _body(data).topic_data for row in topic.partition_data)
 
 
+def _has_a_tiny_batch(data: bytes) -> bool:
+    """Return whether the first batch of a partition, of format 2, has a size that the producer's id goes beyond."""
+    records = [bytes(row.records or b"") for topic in _body(data).topic_data for row in topic.partition_data]
+    return any(
+        batch[layout.MAGIC_AT : layout.MAGIC_AT + 1] == bytes([layout.MAGIC_V2])
+        and layout.LEGACY_LENGTH_MIN <= layout.OVERHEAD.unpack_from(batch)[1] < _PRODUCER_ENDS_AT - layout.LOG_OVERHEAD
+        for batch in records
+    )
+
+
+def _has_no_shard(data: bytes) -> bool:
+    number = _body(data).session_id
+    return not -_SHARD_IDS < number < _SHARDS * _SHARD_IDS
+
+
 def _has_subscription(data: bytes) -> bool:
     return bool(_body(data).protocol_type == "consumer")
+
+
+def _has_a_protocol_twice(data: bytes) -> bool:
+    return _has_twice(row.name for row in _body(data).protocols)
 
 
 def _has_no_topic_id(data: bytes) -> bool:
@@ -75,21 +110,23 @@ def _has_no_transactions(data: bytes) -> bool:
 
 
 def _has_an_id_twice(data: bytes) -> bool:
-    ids = [row.transactional_id for row in _body(data).transactions]
-    return len(set(ids)) < len(ids)
+    return _has_twice(row.transactional_id for row in _body(data).transactions)
 
 
 def _has_a_resource_twice(data: bytes) -> bool:
-    names = Counter((row.resource_type, row.resource_name) for row in _body(data).resources)
-    return max(names.values()) > 1
+    def kind(row: Any) -> int:
+        return row.resource_type if row.resource_type in _RESOURCE_TYPES else _NO_RESOURCE_TYPE
+
+    return _has_twice((kind(row), row.resource_name) for row in _body(data).resources)
 
 
 def _has_an_unknown_operation(data: bytes) -> bool:
     return any(config.config_operation not in _OPERATIONS for row in _body(data).resources for config in row.configs)
 
 
-def _has_a_negative_producer(data: bytes) -> bool:
-    return any(min(row.producer_id, row.producer_epoch) < 0 for row in _body(data).markers)
+def _has_a_marker_of_nobody(data: bytes) -> bool:
+    nobody = layout.NO_PRODUCER_ID, layout.NO_PRODUCER_EPOCH
+    return any(row.producer_id == nobody[0] or row.producer_epoch == nobody[1] for row in _body(data).markers)
 
 
 BROKER_REASONS: tuple[Reason, ...] = (
@@ -104,6 +141,12 @@ BROKER_REASONS: tuple[Reason, ...] = (
         "Configs of a mirror, while mirror.version is 0",
         "The type of resource is the KIP's; Kafka takes it for one that there is not",
         _has_mirrors,
+    ),
+    Reason(
+        r"(DescribeConfigs results|(Incremental)?AlterConfigs responses).errorCode: INVALID_REQUEST by ours, \w+ by",
+        "Configs of a broker's loggers, of client metrics or of groups",
+        "None of them is built here",
+        _has_what_is_not_built,
     ),
     Reason(
         r"(Incremental)?AlterConfigs responses.errorCode: INVALID_REQUEST by ours, NONE by theirs",
@@ -130,16 +173,34 @@ BROKER_REASONS: tuple[Reason, ...] = (
         _has_null_records,
     ),
     Reason(
+        r"Produce responses.partitionResponses.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
+        "A Produce with a batch that says it ends before its producer id does",
+        "An exception in Kafka, for the whole request. Here it is CORRUPT_MESSAGE for its partition",
+        _has_a_tiny_batch,
+    ),
+    Reason(
         r"JoinGroup: .* by ours, does not answer by theirs",
         "A JoinGroup of type consumer whose metadata is no subscription",
         "An exception in Kafka's coordinator, which never answers the member (see the findings). Here it is bytes",
         _has_subscription,
     ),
     Reason(
+        r"JoinGroup(: .* by ours, does not answer| errorCode: NONE by ours, INCONSISTENT_GROUP_PROTOCOL) by theirs",
+        "A JoinGroup with a protocol twice",
+        "Kafka counts it twice, so that it is none that each member has, and a group with no other is never answered",
+        _has_a_protocol_twice,
+    ),
+    Reason(
         r"Fetch errorCode: NONE by ours, UNKNOWN_SERVER_ERROR by theirs",
         "Partitions of the topic id that is zero, in a Fetch",
         "A NullPointerException in Kafka, for the whole request. Here each is UNKNOWN_TOPIC_ID",
         _has_no_topic_id,
+    ),
+    Reason(
+        r"Fetch errorCode: FETCH_SESSION_ID_NOT_FOUND by ours, UNKNOWN_SERVER_ERROR by theirs",
+        "A Fetch with a session id that no shard of Kafka's cache has: below zero, or close to 2^31",
+        "An exception in Kafka: it takes the shard of that number. Here there is no such session",
+        _has_no_shard,
     ),
     Reason(
         r"DescribeTopicPartitions (topics.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR|nextCursor: set by ours, null)",
@@ -183,8 +244,8 @@ BROKER_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         r"WriteTxnMarkers markers.topics.partitions.errorCode: \w+ by ours, UNKNOWN_SERVER_ERROR by theirs",
-        "A marker of a negative producer id or epoch",
-        "An exception in Kafka, for the whole request. Here its partitions are looked at first",
-        _has_a_negative_producer,
+        "A marker of the producer id or epoch -1, which is none",
+        "An exception in Kafka, for the whole request. Here it is INVALID_REQUEST for partitions that there are",
+        _has_a_marker_of_nobody,
     ),
 )

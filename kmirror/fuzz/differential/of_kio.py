@@ -116,7 +116,8 @@ def _batch(batch: Any) -> dict[str, Any]:
             "key": blob(record.key),
             "value": blob(record.value),
             "headers": [
-                {"key": header.key and header.key.decode(), "value": blob(header.value)} for header in record.headers
+                {"key": None if header.key is None else header.key.decode(), "value": blob(header.value)}
+                for header in record.headers
             ],
         }
         for record in batch.records

@@ -181,7 +181,7 @@ def test_tagged_fields_of_aiokafka_are_not_told(peers: list[Reader]) -> None:
 
 
 def test_each_reads_our_batches(peers: list[Reader]) -> None:
-    data = build_batch([RecordData(b"k", None, [("h", b"v")], 5)], base_offset=3)
+    data = build_batch([RecordData(b"k", None, [("h", b"v"), ("", b"")], 5)], base_offset=3)
     verdicts = read_by(peers, Frame(0, "RecordBatch", 2, data, (), False))
     assert set(verdicts) == {"ours", *PEERS}
     for name, verdict in verdicts.items():

@@ -42,6 +42,7 @@ from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.headers import encode_response_chunks
 from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.testing.machines import state_machine
 
 
@@ -259,6 +260,18 @@ def test_two_that_join_in_either_order_are_one_state_but_for_who_leads() -> None
             ((group, _),) = join(group, joins[place])
         found.append(group)
     assert found[0] == found[1] and len(found[0].members) == 3
+
+
+def test_kafka_may_fail_at_a_member_id_that_was_handed_out_and_comes_with_an_instance_id() -> None:
+    protocols = (("range", b"\0\0\0\0\0\0"),)
+    group, fresh = Group(), Symbol(2, "member id")
+    for call, instance in ((1, "i"), (2, None)):
+        ((group, _),) = join(group, Join(call, 6, None, True, instance, "consumer", protocols))
+    for instance, error in (("i", ErrorCode.FENCED_INSTANCE_ID), ("j", ErrorCode.UNKNOWN_MEMBER_ID)):
+        either = OneOf(frozenset({error, ErrorCode.UNKNOWN_SERVER_ERROR}))
+        for id_, told in ((fresh, either), (Symbol(9), error)):
+            (outcome,) = join(group, Join(3, 6, id_, False, instance, "consumer", protocols))
+            assert outcome == (group, {3: expected(error=told)})
 
 
 def test_a_first_batch_may_be_refused_as_long_as_an_earlier_one_may_come_again() -> None:

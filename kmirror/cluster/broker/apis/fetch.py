@@ -10,11 +10,13 @@ It looks at the partitions of its session that may have news (`fetch_sessions.py
 it waits it looks again at those that move.
 A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic that is looked at: who loses
 that right within a session hears of it when there would be something to read, and gets nothing.
+With an isolation level that there is not everything is UNKNOWN_SERVER_ERROR, if there is anything to read, as in Kafka.
 Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
@@ -27,7 +29,9 @@ from kmirror.cluster.replication.fetch_sessions import (
     NO_SESSION,
     TURN,
     CachedPartition,
+    Key,
     Session,
+    keys_of,
     knows_too_low,
 )
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
@@ -44,10 +48,11 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
+from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
 DIVERGENCE_FROM = 12
 """First version that can tell a divergence (KIP-595)."""
+LEVELS = frozenset(IsolationLevel)
 CURRENT_LEADER_FROM = 16
 """First version in which an error names the present leader (KIP-951)."""
 ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -62,7 +67,9 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         if plain is not None:
             inbound.reply(plain)
             return
-    error, session = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
+    has_level, by_id = request.isolation_level in LEVELS, inbound.version >= TOPIC_IDS_FROM
+    opens = has_level or not _has_any(parts, inbound, request, keys_of(request))
+    error, session = parts.sessions.resolve(request, topic_ids=by_id, opens=opens)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
@@ -72,9 +79,42 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if isinstance(fetch, _Fetch) and fetch.request is request:
         fetch.inbound, fetch.parked, fetch.epoch = inbound, 0, session.epoch
     else:
+        if not has_level and _has_any(parts, inbound, request, session.partitions):
+            inbound.reply(_failed_as_a_whole(request, inbound.version, ErrorCode.UNKNOWN_SERVER_ERROR))
+            return
         fetch = _Fetch(parts, inbound, request, session)
     session.quiet = None
     fetch.start(now)
+
+
+def _has_any(parts: BrokerParts, inbound: Inbound, request: FetchRequest, keys: Iterable[Key]) -> bool:
+    """Return whether one of these partitions is there, and whoever asks may read it."""
+    is_follower = replica_of(request, inbound.version)[0] >= 0
+    rights, image = inbound.rights, parts.context.image
+    if is_follower and not rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER):
+        return False
+    for topic, topic_id, index in keys:
+        name = image.topic_names.get(topic_id) if inbound.version >= TOPIC_IDS_FROM else topic
+        if name is None or image.partition(TopicPartition(name, index)) is None:
+            continue
+        if is_follower or not rights.error(AclOperation.READ, Resource.topic(name)):
+            return True
+    return False
+
+
+def _failed_as_a_whole(request: FetchRequest, version: int, error: ErrorCode) -> FetchResponse:
+    """Return the answer to a request that failed: by topic ids its rows are left out, as in Kafka."""
+    rows = (
+        []
+        if version >= TOPIC_IDS_FROM
+        else [
+            FetchableTopicResponse(
+                topic=topic.topic, partitions=[failed(each.partition, error) for each in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+    return FetchResponse(error_code=error, session_id=request.session_id, responses=rows)
 
 
 class _Fetch:
@@ -111,7 +151,7 @@ class _Fetch:
         """The session's when this fetch arrived; another one says that the next fetch has overtaken this one."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
         """Whether the answer has all partitions, else those with news."""
-        self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
+        self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica < 0)
         self.is_refused = False
         """Whether a follower may not fetch at all."""
         self.is_beyond_version = False

@@ -20,6 +20,7 @@ from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.timestamps import OffsetAndTimestamp
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -40,7 +41,7 @@ FIRST_VERSION: dict[int, int] = {
 """Special timestamp to the first version that has it."""
 LEVELS = frozenset(IsolationLevel)
 EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
-NOWHERE = (-1, -1)
+NOWHERE = OffsetAndTimestamp(-1, -1, -1)
 LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
 
@@ -106,14 +107,14 @@ def _answer(
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
-        answer.timestamp, answer.offset = found
-        if answer.offset >= 0 and version >= LEADER_EPOCH_FROM:
-            answer.leader_epoch = partition.log.epochs.epoch_for_offset(answer.offset)
+        answer.timestamp, answer.offset, epoch = found
+        if version >= LEADER_EPOCH_FROM:
+            answer.leader_epoch = epoch
     return answer
 
 
-def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int]:
-    """Return (timestamp, offset), with -1 where there is none.
+def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> OffsetAndTimestamp:
+    """Return what there is, with -1 where there is nothing.
 
     What the log finds counts only below the bound of what the asker may read: Kafka does not look for another then.
     """
@@ -124,8 +125,8 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
         committed = request.isolation_level == IsolationLevel.READ_COMMITTED
         bound = log.last_stable_offset if committed else log.high_watermark
     if timestamp == OffsetSpec.LATEST:
-        return -1, bound
+        return OffsetAndTimestamp(-1, bound, log.epochs.latest_epoch())
     found = log.offset_for_timestamp(timestamp)
     if found is None or (found.offset >= bound and timestamp not in EARLIEST):
         return NOWHERE
-    return found.timestamp, found.offset
+    return found

@@ -9,6 +9,7 @@ no acknowledgement, rights to be asked, and all that has to wait for other repli
 from __future__ import annotations
 
 from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.broker.produced import ZSTD_FROM
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
@@ -19,6 +20,7 @@ from kmirror.protocol.gen.produce_response import PartitionProduceResponse, Prod
 from kmirror.protocol.headers import encode_response, encode_response_head, peek_request
 from kmirror.protocol.repeated_produce import LastProduce, acknowledgement_layout
 from kmirror.records import layout
+from kmirror.records.codecs import Compression
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks
@@ -28,6 +30,7 @@ IDS_FROM = 13
 ACKNOWLEDGED = (Acks.ALL, Acks.LEADER)
 _FLAGS_AT = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
 _HEADER_SIZE, _TRANSACTIONAL, _NO_TIMESTAMP = layout.HEADER_SIZE, layout.TRANSACTIONAL_FLAG, layout.NO_TIMESTAMP
+_ZSTD = int(Compression.ZSTD)  # A bit that no other codec has.
 _CORRELATION_ID = slice(4, 8)
 
 
@@ -38,6 +41,7 @@ class PlainProduce:
         "_after",
         "_before",
         "_components",
+        "_flags",
         "_is_by_id",
         "_names",
         "_needs_all",
@@ -64,6 +68,7 @@ class PlainProduce:
         self._is_by_id = version >= IDS_FROM
         self._needs_all = request.acks == Acks.ALL
         self._records = last.records
+        self._flags = _TRANSACTIONAL if version >= ZSTD_FROM else _TRANSACTIONAL | _ZSTD
         before, self._pack, self._after = acknowledgement_layout(version, topic.name, topic.topic_id, data.index)
         self._before = encode_response_head(inbound.head.api_key, version, correlation_id=0)[4:] + before
 
@@ -76,7 +81,7 @@ class PlainProduce:
         if self._needs_all and not partition.acknowledges_alone:
             return None
         records = self._records(frame)
-        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & _TRANSACTIONAL:
+        if records is None or len(records) < _HEADER_SIZE or records[_FLAGS_AT] & self._flags:
             return None
         if self._is_by_id and self._names.get(self._topic_id) != tp.topic:
             return None

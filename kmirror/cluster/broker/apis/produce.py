@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from kmirror.cluster.authorizer import NONE_DENIED, Resource
 from kmirror.cluster.broker.apis.plain_produce import IDS_FROM, shorten
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.broker.verification import Verdicts, Verification, is_transactional
+from kmirror.cluster.broker.produced import ZSTD_FROM, batch_in_transaction, fault_of, is_transactional
+from kmirror.cluster.broker.verification import Verdicts, Verification
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Gathering, Inbound
 from kmirror.errors import CorruptBatch
@@ -32,6 +33,7 @@ from kmirror.protocol.gen.produce_response import (
     TopicProduceResponse,
 )
 from kmirror.protocol.repeated_produce import acknowledgement
+from kmirror.records.batch import Batch
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks, AclOperation
@@ -50,20 +52,33 @@ NOT_VERIFIED_NOW = (
 """The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
 NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error"
 NOT_ADDED = "Partition was not added to the transaction"
+WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors of an append that do not tell where the log starts (ReplicaManager)."""
+SEVERAL_PRODUCERS = "The transactional batches of a request must have one producer id and epoch"
 CURRENT_LEADER_FROM = 10
 """First version in which an error names the present leader (KIP-951)."""
 
 Refusal = tuple[ErrorCode, str | None]
 """An error, and its words where a broker has some of its own for it."""
 NONE_REFUSED: Mapping[TopicPartition, Refusal] = {}
+NO_BATCHES: Mapping[TopicPartition, Batch] = {}
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
     assert isinstance(request, ProduceRequest)
-    if _is_transactional(request) and not _may_transact(inbound, request):
-        _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    refused = _refused_as_a_whole(inbound, request)
+    if refused is not None:
+        _refuse_all(inbound, request, *refused)
         return
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
         request.topic_data = _each_once(request.topic_data)
@@ -71,24 +86,49 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     if not rights.are_unlimited:
         names = _names(parts, request, by_id=by_id)
         denied = rights.denied_topics(AclOperation.WRITE, [name for name in names if name or not by_id])
+    batches = NO_BATCHES if request.transactional_id is None else _in_transaction(parts, inbound, denied)
     configs, adds = parts.context.configs, inbound.version >= ADDS_FROM
-    if request.transactional_id is not None and (adds or configs.flag("transaction.partition.verification.enable")):
+    if batches and len({(batch.producer_id, batch.producer_epoch) for batch in batches.values()}) > 1:
+        _refuse_all(inbound, request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, SEVERAL_PRODUCERS)
+    elif batches and (adds or configs.flag("transaction.partition.verification.enable")):
         retry_ms = configs.integer("add.partitions.to.txn.retry.backoff.max.ms") if adds else 0
         retry_ms = min(retry_ms, configs.integer("request.timeout.ms"))
-        _verify(parts, now, inbound, denied, now + retry_ms * MILLISECOND)
+        _verify(parts, now, inbound, denied, batches, now + retry_ms * MILLISECOND)
     else:
         _append_all(parts, now, inbound, denied, NONE_REFUSED, None)
         if inbound.link.shortcut is None:
             shorten(parts, inbound)
 
 
+def _in_transaction(
+    parts: BrokerParts, inbound: Inbound, denied: Mapping[str, ErrorCode]
+) -> dict[TopicPartition, Batch]:
+    """Return the batches that are in a transaction, of partitions that there are and that the client may write to."""
+    request, image = inbound.body, parts.context.image
+    assert isinstance(request, ProduceRequest)
+    found: dict[TopicPartition, Batch] = {}
+    for name, topic in zip(_names(parts, request, by_id=inbound.version >= IDS_FROM), request.topic_data, strict=True):
+        if name in denied:
+            continue
+        for data in topic.partition_data:
+            tp, batch = TopicPartition(name, data.index), batch_in_transaction(data.records or b"", inbound.version)
+            if batch is not None and image.partition(tp) is not None:
+                found[tp] = batch
+    return found
+
+
 def _verify(
-    parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], retry_until: Instant
+    parts: BrokerParts,
+    now: Instant,
+    inbound: Inbound,
+    denied: Mapping[str, ErrorCode],
+    batches: Mapping[TopicPartition, Batch],
+    retry_until: Instant,
 ) -> None:
     """Ask the coordinator, until `retry_until` again if a transaction is ending there, then append."""
     request = inbound.body
     assert isinstance(request, ProduceRequest) and request.transactional_id is not None
-    version, by_id = inbound.version, inbound.version >= IDS_FROM
+    version = inbound.version
     verification = Verification(
         parts.context,
         parts.components,
@@ -96,17 +136,14 @@ def _verify(
         adds=version >= ADDS_FROM,
         knows_abortable=version >= ABORTABLE_FROM,
     )
-    for name, topic in zip(_names(parts, request, by_id=by_id), request.topic_data, strict=True):
-        if name in denied or is_internal(name):
-            continue
-        for data in topic.partition_data:
-            partition = parts.replicas.led(TopicPartition(name, data.index))
-            if partition is not None and parts.components.produce_error(partition.tp) is None:
-                verification.look_at(partition, data.records or b"")
+    for tp, batch in batches.items():
+        partition = None if is_internal(tp.topic) else parts.replicas.led(tp)
+        if partition is not None and parts.components.produce_error(tp) is None:
+            verification.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 
     @inbound.guard
     def again(later: Instant) -> None:
-        _verify(parts, later, inbound, denied, retry_until)
+        _verify(parts, later, inbound, denied, batches, retry_until)
 
     @inbound.guard
     def on_verified(later: Instant, verdicts: Verdicts) -> None:
@@ -143,12 +180,20 @@ def _each_once(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
     return [TopicProduceData(name, topic_id, list(rows.values())) for (name, topic_id), rows in found.items()]
 
 
-def _is_transactional(request: ProduceRequest) -> bool:
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            if data.records and is_transactional(data.records):
-                return True
-    return False
+def _refused_as_a_whole(inbound: Inbound, request: ProduceRequest) -> Refusal | None:
+    """Return why nothing of a request is looked at more closely; None if all is.
+
+    A batch whose size or format there is not stands for all of them, as in Kafka (RequestUtils).
+    """
+    try:
+        for topic in request.topic_data:
+            for data in topic.partition_data:
+                if data.records and is_transactional(data.records):
+                    refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+                    return None if _may_transact(inbound, request) else refused
+    except CorruptBatch as fault:
+        return ErrorCode.CORRUPT_MESSAGE, str(fault)
+    return None
 
 
 def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
@@ -157,12 +202,12 @@ def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
     return name is not None and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
 
 
-def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> None:
+def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode, message: str | None) -> None:
     """Append nothing of the request, and say why for each partition."""
     response = ProduceResponse(responses=[])
-    for topic in request.topic_data:
+    for topic in _each_once(request.topic_data):
         rows = [
-            PartitionProduceResponse(index=data.index, base_offset=-1, error_code=error, error_message=error.text)
+            PartitionProduceResponse(index=data.index, base_offset=-1, error_code=error, error_message=message)
             for data in topic.partition_data
         ]
         response.responses.append(
@@ -186,7 +231,8 @@ def _append_all(
     assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
     waits: list[tuple[Partition, int, PartitionProduceResponse]] = []
-    by_id, image = inbound.version >= IDS_FROM, parts.context.image
+    version, image = inbound.version, parts.context.image
+    by_id = version >= IDS_FROM
     for topic in request.topic_data:
         name = image.topic_names.get(topic.topic_id, "") if by_id else topic.name
         error, message = _topic_error(name, denied, by_id=by_id)
@@ -198,15 +244,18 @@ def _append_all(
             if error:
                 continue
             tp = TopicPartition(name, data.index)
-            if barred and image.partition(tp) is not None:
-                answer.error_code = barred
-                continue
+            records = data.records or b""
+            if (barred or version < ZSTD_FROM) and image.partition(tp) is not None:
+                answer.error_code = fault_of(records, version) or (ErrorCode.NONE if tp in refused else barred)
+                if answer.error_code:
+                    continue
             partition = parts.replicas.led(tp)
             if partition is None:
-                _refuse_elsewhere(parts, inbound, tp, answer)
+                _refuse_elsewhere(parts, inbound, tp, records, answer)
                 continue
-            info = _append(parts, now, partition, data.records or b"", request.acks, refused.get(tp), answer)
-            if info is not None and verification is not None:
+            comes_early = verification is not None and verification.comes_early(partition)
+            info = _append(parts, now, partition, records, request.acks, refused.get(tp), comes_early, answer)
+            if info is not None and verification is not None and not info.duplicate:
                 verification.written(partition)
             if info is not None and request.acks == Acks.ALL:
                 required = info.last_offset + 1
@@ -251,10 +300,12 @@ def _barred(name: str, acks: int) -> ErrorCode:
 
 
 def _refuse_elsewhere(
-    parts: BrokerParts, inbound: Inbound, tp: TopicPartition, answer: PartitionProduceResponse
+    parts: BrokerParts, inbound: Inbound, tp: TopicPartition, records: Chunk, answer: PartitionProduceResponse
 ) -> None:
     """Fill in the answer for a partition that this broker does not lead."""
-    known, answer.error_code = parts.context.image.partition(tp), parts.replicas.unavailable(tp)
+    known = parts.context.image.partition(tp)
+    fault = ErrorCode.NONE if known is None else fault_of(records, inbound.version)
+    answer.error_code = fault or parts.replicas.unavailable(tp)
     if (
         answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         and known is not None
@@ -277,6 +328,7 @@ def _append(
     records: Chunk,
     acks: int,
     not_verified: Refusal | None,
+    comes_early: bool,
     answer: PartitionProduceResponse,
 ) -> AppendInfo | None:
     """Append one partition's batch, and fill in `answer`; return None if it has an error."""
@@ -284,15 +336,17 @@ def _append(
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None
-    if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
-        answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
-        return None
     if not_verified is not None:
         answer.error_code, answer.error_message = not_verified
         return None
+    if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
+        fault = fault_of(records, ZSTD_FROM)
+        answer.error_code = fault or ErrorCode.NOT_ENOUGH_REPLICAS
+        answer.log_start_offset = -1 if fault else partition.log.log_start_offset
+        return None
     # A broker has words of its own for records alone; what else is wrong, its error code says.
     try:
-        info = parts.replicas.append(now, partition, records)
+        info = parts.replicas.append(now, partition, records, comes_early=comes_early)
     except RecordsRefused as error:
         answer.error_code, answer.error_message = error.code, str(error)
         answer.record_errors = [BatchIndexAndErrorMessage(index, text) for index, text in error.record_errors]
@@ -300,6 +354,8 @@ def _append(
         return None
     except LogAppendError as error:
         answer.error_code = error.code
+        if error.code not in WITHOUT_LOG_START and not fault_of(records, ZSTD_FROM):
+            answer.log_start_offset = partition.log.log_start_offset
         return None
     except CorruptBatch:
         answer.error_code = ErrorCode.CORRUPT_MESSAGE

@@ -22,6 +22,7 @@ from kmirror.protocol.gen.write_txn_markers_response import (
     WriteTxnMarkersResponse,
 )
 from kmirror.records.control import end_txn_marker
+from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -58,6 +59,9 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
     refused = parts.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)
+        return
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_PRODUCER_EPOCH:
+        on_acked(now, ErrorCode.INVALID_REQUEST)  # It would be a marker of nobody; an exception in Kafka.
         return
     batch = end_txn_marker(
         base_offset=0,

@@ -131,11 +131,8 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
                 ErrorCode.INVALID_CONFIG, f'Missing required configuration "{row.name}" which has no default value.'
             )
         return None
-    if row is None or row.kind is not Kind.LIST:
-        operation = LIST_OPERATIONS[config.config_operation]
-        raise ApiError(
-            ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST."
-        )
+    _check_list(scope, config)
+    assert row is not None, "a list"
     parts = [part for part in (default_of(row) if current is None else current).split(",") if part]
     for part in (config.value or "").split(","):
         if config.config_operation == ConfigOp.SUBTRACT and part in parts:
@@ -145,9 +142,20 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
     return ",".join(parts)
 
 
+def _check_list(scope: Scope, config: AlterableConfig) -> None:
+    """Raise ApiError for an APPEND or SUBTRACT to what is no list."""
+    row, operation = known(scope).get(config.name), LIST_OPERATIONS.get(config.config_operation)
+    if operation is not None and (row is None or row.kind is not Kind.LIST):
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST."
+        )
+
+
 def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
     """Return the changes of a topic's configs; raises ApiError, for a topic that does not exist as well."""
     name = resource.resource_name
+    for config in resource.configs:  # Kafka makes the values before it looks for what they are of.
+        _check_list(Scope.TOPIC, config)
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     illegal = problem_with_name(name)

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
 
+from kmirror.protocol.gen import incremental_alter_configs_request as incremental
 from kmirror.protocol.gen.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
-from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from kmirror.protocol.message import Message
-from kmirror.records import RecordData, build_batch
+from kmirror.records import Compression, RecordData, build_batch, layout
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode as E
-from tests.sim.stage import transactional
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from tests.sim.stage import T0_MS, transactional
 
 TOPIC = "orders"
 INTERNAL = "__consumer_offsets"
@@ -97,6 +114,108 @@ def test_a_partition_that_there_is_not_goes_before_all_else(
     assert rows(answer) == {(name, index): code}
 
 
+def said(at: int, mask: str, number: int) -> bytes:
+    """Return a batch that says another number of itself, and whose checksum is not asked about."""
+    changed = bytearray(batch(b"a"))
+    struct.pack_into(mask, changed, at, number)
+    return bytes(changed)
+
+
+NO_SIZES = [said(layout.BATCH_LENGTH_AT, ">i", size) for size in (-1, 0, 13)]
+NO_FORMATS = [said(layout.MAGIC_AT, "b", magic) for magic in (-1, 3)]
+
+
+@pytest.mark.parametrize("records", [*NO_SIZES, *NO_FORMATS, NO_SIZES[0][:12], NO_FORMATS[0][:17]])
+@pytest.mark.parametrize("indexes", [(0, 9), (9, 0)])
+def test_a_size_or_a_format_that_there_is_not_stands_for_all_partitions(
+    cluster: Cluster, records: bytes, indexes: tuple[int, int]
+) -> None:
+    data = [PartitionProduceData(n, records if n == 0 else batch(b"a")) for n in indexes]
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[*data, data[0]])), 9)
+    assert rows(answer) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
+    refused = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data), acks=7), 9)
+    assert rows(refused) == {(TOPIC, 0): E.CORRUPT_MESSAGE, (TOPIC, 9): E.CORRUPT_MESSAGE}
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_format_of_old_is_told_where_it_stands(cluster: Cluster, magic: int) -> None:
+    data = [PartitionProduceData(0, said(layout.MAGIC_AT, "b", magic)), PartitionProduceData(9, batch(b"a"))]
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+    assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD, (TOPIC, 9): E.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_who_may_not_write_in_a_transaction_hears_it_before_what_stands_behind(cluster: Cluster) -> None:
+    in_transaction, corrupt = bytes(transactional(0, 1, 0, "a")), NO_SIZES[0]
+    for first, second, code in (
+        (in_transaction, corrupt, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (corrupt, in_transaction, E.CORRUPT_MESSAGE),
+    ):
+        data = [PartitionProduceData(0, first), PartitionProduceData(1, second)]
+        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=data)), 9)
+        assert rows(answer) == {(TOPIC, 0): code, (TOPIC, 1): code}
+
+
+def test_a_batch_that_is_cut_is_in_no_transaction(cluster: Cluster) -> None:
+    data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a"))[:-1])
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[data])), 9)
+    assert rows(answer) == {(TOPIC, 0): E.INVALID_RECORD}
+
+
+@pytest.mark.parametrize(
+    ("rest", "code"),
+    [
+        (b"12345", E.NONE),
+        (bytes(11), E.NONE),
+        (batch(b"b")[:-1], E.NONE),
+        (bytes(12), E.CORRUPT_MESSAGE),
+        (NO_FORMATS[0], E.CORRUPT_MESSAGE),
+        (batch(b"b"), E.INVALID_RECORD),
+    ],
+)
+def test_what_follows_a_batch_is_left_out_unless_it_is_one_or_can_be_none(
+    cluster: Cluster, rest: bytes, code: E
+) -> None:
+    first = batch(b"a")
+    answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, first + rest)])), 9)
+    assert rows(answer) == {(TOPIC, 0): code}
+    (tp, *_) = cluster.partitions([TOPIC])
+    assert [record.value for record in cluster.read(tp)] == [b"a"] * (code is E.NONE)
+
+
+@pytest.mark.parametrize(("name", "acks"), [(INTERNAL, -1), (TOPIC, 7), (INTERNAL, 7)])
+def test_records_that_no_partition_takes_go_before_acks_and_topic(cluster: Cluster, name: str, acks: int) -> None:
+    for records, code in ((batch(b"a")[:-1], E.INVALID_RECORD), (batch(b"a") * 2, E.INVALID_RECORD)):
+        data = PartitionProduceData(0, records)
+        answer = asked(cluster, produce(TopicProduceData(name, partition_data=[data]), acks=acks), 9)
+        assert rows(answer) == {(name, 0): code}
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [(3, E.UNSUPPORTED_COMPRESSION_TYPE), (6, E.UNSUPPORTED_COMPRESSION_TYPE), (7, E.NONE)]
+)
+def test_zstd_comes_with_version_7(cluster: Cluster, version: int, code: E) -> None:
+    records = build_batch([RecordData(value=b"a" * 99)], compression=Compression.ZSTD)
+    plain = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch(b"a"))]))
+    squeezed = produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)]))
+    assert rows(asked(cluster, plain, version)) == {(TOPIC, 0): E.NONE}
+    for _ in range(2):  # On one link, where a request like the one before it is answered by a shortcut.
+        assert rows(asked(cluster, squeezed, version)) == {(TOPIC, 0): code}
+
+
+@pytest.mark.parametrize("acks", [-1, 7])
+@pytest.mark.parametrize("version", [9, 12])
+def test_batches_of_several_transactional_producers_are_refused_with_all_that_came_with_them(
+    cluster: Cluster, acks: int, version: int
+) -> None:
+    data = [PartitionProduceData(n, bytes(transactional(0, 0, 7 + n, "a"))) for n in range(2)]
+    data.append(PartitionProduceData(9, batch(b"a")))
+    request = produce(TopicProduceData(TOPIC, partition_data=data), acks=acks, transactional_id="t")
+    found = rows(asked(cluster, request, version))
+    assert found == {(TOPIC, n): E.INVALID_PRODUCER_ID_MAPPING for n in (0, 1, 9)}
+    data[1].index = 8  # There is no such partition either: only one producer counts.
+    assert rows(asked(cluster, request, version))[TOPIC, 8] == E.UNKNOWN_TOPIC_OR_PARTITION
+
+
 @pytest.mark.parametrize(("name", "code"), [(None, E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", E.INVALID_REQUEST)])
 @pytest.mark.parametrize("version", [9, 12])
 def test_an_empty_transactional_id_is_one_that_the_coordinator_refuses(
@@ -151,3 +270,194 @@ def test_a_fetcher_that_is_no_replica_is_behind_if_it_knows_the_epoch(cluster: C
     request = FetchRequest(replica_id=9, session_epoch=-1, topics=[FetchTopic(topic=TOPIC, partitions=[wanted])])
     (topic,) = asked(cluster, request, 9).responses
     assert [E(row.error_code) for row in topic.partitions] == [code]
+
+
+@pytest.mark.parametrize("version", [4, 7, 12, 13, 18])
+@pytest.mark.parametrize("level", [-1, 2])
+@pytest.mark.parametrize("replica", [-1, 1])
+def test_a_fetch_knows_two_isolation_levels_where_there_is_a_partition(
+    cluster: Cluster, version: int, level: int, replica: int
+) -> None:
+    by_id = version >= 13
+    (described,) = asked(cluster, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]), 12).topics
+
+    def fetched(*indexes: int, **session: int) -> FetchResponse:
+        topics = [FetchTopic(TOPIC, described.topic_id, [FetchPartition(n, partition_max_bytes=1) for n in indexes])]
+        request = FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, **session)
+        if version < 15:
+            request.replica_id = replica
+        else:
+            request.replica_state = ReplicaState(replica)
+        answer = asked(cluster, request, version)
+        assert isinstance(answer, FetchResponse)
+        return answer
+
+    def codes(answer: FetchResponse) -> list[E]:
+        return [E(row.error_code) for topic in answer.responses for row in topic.partitions]
+
+    refused = fetched(0, 9, session_epoch=0)
+    assert codes(refused) == [E.UNKNOWN_SERVER_ERROR] * (0 if by_id else 2)
+    assert E(refused.error_code) == (E.UNKNOWN_SERVER_ERROR if version >= 7 else E.NONE)
+    assert refused.session_id == 0
+    answer = fetched(9, session_epoch=-1)
+    assert (codes(answer), E(answer.error_code)) == ([E.UNKNOWN_TOPIC_OR_PARTITION], E.NONE)
+    if version >= 7:
+        opened = fetched(9, session_epoch=0)
+        again = fetched(0, session_id=opened.session_id, session_epoch=1)
+        assert (again.session_id, E(again.error_code)) == (opened.session_id, E.UNKNOWN_SERVER_ERROR)
+        gone = fetched(0, session_id=opened.session_id, session_epoch=1)
+        assert E(gone.error_code) == E.INVALID_FETCH_SESSION_EPOCH, "the request counts"
+
+
+def test_a_fetch_that_failed_takes_no_session_of_another() -> None:
+    slots = "max.incremental.fetch.session.cache.slots"
+    made = Cluster(Simulation(1), "b", brokers=1, configs={slots: "1"})
+    made.start()
+    made.create_topic(TOPIC, 1)
+    topics = [FetchTopic(TOPIC, partitions=[FetchPartition(0, partition_max_bytes=1)])]
+    opened, failed = (
+        asked(made, FetchRequest(isolation_level=level, topics=topics, max_wait_ms=0, session_epoch=0), 12)
+        for level in (IsolationLevel.READ_UNCOMMITTED, 2)
+    )
+    assert (failed.session_id, E(failed.error_code)) == (0, E.UNKNOWN_SERVER_ERROR)
+    again = asked(made, FetchRequest(session_id=opened.session_id, session_epoch=1, max_wait_ms=0), 12)
+    assert E(again.error_code) == E.NONE
+
+
+@pytest.mark.parametrize("name", [TOPIC, INTERNAL])
+def test_a_marker_of_nobody_is_not_written(cluster: Cluster, name: str) -> None:
+    topics = [WritableTxnMarkerTopic(name, [0])]
+    for producer_id, epoch, code in ((-1, 0, E.INVALID_REQUEST), (7, -1, E.INVALID_REQUEST), (7, 0, E.NONE)):
+        marker = WritableTxnMarker(producer_id, epoch, topics=topics, coordinator_epoch=3 if code else 0)
+        (result,) = asked(cluster, WriteTxnMarkersRequest([marker]), 1).markers
+        assert [E(row.error_code) for row in result.topics[0].partitions] == [code]
+
+
+def test_who_is_refused_by_the_log_hears_where_it_starts(cluster: Cluster) -> None:
+    for _ in range(3):
+        cluster.produce(TOPIC, 0, [b"a"])
+    topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 2)])]
+    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    early = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=0)
+    late = build_batch([RecordData(value=b"a")], producer_id=7, producer_epoch=1, base_sequence=9)
+    for records, code, start in (
+        (early, E.NONE, 2),
+        (late, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 2),
+        (said(0, ">q", 5), E.INVALID_RECORD, 2),
+        (batch(b"a")[:-1], E.INVALID_RECORD, -1),
+        (batch(b"a") * 2, E.INVALID_RECORD, -1),
+        (said(layout.CRC_AT, ">I", 5), E.CORRUPT_MESSAGE, -1),
+    ):
+        answer = asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, records)])), 9)
+        assert rows(answer) == {(TOPIC, 0): code}
+        assert answer.responses[0].partition_responses[0].log_start_offset == start
+
+
+def test_the_newest_time_has_the_epoch_of_its_batch_also_below_the_log_start(cluster: Cluster) -> None:
+    cluster.produce(TOPIC, 0, [b"a"])
+    topics = [DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, 1)])]
+    asked(cluster, DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+    for timestamp, offset in ((OffsetSpec.MAX_TIMESTAMP, 0), (OffsetSpec.LATEST, 1)):
+        asking = ListOffsetsRequest(topics=[ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, timestamp)])])
+        (topic,) = asked(cluster, asking, 7).topics
+        assert [(row.offset, row.leader_epoch) for row in topic.partitions] == [(offset, 0)]
+
+
+@pytest.mark.parametrize(
+    ("index", "offset", "size", "aborted"),
+    [(0, 9, 99, None), (9, 0, 99, []), (0, 0, 1, None), (0, 0, 0, []), (0, 1, 99, [])],
+)
+def test_a_list_of_aborted_transactions_is_there_or_null(
+    cluster: Cluster, index: int, offset: int, size: int, aborted: list[object] | None
+) -> None:
+    for n in range(2):
+        cluster.produce(TOPIC, n, [b"a"])
+    named = FetchPartition(index, fetch_offset=offset, partition_max_bytes=size)
+    parts = [FetchPartition(1, partition_max_bytes=999), named]
+    request = FetchRequest(
+        isolation_level=1, session_epoch=-1, max_wait_ms=0, topics=[FetchTopic(TOPIC, partitions=parts)]
+    )
+    (topic,) = asked(cluster, request, 11).responses
+    assert [row.aborted_transactions for row in topic.partitions if row.partition_index == index] == [aborted]
+
+
+def begun(cluster: Cluster) -> int:
+    """Return the producer id of the transactional id `t`, whose epoch is 0."""
+    answer = asked(cluster, InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000), 4)
+    assert (E(answer.error_code), answer.producer_epoch) == (E.NONE, 0)
+    return int(answer.producer_id)
+
+
+def adds(cluster: Cluster, producer_id: int) -> None:
+    body = AddPartitionsToTxnRequest([], "t", producer_id, 0, [AddPartitionsToTxnTopic(TOPIC, [0])])
+    (found,) = asked(cluster, body, 3).results_by_topic_v3_and_below
+    assert [E(row.partition_error_code) for row in found.results_by_partition] == [E.NONE]
+
+
+def sent(cluster: Cluster, version: int, producer_id: int, sequence: int, epoch: int = 0, size: int = 1) -> Any:
+    """Return the answer to a batch of a transaction."""
+    records = build_batch(
+        [RecordData(value=bytes(size))],
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=True,
+        timestamp_ms=T0_MS,
+    )
+    data = [PartitionProduceData(0, records)]
+    request = produce(TopicProduceData(TOPIC, partition_data=data), transactional_id="t")
+    (row,) = asked(cluster, request, version).responses[0].partition_responses
+    return row
+
+
+def test_a_batch_that_comes_before_an_earlier_one_is_judged_by_its_records_first(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    for size, code, start in ((2_000_000, E.MESSAGE_TOO_LARGE, -1), (1, E.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)):
+        row = sent(cluster, 12, producer_id, 5, size=size)
+        assert (E(row.error_code), row.log_start_offset) == (code, start)
+    assert E(sent(cluster, 12, producer_id, 0).error_code) == E.NONE
+
+
+def test_a_repetition_ends_no_verification(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    adds(cluster, producer_id)
+    first = sent(cluster, 9, producer_id, 0)
+    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    cluster.simulation.run_for(span_s=1)
+    adds(cluster, producer_id)
+    again = sent(cluster, 9, producer_id, 0)
+    assert (E(again.error_code), again.base_offset) == (E.NONE, first.base_offset)
+    assert E(sent(cluster, 9, producer_id, 1).error_code) == E.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_whether_a_verification_adds_the_partition_its_first_batch_says(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    assert E(sent(cluster, 9, producer_id, 5, epoch=1).error_code) == E.INVALID_PRODUCER_EPOCH
+    assert E(sent(cluster, 12, producer_id, 5).error_code) == E.NONE
+
+
+def test_a_fetch_tells_the_aborted_transactions_of_what_it_gives(cluster: Cluster) -> None:
+    producer_id = begun(cluster)
+    adds(cluster, producer_id)
+    old = build_batch([RecordData(value=b"a")], timestamp_ms=T0_MS - 1000)
+    asked(cluster, produce(TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, old)])), 9)
+    order = incremental.IncrementalAlterConfigsRequest(
+        resources=[
+            incremental.AlterConfigsResource(
+                resource_type=2,
+                resource_name=TOPIC,
+                configs=[incremental.AlterableConfig(name="segment.ms", value="1")],
+            )
+        ]
+    )
+    assert [E(row.error_code) for row in asked(cluster, order, 1).responses] == [E.NONE]
+    cluster.simulation.run_for(span_s=1)
+    assert sent(cluster, 9, producer_id, 0).base_offset == 1
+    assert E(asked(cluster, EndTxnRequest("t", producer_id, 0, committed=False), 3).error_code) == E.NONE
+    cluster.simulation.run_for(span_s=1)
+    for offset, found in ((0, []), (1, [(producer_id, 1)])):
+        wanted = FetchPartition(0, fetch_offset=offset, partition_max_bytes=9999)
+        request = FetchRequest(isolation_level=1, session_epoch=-1, topics=[FetchTopic(TOPIC, partitions=[wanted])])
+        (row,) = asked(cluster, request, 11).responses[0].partitions
+        assert [(one.producer_id, one.first_offset) for one in row.aborted_transactions] == found
+        assert row.records

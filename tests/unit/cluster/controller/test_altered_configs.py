@@ -167,6 +167,13 @@ def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
         (TOPIC, "", [], ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed."),
         (
             TOPIC,
+            "",
+            [("retention.ms", SET, "-5"), ("nope", APPEND, "a")],
+            ErrorCode.INVALID_CONFIG,
+            "Can't APPEND to key nope because its type is not LIST.",
+        ),
+        (
+            TOPIC,
             "nope",
             [("retention.ms", SET, "5")],
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

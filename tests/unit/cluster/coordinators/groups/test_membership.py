@@ -93,6 +93,15 @@ def test_a_member_id_that_nobody_takes_up_is_forgotten_with_its_session() -> Non
     assert stage.join(member_id).error is E.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize(("name", "code"), [("a", E.FENCED_INSTANCE_ID), ("b", E.UNKNOWN_MEMBER_ID)])
+def test_a_member_id_that_was_handed_out_is_that_of_no_static_member(name: str, code: E) -> None:
+    stage = Stage()
+    stage.join(instance="a")
+    member_id = stage.join().answer.member_id
+    assert stage.join(member_id, instance=name).error is code
+    assert member_id in stage.group.pending_joins
+
+
 @pytest.mark.parametrize("protocols", [(), ("other",)])
 def test_a_member_without_a_common_protocol_is_refused(protocols: tuple[str, ...]) -> None:
     stage, _ = stable(1)
