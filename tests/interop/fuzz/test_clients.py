@@ -51,6 +51,17 @@ def is_of_this_release(found: Finding) -> bool:
     return version(name) == release
 
 
+def causes_of(campaign: ClientCampaign, found: Finding) -> list[str]:
+    """Return what the same answers lead to, again and again, up to what was found."""
+    seen: list[str] = []
+    for _ in range(TRIES):
+        fault = campaign.play(entries_of(found), 1)
+        seen += [] if fault is None else [fault.cause]
+        if found.cause in seen:
+            break
+    return seen
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[" ".join(line.split("/")[-1].split()[::3]) for line in PROGRAMS])
 def test_what_was_found_is_seen_again(program: str) -> None:
     """Each program of docs/findings.md does with the kept answers what is told there."""
@@ -60,7 +71,7 @@ def test_what_was_found_is_seen_again(program: str) -> None:
     _, _, script, *_, step = program.split()
     door = Door()
     with OwnCluster(door) as front:
-        seen = {}
+        seen: dict[str, list[str]] = {}
         for patience_s, those in (
             (PATIENCE_S, {name: found for name, found in cases.items() if found.kind not in ENDLESS}),
             (SHORT_PATIENCE_S, {name: found for name, found in cases.items() if found.kind in ENDLESS}),
@@ -68,7 +79,5 @@ def test_what_was_found_is_seen_again(program: str) -> None:
             if those:
                 campaign = ClientCampaign(client(Path(script).stem, step, patience_s=patience_s), front, door, 0)
                 campaign.begin()
-                seen |= {name: campaign.play(entries_of(found), TRIES) for name, found in those.items()}
-    assert {name: fault and fault.cause for name, fault in seen.items()} == {
-        name: found.cause for name, found in cases.items()
-    }
+                seen |= {name: causes_of(campaign, found) for name, found in those.items()}
+    assert {name: found.cause for name, found in cases.items() if found.cause not in seen[name]} == {}, seen
