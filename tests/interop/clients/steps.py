@@ -26,7 +26,8 @@ ADDRESS = re.compile(r"(localhost|127\.0\.0\.1|\[::1\]):\d+")
 
 def without_ids(text: object) -> str:
     """Return a text without the ids, times, brokers and addresses in it."""
-    return NODE.sub("(broker N PID{Id:N", TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", str(text)))))
+    text = NODE.sub("(broker N PID{Id:N", str(text))  # First: an id may look like a time.
+    return TIME.sub("TIME", ADDRESS.sub("ADDRESS", UUID.sub("UUID", text)))
 
 
 @dataclass(frozen=True)
