@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.meters import MINUTES, Histogram, Meter
-from kmirror.spec.metrics import MetricRow
+from kmirror.spec.metrics import Kind, MetricRow
 
 VALUE = "Value"
 COUNT = "Count"
@@ -30,6 +30,8 @@ class Sample(NamedTuple):
     """Values of the row's tags, in their order."""
     attributes: Mapping[str, float]
     """By Kafka's names of attributes: `Value` of a gauge, `Count` and rates of a meter, ..."""
+    counted: Histogram | None = None
+    """Where they come from, of a histogram."""
 
 
 def gauge(of: MetricRow, value: float, *tags: str) -> Sample:
@@ -47,4 +49,21 @@ def histogram(of: MetricRow, counted: Histogram, *tags: str) -> Sample:
     """Return a histogram's count, bounds, mean and quantiles."""
     bounds = {"Min": counted.least, "Max": counted.most, "Mean": counted.mean}
     quantiles = zip(QUANTILES, counted.quantiles(QUANTILES.values()), strict=True)
-    return Sample(of, tags, {COUNT: counted.count, **bounds, **dict(quantiles)})
+    return Sample(of, tags, {COUNT: counted.count, **bounds, **dict(quantiles)}, counted)
+
+
+def merged(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples of nodes that share a process: Kafka has one meter there for what two nodes count."""
+    found: dict[tuple[MetricRow, tuple[str, ...]], Sample] = {}
+    for sample in samples:
+        key = sample.row, sample.tags
+        before = found.get(key)
+        found[key] = sample if before is None else _both(before, sample)
+    return list(found.values())
+
+
+def _both(one: Sample, other: Sample) -> Sample:
+    if one.counted is not None and other.counted is not None:
+        return histogram(one.row, one.counted.joined(other.counted), *one.tags)
+    assert one.row.kind is Kind.METER, f"two nodes tell {one.row.mbean(one.tags)}"
+    return Sample(one.row, one.tags, {name: value + other.attributes[name] for name, value in one.attributes.items()})

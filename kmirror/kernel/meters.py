@@ -141,6 +141,18 @@ class Histogram:
         self.total += value
         self.newest.append(value)
 
+    def joined(self, other: Histogram) -> Histogram:
+        """Return what both have taken in, with the newest values of each."""
+        values = deque([*self.newest, *other.newest], maxlen=2 * KEPT)
+        counted = [each for each in (self, other) if each.count]
+        return Histogram(
+            self.count + other.count,
+            self.total + other.total,
+            min((each.least for each in counted), default=0),
+            max(self.most, other.most),
+            values,
+        )
+
     @property
     def mean(self) -> float:
         """Return the mean of all values, 0 if there are none."""

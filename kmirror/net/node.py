@@ -22,7 +22,7 @@ from kmirror.assembly.nodes import Assembly, feature_records, formatted_records
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
-from kmirror.cluster.metrics import Sample
+from kmirror.cluster.metrics import Sample, merged
 from kmirror.errors import UsageError
 from kmirror.kernel import arguments
 from kmirror.kernel.events import Node
@@ -163,7 +163,7 @@ class TcpNode(RunningNodes):
             for role, node in self._nodes.items():
                 if self._runs(self._processes[role]):
                     samples += node.metrics(host.now(), host.processes[self._processes[role]].told)
-            return Metrics({self.plan.node_id: samples})
+            return Metrics({self.plan.node_id: merged(samples)})
 
         return self._on_loop(read)
 

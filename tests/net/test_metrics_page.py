@@ -16,6 +16,8 @@ from kmirror.kernel.ids import Endpoint
 from kmirror.net import metrics_page
 from kmirror.net.cluster import TcpCluster
 from kmirror.net.node import NodePlan, TcpNode
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.headers import encode_request
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +112,29 @@ def test_a_single_node_has_a_page_too() -> None:
         body = ask(node.serve_metrics())[1].decode()
     assert 'kafka_server_replicamanager_leadercount{node_id="7"}' in body
     assert 'kafka_controller_kafkacontroller_activecontrollercount{node_id="7"} 1' in body
+
+
+def send_to(at: Endpoint, frame: bytes) -> None:
+    """Send a request to a node, and wait for its answer."""
+    with socket.create_connection((at.host, at.port), timeout=10) as link:
+        link.sendall(len(frame).to_bytes(4, "big") + frame)
+        assert link.recv(1 << 16)
+
+
+def test_a_broker_and_a_controller_of_one_process_have_one_meter_for_what_both_are_asked() -> None:
+    """As in Kafka; Prometheus refuses a page on which a series stands twice."""
+    plan = NodePlan(node_id=7, listener=Endpoint("127.0.0.1", 0), controller_listener=Endpoint("127.0.0.1", 0))
+    frame = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=1, client_id="c")
+    with TcpNode(plan) as node:
+        node.wait()
+        assert node.endpoint is not None
+        for at in (node.endpoint, node.endpoint, node.controller_endpoint):
+            send_to(at, frame)
+        told = node.metrics()
+        assert told.total("RequestsPerSec", request="CreateMirror") == 3
+        (sizes,) = told.find("RequestBytes", request="CreateMirror")
+        assert (sizes.value, sizes.attributes["Mean"]) == (3, len(frame))
+        (times,) = told.find("TotalTimeMs", request="CreateMirror")
+        assert times.value == 3
+        page = [line.rsplit(" ", 1)[0] for line in told.page().splitlines() if not line.startswith("#")]
+    assert len(page) == len(set(page))

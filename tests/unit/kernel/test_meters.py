@@ -74,3 +74,14 @@ def test_a_histogram_knows_all_and_the_quantiles_of_the_newest() -> None:
         histogram.add(value)
     assert (histogram.count, histogram.least, histogram.most) == (KEPT + 1, 0, 1_000_000)
     assert histogram.quantiles([0.5, 1]) == [KEPT // 2, KEPT - 1]
+
+
+def test_two_histograms_are_one() -> None:
+    low, high, none = Histogram(), Histogram(), Histogram()
+    for value in (1, 2, 3):
+        low.add(value)
+        high.add(10 * value)
+    both = low.joined(high)
+    assert (both.count, both.least, both.most, both.mean) == (6, 1, 30, 11)
+    assert both.quantiles([0, 0.5, 1]) == [1, 10, 30]
+    assert none.joined(high) == high.joined(none) and none.joined(high).least == 10
