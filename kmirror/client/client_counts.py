@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.events import PREFIX_BYTES
 from kmirror.kernel.sensor import Sensor
-
-PREFIX_BYTES = 4
-"""The length before each frame; Kafka counts it too."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +30,7 @@ class ClientCounts:
     """How often that was refused."""
 
     def sent(self, now: Instant, size: int) -> None:
-        """Take in a request of `size` bytes."""
+        """Take in a request of `size` bytes; as in Kafka the length before it counts."""
         self.requests.record(now, PREFIX_BYTES + size)
 
     def answered(self, now: Instant, size: int) -> None:

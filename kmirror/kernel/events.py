@@ -23,6 +23,8 @@ from kmirror.kernel.tls import TlsSettings
 from kmirror.kernel.values import value
 
 TimerKey = tuple[Hashable, ...]
+PREFIX_BYTES = 4
+"""Of the length that goes before a frame on a socket, and that no node sees."""
 Chunk = bytes | memoryview
 """Bytes that nobody changes from now on, neither the node nor whoever runs it."""
 

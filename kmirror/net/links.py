@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any, Protocol
 
 from kmirror.kernel.clock import Duration, Instant
-from kmirror.kernel.events import Chunk, InboundLink, OutboundLink
+from kmirror.kernel.events import PREFIX_BYTES, Chunk, InboundLink, OutboundLink
 from kmirror.kernel.told_by_runner import LinkCounts
-from kmirror.net.frames import PREFIX_BYTES, FrameReader
+from kmirror.net.frames import FrameReader
 
 GATHERED_BYTES_MAX = 1 << 20
 """Bytes of answers to requests that came together, above which they are written before the next one is handled."""

@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from kmirror.fuzz.clients.ways import PREFIX_BYTES, Way, number_of
+from kmirror.fuzz.clients.ways import Way, number_of
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
-from kmirror.kernel.events import CancelTimer, CloseLink, Effect, InboundLink, Reply, ReplyBytes, SetTimer, TimerKey
+from kmirror.kernel.events import (
+    PREFIX_BYTES,
+    CancelTimer,
+    CloseLink,
+    Effect,
+    InboundLink,
+    Reply,
+    ReplyBytes,
+    SetTimer,
+    TimerKey,
+)
 
 HELD = 300 * MILLISECOND
 """So long an answer waits for the next, with which it changes places."""

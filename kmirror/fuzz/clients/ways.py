@@ -11,11 +11,11 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.kernel.events import PREFIX_BYTES
 from kmirror.protocol.headers import RequestHead, decode_response, encode_response
 from kmirror.protocol.registry import find_response
 
 Draw = Callable[[], float]
-PREFIX_BYTES = 4
 _NUMBER_BYTES = 4
 _INT32_MAX = 2**31 - 1
 _LONGER_MAX = 400
