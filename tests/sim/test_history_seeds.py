@@ -8,54 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.sim.history.plan import Plan
 from kmirror.testing.histories import assert_history_clean
 
 PLANS = Path(__file__).parents[1] / "data" / "histories"
-ONCE_FAILED = (
-    2,
-    6,
-    10,
-    28,
-    31,
-    41,
-    43,
-    1139,
-    1153,
-    10058,
-    10298,
-    10411,
-    20360,
-    20543,
-    20596,
-    20903,
-    21073,
-    21216,
-    21297,
-    21336,
-    21579,
-    21825,
-    21988,
-    22089,
-    22191,
-    22690,
-    22932,
-    90795,
-    90987,
-    91210,
-    91296,
-    91306,
-    91533,
-    92066,
-    92331,
-    92600,
-    92704,
-    93337,
-    93612,
-    93753,
-    94573,
-    96024,
-)
-"""Seeds of the full profile in which the engine, or the judge, was wrong."""
+ONCE_FAILED = {
+    f"{plan.profile}-{plan.seed}": plan
+    for plan in map(Plan.from_json, (PLANS / "once-failed.jsonl").read_text().splitlines())
+}
+"""Histories in which the engine, or the judge, was wrong; kept as plans, for a seed draws another one as soon as
+profiles change."""
 
 
 @pytest.mark.parametrize("first", range(0, 100, 20))
@@ -82,14 +44,9 @@ def test_histories_of_one_kind(profile: str) -> None:
         assert_history_clean(seed=seed, profile=profile)
 
 
-@pytest.mark.parametrize("seed", ONCE_FAILED)
-def test_seeds_that_once_failed(seed: int) -> None:
-    assert_history_clean(seed=seed, profile="full")
-
-
-@pytest.mark.parametrize("seed", [20003])
-def test_seeds_with_power_cuts_that_once_failed(seed: int) -> None:
-    assert_history_clean(seed=seed, profile="power")
+@pytest.mark.parametrize("name", ONCE_FAILED)
+def test_histories_that_once_failed(name: str) -> None:
+    assert_history_clean(plan=ONCE_FAILED[name])
 
 
 @pytest.mark.decision("D45")
