@@ -20,9 +20,10 @@ from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.actions import Hands
+from kmirror.sim.history.actions import ACTIONS
 from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.draw import draw
+from kmirror.sim.history.hands import Hands
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import Operator
 from kmirror.sim.history.plan import Plan
@@ -82,7 +83,7 @@ class _History:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._observer = Observer(scene)
-        self._hands = Hands(scene, self._observer)
+        self._hands = Hands(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
         self._rest = Rest(scene, self._observer)
 
     def run(self) -> None:
@@ -93,7 +94,7 @@ class _History:
         at = 0
         for number, step in enumerate(plan.steps):
             at = max(at, step.at_ms)
-            scene.after_ms(at, lambda number=number, step=step: self._hands.do(number, step))  # type: ignore[misc]
+            scene.after_ms(at, lambda number=number: self._hands.do(number))  # type: ignore[misc]
         world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
         self._hands.end_faults()
         world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.actions import Hands, StepSkipped
+from kmirror.sim.history.hands import Hands, StepSkipped
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scene import Scene
