@@ -1,0 +1,91 @@
+"""`python -m benchmarks.faults`: how many planted faults are found, and by what.
+
+python -m benchmarks.faults run --jobs 2              ask histories and tests about every fault
+python -m benchmarks.faults run --finders explorer fuzzer simulator --survivors
+                                                      ask others about what was not found yet
+python -m benchmarks.faults report                    print the tables, and renew them in docs/faults.md
+python -m benchmarks.faults draw 50 --seed 7          draw other faults with cosmic-ray into drawn.toml
+python -m benchmarks.faults nightly --count 200       draw new faults, ask all finders, print who survived
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.faults import report
+from benchmarks.faults.campaign import Campaign, read_results
+from benchmarks.faults.drawing import PACKAGES, draw_faults
+from benchmarks.faults.finders import FINDERS
+from benchmarks.faults.rows import HERE, Fault, read_faults, to_toml
+
+RESULTS = HERE.parent / "recorded" / "faults.jsonl"
+ALWAYS = ("histories", "tests")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.faults", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="plant faults and ask finders")
+    run.add_argument("--finders", nargs="+", choices=list(FINDERS), default=list(ALWAYS), metavar="FINDER")
+    run.add_argument("--survivors", action="store_true", help="only faults that nothing has found yet")
+    run.add_argument("--only", default="", help="only faults whose name holds this text")
+    nightly = commands.add_parser("nightly", help="draw faults anew, and ask every finder up to the first that finds")
+    nightly.add_argument("--count", type=int, default=200)
+    nightly.add_argument("--seed", type=int, default=None, help="of the draw; the day if it is not given")
+    for command in (run, nightly):
+        command.add_argument("--histories", type=int, default=100, help="at the most, for each fault (100)")
+        command.add_argument("--jobs", type=int, default=1)
+        command.add_argument("--results", type=Path, default=None, metavar="FILE", help="a file of JSON lines")
+    draw = commands.add_parser("draw", help="draw faults with cosmic-ray")
+    draw.add_argument("count", type=int)
+    draw.add_argument("--seed", type=int, required=True)
+    draw.add_argument("--packages", nargs="+", default=list(PACKAGES), metavar="PACKAGE")
+    told = commands.add_parser("report", help="print the tables, and renew them in docs/faults.md")
+    told.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parse(arguments)
+    if options.command == "draw":
+        (HERE / "drawn.toml").write_text(
+            to_toml(draw_faults(options.count, options.seed, options.packages)), encoding="utf-8"
+        )
+        return 0
+    if options.command == "report":
+        report.renew(read_faults(), read_results(options.results))
+        return 0
+    if options.command == "nightly":
+        seed = int(time.strftime("%Y%m%d")) if options.seed is None else options.seed
+        faults = draw_faults(options.count, seed)
+        results = options.results or Path(f"faults-{seed}.jsonl")
+        _campaign(options, results).run(faults, list(FINDERS), jobs=options.jobs, until_found=True)
+        print(report.table(faults, read_results(results)))
+        return 0
+    results = options.results or RESULTS
+    faults = _chosen(options, results)
+    _campaign(options, results).run(faults, options.finders, jobs=options.jobs, until_found=options.survivors)
+    print(report.summary(read_faults(), read_results(results)))
+    return 0
+
+
+def _campaign(options: argparse.Namespace, results: Path) -> Campaign:
+    return Campaign(results, histories=options.histories, tell=lambda line: print(line, flush=True))
+
+
+def _chosen(options: argparse.Namespace, results: Path) -> list[Fault]:
+    faults = [fault for fault in read_faults() if options.only in fault.name]
+    if not options.survivors:
+        return faults
+    found = {row.fault for row in read_results(results) if row.found}
+    return [fault for fault in faults if fault.name not in found]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

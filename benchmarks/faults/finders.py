@@ -1,0 +1,117 @@
+"""What may find a fault: histories, tests, scopes of the explorer, targets of the fuzzer. Each is a command to run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.faults.rows import Fault
+
+FIRST_SEED = 1_000
+SCOPES = ("tiny", "elections", "source-unclean", "destination-unclean", "again", "missed-two-unclean", "partial")
+TARGETS = (("decoder", 20_000), ("batch", 20_000), ("log", 3_000), ("node", 10_000))
+FOUND_EXITS = (3, 4, 5)
+"""Exit codes of `kmirror explore` and `kmirror fuzz` that mean a finding."""
+SECONDS_MAX = 1_200
+DOES_NOT_END = "does not end"
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one finder says of a fault."""
+
+    found: str
+    """Names of checkers, the test, the scope or the target; empty if the fault was not found."""
+    after: int
+    """Histories that were run, of which the last one found it; 0 for other finders."""
+
+
+Finder = Callable[[Path, Fault, int], Finding]
+"""(project with the fault in it, the fault, histories at the most) -> finding"""
+
+
+def histories(project: Path, fault: Fault, count: int) -> Finding:
+    """Run histories of profile `full`, up to the first that is not clean."""
+    command = ["benchmarks.faults.histories", str(FIRST_SEED), str(count), "full"]
+    ended = _run(project, command, seconds_max=60 * count)
+    if ended is None:
+        return Finding(DOES_NOT_END, count)
+    if ended.returncode:
+        return Finding(f"exit {ended.returncode}: {_last_line(ended.stderr)}", 1)
+    row = json.loads(ended.stdout)
+    return Finding(row["found"], row["runs"])
+
+
+def tests(project: Path, fault: Fault, count: int) -> Finding:
+    """Run the tests that belong to the fault's file, up to the first that fails."""
+    package = fault.file.split("/")[1]
+    folders = [f"tests/{kind}/{package}" for kind in ("unit", "property", "golden")]
+    return _pytest(project, [folder for folder in folders if (project / folder).is_dir()])
+
+
+def simulator(project: Path, fault: Fault, count: int) -> Finding:
+    """Run the tests in the simulator, but for histories, up to the first that fails."""
+    return _pytest(project, ["tests/sim", "--ignore=tests/sim/test_history_seeds.py"])
+
+
+def explorer(project: Path, fault: Fault, count: int) -> Finding:
+    """Search scopes that take seconds, up to the first with a counter-example."""
+    for scope in SCOPES:
+        ended = _run(project, ["kmirror", "explore", "--scope", scope])
+        if ended is None or ended.returncode:
+            return Finding(f"scope {scope}", 0)
+    return Finding("", 0)
+
+
+def fuzzer(project: Path, fault: Fault, count: int) -> Finding:
+    """Put drawn frames to targets of the fuzzer, up to the first with a finding."""
+    for target, frames in TARGETS:
+        ended = _run(project, ["kmirror", "fuzz", target, "--seed", "1", "--frames", str(frames), "--no-shrink"])
+        if ended is None or ended.returncode in FOUND_EXITS:
+            return Finding(f"target {target}", 0)
+    return Finding("", 0)
+
+
+FINDERS: dict[str, Finder] = {
+    "histories": histories,
+    "tests": tests,
+    "explorer": explorer,
+    "fuzzer": fuzzer,
+    "simulator": simulator,
+}
+"""Name to finder; the first two are asked about every fault, the others about those that these did not find."""
+
+
+def _pytest(project: Path, where: list[str]) -> Finding:
+    ended = _run(project, ["pytest", "-q", "-x", "-p", "no:cacheprovider", *where])
+    if ended is None:
+        return Finding(DOES_NOT_END, 0)
+    if ended.returncode == 0:
+        return Finding("", 0)
+    named = _FAILED.search(ended.stdout)
+    return Finding(named[1] if named else f"exit {ended.returncode}: {_last_line(ended.stdout + ended.stderr)}", 0)
+
+
+def _run(
+    project: Path, command: list[str], *, seconds_max: float = SECONDS_MAX
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a module of the project; None if it had not ended in time."""
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(project)}
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", *command], cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=seconds_max, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _last_line(text: str) -> str:
+    return (text.rstrip().splitlines() or [""])[-1][:100]

@@ -1,0 +1,56 @@
+"""Faults as rows: a file, the text that stands there, and the text that a mistake would leave instead."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FILES = (HERE / "written.toml", HERE / "drawn.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One mistake in one file of kmirror."""
+
+    name: str
+    file: str
+    """Relative to the project's root, such as kmirror/log/epochs.py."""
+    about: str
+    """The mistake in one sentence; of a drawn fault the operator that made it."""
+    before: str
+    """Text that stands exactly once in the file."""
+    after: str
+    equivalent: str = ""
+    """Why no user, test or checker can tell this fault from the engine as it is; empty if one can."""
+
+    def applied(self, source: str) -> str:
+        """Return the file's text with the fault in it; `ValueError` if its place is not there, or there twice."""
+        count = source.count(self.before)
+        if count != 1:
+            raise ValueError(f"fault {self.name}: its text stands {count} times in {self.file}, not once; mend the row")
+        return source.replace(self.before, self.after)
+
+
+def read_faults(paths: tuple[Path, ...] = FILES) -> list[Fault]:
+    """Return the faults of TOML files; `ValueError` for a name that stands twice."""
+    found: dict[str, Fault] = {}
+    for path in paths:
+        for row in tomllib.loads(path.read_text(encoding="utf-8")).get("fault", []):
+            fault = Fault(**row)
+            if fault.name in found:
+                raise ValueError(f"{path.name}: two faults are called {fault.name}")
+            found[fault.name] = fault
+    return list(found.values())
+
+
+def to_toml(faults: list[Fault]) -> str:
+    """Return faults as the text of a TOML file."""
+    lines = []
+    for fault in faults:
+        assert "'''" not in fault.before + fault.after, "a literal string of TOML cannot hold it"
+        lines += ["[[fault]]", f'name = "{fault.name}"', f'file = "{fault.file}"', f'about = "{fault.about}"']
+        lines += [f"before = '''\n{fault.before}'''", f"after = '''\n{fault.after}'''", ""]
+    return "\n".join(lines)
