@@ -20,7 +20,7 @@ from benchmarks.faults import report
 from benchmarks.faults.campaign import Campaign, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults
 from benchmarks.faults.finders import FINDERS
-from benchmarks.faults.rows import HERE, Fault, read_faults, to_toml
+from benchmarks.faults.rows import HERE, Fault, controls, read_faults, to_toml
 
 RESULTS = HERE.parent / "recorded" / "faults.jsonl"
 ALWAYS = ("histories", "tests")
@@ -65,11 +65,15 @@ def main(arguments: Sequence[str]) -> int:
         seed = int(time.strftime("%Y%m%d")) if options.seed is None else options.seed
         faults = draw_faults(options.count, seed)
         results = options.results or Path(f"faults-{seed}.jsonl")
+        if _wrong(options, results, faults, list(FINDERS)):
+            return 1
         _campaign(options, results).run(faults, list(FINDERS), jobs=options.jobs, until_found=True)
         print(report.table(faults, read_results(results)))
         return 0
     results = options.results or RESULTS
     faults = _chosen(options, results)
+    if _wrong(options, results, faults, options.finders):
+        return 1
     _campaign(options, results).run(faults, options.finders, jobs=options.jobs, until_found=options.survivors)
     print(report.summary(read_faults(), read_results(results)))
     return 0
@@ -77,6 +81,18 @@ def main(arguments: Sequence[str]) -> int:
 
 def _campaign(options: argparse.Namespace, results: Path) -> Campaign:
     return Campaign(results, histories=options.histories, tell=lambda line: print(line, flush=True))
+
+
+def _wrong(options: argparse.Namespace, results: Path, faults: Sequence[Fault], finders: Sequence[str]) -> bool:
+    """Return whether a finder finds something where nothing is planted, and say so."""
+    campaign, rows = _campaign(options, results), controls(faults)
+    of_packages = [finder for finder in finders if finder == "tests"]
+    campaign.run(rows, of_packages, jobs=options.jobs, until_found=False)
+    campaign.run(rows[:1], [name for name in finders if name != "tests"], jobs=options.jobs, until_found=False)
+    wrong = [row for row in read_results(results) if row.found and row.fault.startswith("control-")]
+    for row in wrong:
+        print(f"{row.finder} finds {row.found} although nothing is planted: no result counts", file=sys.stderr)
+    return bool(wrong)
 
 
 def _chosen(options: argparse.Namespace, results: Path) -> list[Fault]:

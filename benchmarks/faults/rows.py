@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +27,25 @@ class Fault:
     equivalent: str = ""
     """Why no user, test or checker can tell this fault from the engine as it is; empty if one can."""
 
+    @property
+    def is_control(self) -> bool:
+        """Return whether nothing is changed, so that whoever finds something is wrong."""
+        return not self.before
+
     def applied(self, source: str) -> str:
         """Return the file's text with the fault in it; `ValueError` if its place is not there, or there twice."""
+        if self.is_control:
+            return source
         count = source.count(self.before)
         if count != 1:
             raise ValueError(f"fault {self.name}: its text stands {count} times in {self.file}, not once; mend the row")
         return source.replace(self.before, self.after)
+
+
+def controls(faults: Iterable[Fault]) -> list[Fault]:
+    """Return a row for each package of these faults with which nothing is planted."""
+    packages = dict.fromkeys(fault.file.split("/")[1] for fault in faults)
+    return [Fault(f"control-{name}", f"kmirror/{name}/__init__.py", "Nothing is planted.", "", "") for name in packages]
 
 
 def read_faults(paths: tuple[Path, ...] = FILES) -> list[Fault]:

@@ -26,6 +26,7 @@ SPARK_PAGES = ("docs/spark.md", "docs/sweeps.md")
 NOT_RUN: Mapping[str, int] = {
     "docs/benchmarks.md": 3,
     "docs/failover-over-a-wan.md": 2,
+    "docs/faults.md": 1,
     "docs/first-mirror.md": 8,  # tests/interop/mirror/test_first_mirror.py runs six of them.
     "docs/hooks.md": 1,
     "docs/index.md": 1,

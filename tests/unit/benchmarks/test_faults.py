@@ -1,0 +1,98 @@
+"""The planted faults can be planted, drawn again, and reported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.faults.campaign import Result, planted, read_results
+from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
+from benchmarks.faults.histories import first_unclean
+from benchmarks.faults.report import summary, table
+from benchmarks.faults.rows import FILES, ROOT, Fault, controls, read_faults, to_toml
+
+FAULT = Fault("one", "kmirror/log/epochs.py", "The mistake.", "    return 1\n", "    return 2\n")
+
+
+def test_fifty_faults_of_each_kind_stand_in_the_files() -> None:
+    faults = read_faults()
+    drawn = [fault for fault in faults if fault.name.startswith("drawn-")]
+    assert (len(faults) - len(drawn), len(drawn)) == (50, 50)
+
+
+@pytest.mark.parametrize("fault", read_faults(), ids=lambda fault: fault.name)
+def test_a_fault_changes_its_file_into_another_program(fault: Fault) -> None:
+    source = (ROOT / fault.file).read_text("utf-8")
+    changed = fault.applied(source)
+    assert changed != source
+    compile(changed, fault.file, "exec")
+
+
+def test_a_fault_whose_text_is_gone_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"fault one: its text stands 0 times in kmirror/log/epochs.py"):
+        FAULT.applied("def f():\n    return 3\n")
+
+
+def test_a_fault_is_planted_and_taken_out_again(tmp_path: Path) -> None:
+    file = tmp_path / FAULT.file
+    file.parent.mkdir(parents=True)
+    file.write_text("def f():\n    return 1\n")
+    before = file.stat().st_mtime
+    with planted(tmp_path, FAULT):
+        assert file.read_text() == "def f():\n    return 2\n"
+        assert file.stat().st_mtime > before + 1, "Python reads it anew"
+    assert (file.read_text(), file.stat().st_mtime) == ("def f():\n    return 1\n", before)
+
+
+def test_faults_go_to_toml_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "faults.toml"
+    path.write_text(to_toml(read_faults(FILES[:1])), "utf-8")
+    assert read_faults((path,)) == read_faults(FILES[:1])
+
+
+def test_a_seed_draws_the_same_faults_each_in_another_file() -> None:
+    faults = draw_faults(4, 5, ["log"])
+    assert faults == draw_faults(4, 5, ["log"])
+    assert len({fault.file for fault in faults}) == 4
+    assert all(fault.applied((ROOT / fault.file).read_text("utf-8")) for fault in faults)
+
+
+def test_the_lines_of_a_fault_are_few_and_stand_once() -> None:
+    source = "a = 1\nif x:\n    b = 1\nelse:\n    b = 1\n"
+    assert smallest_unique(source, source.replace("else:\n    b = 1", "else:\n    b = 2")) == (
+        "else:\n    b = 1\n",
+        "else:\n    b = 2\n",
+    )
+
+
+def test_histories_of_the_engine_as_it_is_find_nothing() -> None:
+    assert first_unclean(0, 1, "smoke") == {"runs": 1, "found": ""}
+
+
+def test_a_report_counts_each_finder_and_leaves_out_equivalent_faults() -> None:
+    faults = [FAULT, Fault("drawn-1-01", "kmirror/log/x.py", "", "a", "b"), Fault("same", "f", "", "a", "b", "No one.")]
+    results = [
+        Result("one", "histories", "acked-lost", 7, 1.0, "abc"),
+        Result("one", "tests", "", 0, 1.0, "abc"),
+        Result("drawn-1-01", "tests", "tests/unit/log/test_x.py::test_y", 0, 1.0, "abc"),
+    ]
+    lines = summary(faults, results).splitlines()
+    assert "| histories | 1 of 1 | 0 of 1 | 1 |" in lines
+    assert "| **anything** | 1 of 1 | 1 of 1 | 2 |" in lines
+    assert "| one | log/epochs.py | The mistake. | acked-lost (7) | no |" in table(faults, results)
+
+
+def test_controls_change_nothing() -> None:
+    found = controls(read_faults())
+    assert {row.file for row in found} == {f"kmirror/{name}/__init__.py" for name in PACKAGES}
+    assert all(row.applied("text") == "text" for row in found)
+
+
+def test_results_are_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    assert read_results(path) == []
+    row = {"fault": "one", "finder": "tests", "found": "", "after": 0, "seconds": 1.0, "commit": "abc"}
+    path.write_text(json.dumps(row) + "\n")
+    assert read_results(path) == [Result("one", "tests", "", 0, 1.0, "abc")]
