@@ -110,7 +110,7 @@ class Consumer:
         if endpoint is None:
             return
         request = OffsetCommitRequest(group_id=self._group, topics=list(topics.values()))
-        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        reply = yield from self.desk.ask(Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME]))
         if isinstance(reply, OffsetCommitResponse):
             for topic in reply.topics:
                 for answer in topic.partitions:

@@ -69,6 +69,7 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
             # Each replica compacts when it likes, so their bytes would differ by right, and nobody could compare them.
             configs["log.cleaner.min.compaction.lag.ms"] = "3600000"
             configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
+        configs.update(_segments(rng.split(f"segments {name}")))
         found.append(ClusterPlan(name, brokers, factor, configs, *levels))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
@@ -103,6 +104,24 @@ def _configs(rng: Rng, factor: int) -> dict[str, str]:
         "mirror.metadata.refresh.interval.ms": ms(1_000, 3_000),
         "mirror.num.replica.fetchers": str(rng.between(1, 2)),
     }
+
+
+def _segments(rng: Rng) -> dict[str, str]:
+    """Return configs of half of all clusters, by which a segment holds a few batches, so that cuts cross borders."""
+    if rng.chance(1, 2):
+        return {}
+    interval = rng.choice((0, 200, 4_096))
+    return {"log.roll.ms": str(rng.between(300, 2_500)), "log.index.interval.bytes": str(interval)}
+
+
+def _delivery(rng: Rng) -> dict[str, Value]:
+    """Return options of a client: how many batches it has in flight, and how many of its answers are lost."""
+    found: dict[str, Value] = {}
+    if rng.chance(1, 2):
+        found["in_flight"] = rng.between(1, 5)
+    if rng.chance(1, 3):
+        found["answers_lost_ppm"] = rng.choice((20_000, 50_000, 150_000))
+    return found
 
 
 def _network(rng: Rng) -> dict[str, int]:
@@ -159,12 +178,15 @@ def _clients(
             options["partition"] = own.below(2)
         if KINDS[kind].transactional and own.split("transactions").chance(1, 2):
             options["transaction_version"] = 2
+        options.update(_delivery(own.split("delivery")))
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
         where = clusters[1].name if n == 0 else own.choice(clusters).name
         pause_ms = own.between(250, 600)
-        commits = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
+        commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
+        if commits and own.split("delivery").chance(1, 3):
+            commits["answers_lost_ppm"] = 150_000
         found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
     return tuple(found)
 

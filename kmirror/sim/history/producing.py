@@ -2,6 +2,10 @@
 
 A batch is sent until it is acknowledged, refused for good, given up after the delivery timeout, or until its
 application turned to another cluster. Whatever comes of it is written down.
+
+Several batches of a partition may be in flight. Each has its sequence number from when it is handed over, and keeps it;
+they go to one leader at a time, in order; one that has to be sent again waits until those before it are done. So
+OUT_OF_ORDER_SEQUENCE_NUMBER is final only for the first of them: the others are ahead of one that was lost.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -42,6 +46,9 @@ RETRY_MS = 120
 WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
 LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+MILLION = 1_000_000
+POLL_MS = 40
+"""So often it is looked whether batches in flight are done."""
 
 
 class Desk:
@@ -55,6 +62,17 @@ class Desk:
         """How often the application has turned to another cluster."""
         self.rng: Rng = scene.rng(f"client {plan.name}")
         self._values = 0
+        self._answers_lost_ppm = int(plan.options.get("answers_lost_ppm", 0))
+        self._losses = self.rng.split("answers")
+
+    def ask(self, ask: Ask) -> Script[Message | None]:
+        """Ask, and lose the answer now and then: the client waits for it in vain, and knows nothing of the request."""
+        sent_at = self.scene.now
+        reply = yield ask
+        if reply is None or not self._answers_lost_ppm or not self._losses.chance(self._answers_lost_ppm, MILLION):
+            return reply
+        yield Sleep(max(0, ask.timeout_ms - (self.scene.now - sent_at) // MILLISECOND))
+        return None
 
     def turn(self, cluster: str) -> None:
         """Have the application go on in `cluster`."""
@@ -97,6 +115,22 @@ class Desk:
         return Sleep(half + self.rng.between(0, 2 * half))
 
 
+@dataclass(slots=True, eq=False)
+class Batch:
+    """A batch on its way, with a sequence number that it keeps."""
+
+    tp: TopicPartition
+    values: Sequence[str]
+    records: bytes
+    sequence: int
+    number: int
+    """Of the batch in its partition."""
+    until: Instant
+    tried: bool = False
+    at: Endpoint | None = None
+    """The leader that it was sent to and that has not answered; None while it waits to be sent."""
+
+
 @dataclass(slots=True)
 class Producer:
     """One producer instance: bound to a cluster, with or without an id."""
@@ -116,10 +150,17 @@ class Producer:
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     transaction: Transaction | None = None
     coordinator: Endpoint | None = None
+    lanes: dict[TopicPartition, list[Batch]] = field(default_factory=dict)
+    """The batches on their way, in order."""
+    is_broken: bool = False
+    """A batch was refused or given up since it was last asked."""
+    _in_flight: int = field(init=False)
+    _numbers: dict[TopicPartition, int] = field(default_factory=dict)
     _turns: int = field(init=False)
 
     def __post_init__(self) -> None:
         self._turns = self.desk.turns
+        self._in_flight = int(self.desk.plan.options.get("in_flight", 1))
 
     @property
     def has_turned(self) -> bool:
@@ -130,9 +171,34 @@ class Producer:
 
     def send(self, tp: TopicPartition, values: Sequence[str]) -> Script[ErrorCode | None]:
         """Write one batch; NONE if it was acknowledged, None if it was given up, else why it was refused."""
+        batch = self._enter(tp, values)
+        return (yield from self._carry(batch))
+
+    def write(self, tp: TopicPartition, make: Callable[[], Sequence[str]]) -> Script[None]:
+        """Hand over as many batches as may be in flight, or fewer, each with what `make` returns; wait for room only.
+
+        `flush` says what became of them.
+        """
+        for _ in range(self.desk.rng.between(1, self._in_flight)):
+            # The leader knows the last five batches again, so the window is counted from the first that is not done.
+            while (lane := self.lanes.get(tp)) and self._numbers[tp] - lane[0].number >= self._in_flight:
+                yield Sleep(POLL_MS)
+            if self.is_broken or self.has_turned:
+                return
+            self.desk.scene.scripts.start(self.name, self._carry(self._enter(tp, make())))
+
+    def flush(self) -> Script[bool]:
+        """Wait until no batch is in flight; False if one was not acknowledged."""
+        while any(self.lanes.values()):
+            yield Sleep(POLL_MS)
+        good, self.is_broken = not self.is_broken, False
+        return good
+
+    def _enter(self, tp: TopicPartition, values: Sequence[str]) -> Batch:
+        """Give a batch its number, and write down that it is sent."""
         scene = self.desk.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
-        batch = build_batch(
+        records = build_batch(
             # Each its own key: a topic that is to be compacted takes no others, and nothing of it goes.
             [RecordData(key=value.encode(), value=value.encode()) for value in values],
             producer_id=self.producer_id,
@@ -156,43 +222,58 @@ class Producer:
             )
         if self.transaction is not None:
             self.transaction.values.extend(values)
-        error = yield from self._deliver(tp, values, batch)
-        if error is ErrorCode.NONE:
-            self.sequences[tp] = sequence + len(values)
-        elif error is not None:
-            self._refused(tp, values, error, first=sequence == 0)
+        self.sequences[tp] = sequence + len(values)
+        number = self._numbers[tp] = self._numbers.get(tp, 0) + 1
+        batch = Batch(tp, values, records, sequence, number, scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND)
+        self.lanes.setdefault(tp, []).append(batch)
+        return batch
+
+    def _carry(self, batch: Batch) -> Script[ErrorCode | None]:
+        error = yield from self._deliver(batch)
+        self.lanes[batch.tp].remove(batch)
+        self.is_broken |= error is not ErrorCode.NONE
+        if error not in (ErrorCode.NONE, None):
+            # Where a later batch was sent, a leader that knew nothing of the producer may have begun with that one.
+            alone = self.sequences.get(batch.tp) == len(batch.values)
+            self._refused(batch.tp, batch.values, error, first=batch.sequence == 0 and alone)
         return error
 
-    def _deliver(self, tp: TopicPartition, values: Sequence[str], batch: bytes) -> Script[ErrorCode | None]:
-        scene = self.desk.scene
+    def _may_go(self, batch: Batch, leader: Endpoint) -> bool:
+        """Return whether no batch before this one has to be sent first."""
+        lane = self.lanes[batch.tp]
+        return not any(batch.tried or other.at != leader for other in lane[: lane.index(batch)])
+
+    def _deliver(self, batch: Batch) -> Script[ErrorCode | None]:
+        scene, tp = self.desk.scene, batch.tp
         directory = scene.directories[self.cluster]
-        until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
-        data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
+        row = PartitionProduceData(index=tp.partition, records=batch.records)
         request = ProduceRequest(
             transactional_id=self.transactional_id or None,
             acks=Acks.ALL,
             timeout_ms=PRODUCE_TIMEOUT_MS,
-            topic_data=[data],
+            topic_data=[TopicProduceData(name=tp.topic, partition_data=[row])],
         )
-        while not self.has_turned and scene.now < until:
+        version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+        while not self.has_turned and scene.now < batch.until:
             leader = directory.leader(tp)
-            if leader is None:
+            if leader is None or not self._may_go(batch, leader.endpoint):
                 yield Sleep(RETRY_MS)
                 continue
-            sent_at = scene.now
-            version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
-            reply = yield Ask(self.cluster, leader.endpoint, request, version_max)
+            sent_at, batch.tried, batch.at = scene.now, True, leader.endpoint
+            reply = yield from self.desk.ask(Ask(self.cluster, leader.endpoint, request, version_max))
+            batch.at = None
             if isinstance(reply, ProduceResponse):
-                row = reply.responses[0].partition_responses[0]
-                error = ErrorCode(row.error_code)
+                answer = reply.responses[0].partition_responses[0]
+                error = ErrorCode(answer.error_code)
                 if error in TAKEN:
-                    for n, value in enumerate(values):
-                        offset = row.base_offset + n if row.base_offset >= 0 else -1
+                    for n, value in enumerate(batch.values):
+                        offset = answer.base_offset + n if answer.base_offset >= 0 else -1
                         scene.account.acks.append(
                             Ack(value, self.cluster, tp, offset, scene.now, sent_at, leader.broker_id)
                         )
                     return ErrorCode.NONE
-                if not error.retriable:
+                is_ahead = error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and self.lanes[tp][0] is not batch
+                if not (error.retriable or is_ahead):
                     return error
             directory.refresh()
             yield Sleep(RETRY_MS)
@@ -278,7 +359,9 @@ class Producer:
         version_max = None if self.raises_epochs else TRANSACTIONS_V1_LAST.get(request.NAME)
         while not self.has_turned and scene.now < until:
             endpoint = yield from self._find_coordinator()
-            reply = None if endpoint is None else (yield Ask(self.cluster, endpoint, request, version_max))
+            reply = None
+            if endpoint is not None:
+                reply = yield from self.desk.ask(Ask(self.cluster, endpoint, request, version_max))
             code = -1 if reply is None else error_of(reply)
             error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
             if reply is not None and not error.retriable and error not in WAITING:

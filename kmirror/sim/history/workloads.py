@@ -54,7 +54,7 @@ def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[Non
 def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
     """Write batches of one to three values, one after the other."""
     producer = Producer(desk, desk.plan.name, desk.cluster)
-    ready = not idempotent
+    ready, pipelined = not idempotent, "in_flight" in desk.plan.options
     while desk.goes_on():
         if producer.has_turned:
             producer, ready = Producer(desk, desk.plan.name, desk.cluster), not idempotent
@@ -64,11 +64,17 @@ def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
         if not ready or not partitions:
             yield Sleep(REFUSED_PAUSE_MS)
             continue
-        error = yield from producer.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 3)))
-        if error is not ErrorCode.NONE:
+        tp = desk.rng.choice(partitions)
+        if pipelined:
+            yield from producer.write(tp, lambda: desk.values(desk.rng.between(1, 3)))
+            good = not producer.is_broken or (yield from producer.flush())
+        else:
+            good = (yield from producer.send(tp, desk.values(desk.rng.between(1, 3)))) is ErrorCode.NONE
+        if not good:
             ready = not idempotent  # A gap in the sequence numbers: an idempotent producer needs a new id.
             yield Sleep(REFUSED_PAUSE_MS)
         yield desk.pause()
+    yield from producer.flush()
 
 
 # -- with transactions ------------------------------------------------------------------------
@@ -140,8 +146,11 @@ class Transactions:
         return True
 
     def write(self, tp: TopicPartition) -> Script[bool]:
-        error = yield from self.producer.send(tp, self.desk.values(self.desk.rng.between(1, 2)))
-        return error is ErrorCode.NONE
+        desk = self.desk
+        if "in_flight" in desk.plan.options:
+            yield from self.producer.write(tp, lambda: desk.values(desk.rng.between(1, 2)))
+            return (yield from self.producer.flush())
+        return (yield from self.producer.send(tp, desk.values(desk.rng.between(1, 2)))) is ErrorCode.NONE
 
     def close(self, *, good: bool) -> Script[None]:
         """Commit, or now and then abort; after an error abort, and begin anew if that fails too."""
