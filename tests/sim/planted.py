@@ -71,9 +71,9 @@ class Fault:
     checkers: tuple[str, ...]
     """Any one of them will do."""
     profile: str
-    """Of a drawn history, or a plan of tests/sim/test_planted_faults.py."""
+    """Of a history drawn once and kept in data/histories/planted.jsonl, or a plan of test_planted_faults.py."""
     seed: int
-    """The first from 0 on that shows it, when this was written; 0 for a plan."""
+    """The first from 0 on that shows it, when the history was drawn; 0 for a plan."""
 
 
 FAULTS: dict[str, Fault] = {}
