@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history import fault_actions
+from kmirror.sim.history.fault_actions import kill_role, lose_power, turn
 from kmirror.sim.history.hands import Action, Args, Hands, StepSkipped
 from kmirror.sim.history.orders import NOBODY, ORDERS
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step
@@ -28,20 +30,7 @@ def _kill(hands: Hands, args: Args) -> None:
 
 
 def _lose_power(hands: Hands, args: Args) -> None:
-    """A broker loses power while others have all that it has: acks=all promises that much, and no more."""
-    cluster, broker_id = str(args["cluster"]), int(args["broker"])
-    found = hands.scene.clusters[cluster]
-    # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
-    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
-    if away:
-        raise StepSkipped(f"brokers {away} of {cluster} are away")
-    for topic in hands.scene.image(cluster).topics.values():
-        for number, image in topic.partitions.items():
-            if broker_id in image.replicas and (len(image.replicas) < 2 or len(image.isr) < len(image.replicas)):
-                raise StepSkipped(
-                    f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}"
-                )
-    hands.kill(cluster, broker_id, _for_ms(args), power_cut=True)
+    lose_power(hands, str(args["cluster"]), int(args["broker"]), _for_ms(args))
 
 
 def _kill_controller(hands: Hands, args: Args) -> None:
@@ -61,24 +50,7 @@ def _kill_cluster(hands: Hands, args: Args) -> None:
 
 def _kill_replica(hands: Hands, args: Args) -> None:
     tp = TopicPartition(str(args["topic"]), int(args.get("partition", 0)))
-    _kill_role(hands, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
-
-
-def _kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
-    """Kill the partition's leader, a follower of it, or the cluster's controller."""
-    if role == "controller":
-        hands.kill(cluster, CONTROLLER_ID, for_ms)
-        return
-    leader = hands.scene.leader(cluster, tp)
-    if leader is None:
-        raise StepSkipped(f"nobody leads {tp} in {cluster}")
-    victims = [leader.broker_id]
-    if role == "follower":
-        found = hands.scene.clusters[cluster]
-        victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
-        if not victims:
-            raise StepSkipped(f"{tp} in {cluster} has no follower that runs")
-    hands.kill(cluster, victims[0], for_ms)
+    kill_role(hands, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
 
 
 def _kill_when(hands: Hands, args: Args) -> None:
@@ -91,7 +63,7 @@ def _kill_when(hands: Hands, args: Args) -> None:
     def spring(tp: TopicPartition) -> None:
         try:
             scene.note(f"{tp} came to {on}: now the {role} in {cluster}")
-            _kill_role(hands, cluster, tp, role, _for_ms(args))
+            kill_role(hands, cluster, tp, role, _for_ms(args))
         except StepSkipped as skipped:
             scene.note(f"nobody dies: {skipped}")
 
@@ -109,15 +81,6 @@ def _line_slow(hands: Hands, args: Args) -> None:
 
 def _line_lossy(hands: Hands, args: Args) -> None:
     hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
-
-
-def _turn(hands: Hands, args: Args) -> None:
-    cluster = str(args["cluster"])
-    names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
-    if not names:
-        raise StepSkipped("no such client")
-    for name in names:
-        hands.desks[name].turn(cluster)
 
 
 ROWS: tuple[Action, ...] = (
@@ -143,7 +106,7 @@ ROWS: tuple[Action, ...] = (
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
     Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
     Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
-    Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
+    Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(
         "lose_power",
@@ -167,6 +130,7 @@ ROWS: tuple[Action, ...] = (
     ),
     Action("line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow),
     Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy),
+    *fault_actions.ROWS,
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
 assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"
@@ -196,6 +160,8 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     missing = [name for name in action.needs.split() if name not in step.args]
     if missing:
         return f"{step.action} needs {', '.join(missing)}"
+    if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
+        return wrong
     for name in ("cluster", "source", "destination"):
         if name in step.args and step.args[name] not in clusters:
             return f"there is no cluster {step.args[name]!r}"

@@ -70,6 +70,9 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
             configs["log.cleaner.min.compaction.lag.ms"] = "3600000"
             configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         configs.update(_segments(rng.split(f"segments {name}")))
+        own = rng.split(f"snapshots {name}")
+        if "strike_at" in row.moves and own.chance(1, 2):
+            configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
         found.append(ClusterPlan(name, brokers, factor, configs, *levels))
     own = rng.split("release")
     if own.chance(row.old_source, 100):

@@ -36,6 +36,10 @@ class Hands:
     """The steps of the plan that were not begun yet, by number."""
     desks: dict[str, Desk] = field(default_factory=dict)
     operators: dict[str, Operator] = field(default_factory=dict)
+    struck: dict[str, None] = field(default_factory=dict)
+    """Names of traps that have sprung."""
+    chained: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
+    """By the name of a trap what sets those that wait for it."""
     over: bool = False
     """Faults have ended."""
 

@@ -6,6 +6,7 @@ A move that does not fit returns False and adds no step.
 from __future__ import annotations
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.sim.history.fault_moves import FAULT_MOVES
 from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Step, Value
@@ -442,6 +443,7 @@ MOVES: dict[str, Move] = {
     "more_topics": _more_topics,
     "turn_some": _turn_some,
     **TOPIC_MOVES,
+    **FAULT_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
     "lose_power": _lose_power,

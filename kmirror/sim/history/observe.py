@@ -18,7 +18,7 @@ from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
-from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.values import ValueReader
 from kmirror.spec.topics import is_internal
 
@@ -94,8 +94,11 @@ class Observer:
 
     def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
         for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
-            self._scene.traps.remove(trap)
-            self._scene.after(0, lambda trap=trap: trap.spring(tp))  # type: ignore[misc]
+            self._has_sprung(trap, tp)
+
+    def _has_sprung(self, trap: Trap, tp: TopicPartition) -> None:
+        self._scene.traps.remove(trap)
+        self._scene.after(0, lambda: trap.spring(tp))
 
     # -- elections ----------------------------------------------------------------------------
 
@@ -103,6 +106,9 @@ class Observer:
         for name, cluster in self._scene.clusters.items():
             if cluster.image.offset != self._offsets[name]:
                 self._look_for_elections(name, is_news=True)
+        for trap in list(self._scene.traps):
+            if trap.look is not None and (tp := trap.look()) is not None:
+                self._has_sprung(trap, tp)
 
     def _look_for_elections(self, name: str, *, is_news: bool) -> None:
         scene = self._scene

@@ -60,6 +60,7 @@ REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
 SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 2}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
+TRAPS: dict[str, int] = {"strike_at": 6, "second_failure": 4, "isolated_leader": 2}
 MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
 ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
@@ -76,7 +77,8 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 # fmt: off
 ROWS: tuple[Profile, ...] = (
     Profile(
-        "full", "Everything, in any order; at least twenty steps.", (20, 28), {**ALL, **SYNCS, **DELETIONS}, MIX,
+        "full", "Everything, in any order; at least twenty steps.", (20, 28),
+        {**ALL, **SYNCS, **DELETIONS, **TRAPS}, MIX,
         old_source=20, groups=50, ends_mirrored=50,
     ),
     Profile(
@@ -101,7 +103,7 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
         {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
-         "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
+         "power_at": 10, "line_down": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
     ),
     Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
@@ -123,6 +125,10 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
+    ),
+    Profile(
+        "windows", "Failures at events of replication, and a second one in the window that the first has opened.",
+        (20, 28), {**_more(STORY, 2), **_more(TRAPS, 8), "allow_unclean": 2}, MIX, single_broker=0, third_cluster=10,
     ),
 )
 # fmt: on

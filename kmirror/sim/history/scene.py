@@ -29,13 +29,15 @@ from kmirror.spec.topics import is_internal
 
 @dataclass(slots=True)
 class Trap:
-    """Kill a node in the event after a state was entered, or a log was cut, in a partition."""
+    """Do something in the event after a state was entered, a log was cut, or a sight was seen, in a partition."""
 
     cluster: str
     topic: str
     on: str
-    """Name of a state, or CUT."""
+    """Name of a state, CUT, or a row of sights.SIGHTS."""
     spring: Callable[[TopicPartition], None]
+    look: Callable[[], TopicPartition | None] | None = None
+    """Of a sight: return the partition where it was seen since the last look, or None. Called after every event."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,172 @@
+"""Moves that set traps: what happens at an event of replication, and what happens in the window that it opened.
+
+They are moves as those in moves.py, which has the table of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.sim.history.hand import NEW, Line, Move, Story, on_line
+from kmirror.sim.history.plan import Value
+
+SHORT_MS = (150, 1_200)
+LONG_MS = (3_500, 8_000)
+WINDOW_MS = (0, 300)
+"""So long after the event that opened a window the second failure comes."""
+
+
+# -- what brings a sight about ----------------------------------------------------------------
+
+
+def _nothing(story: Story, line: Line, cluster: str) -> None:
+    """It comes by itself."""
+
+
+def _lose_a_follower(story: Story, line: Line, cluster: str) -> None:
+    """A follower is away for longer than it may lag, so it leaves the ISR and comes back."""
+    if story.rng.chance(1, 2):
+        story.kill_replica(line, cluster, "follower", for_ms=story.drawn(LONG_MS))
+        return
+    one = story.broker(cluster)
+    other = one % story.clusters[cluster].brokers + 1
+    story.step("line_down", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
+
+
+def _lose_the_leader(story: Story, line: Line, cluster: str) -> None:
+    story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS))
+
+
+def _lose_a_broker(story: Story, line: Line, cluster: str) -> None:
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
+
+
+def _go_on(story: Story, line: Line, cluster: str) -> None:
+    story.go_on(line)
+
+
+ANYWHERE = {
+    "ISR_SHRINKS": _lose_a_follower, "ISR_GROWS": _lose_a_follower, "PROPOSED": _lose_a_follower,
+    "ELECTED": _lose_the_leader, "EPOCH_COMMITTED": _lose_the_leader, "FOLLOWER_CUT": _lose_the_leader,
+    "COORDINATOR_LOADS": _lose_a_broker, "COORDINATOR_LOADED": _lose_a_broker,
+    "ROLLED": _nothing, "PREPARED": _nothing, "SNAPSHOT": _nothing,
+}  # fmt: skip
+"""Sights of any cluster, and what brings each about."""
+AT_THE_MIRROR = {
+    "BUMPING": _go_on, "LISTED": _go_on, "LINEAGE": _go_on, "CUT": _go_on,
+    "LOAD_BEGINS": _lose_the_leader, "LOAD_ENDS": _lose_the_leader,
+}  # fmt: skip
+"""Sights of the cluster that mirrors."""
+WINDOWS = ("ELECTED", "ELECTED", "CUT", "FOLLOWER_CUT", "EPOCH_COMMITTED", "LOAD_BEGINS")
+"""What may open after a first failure."""
+VICTIMS = (
+    "leader", "leader", "follower", "controller", "mirror_coordinator", "transaction_coordinator",
+    "source_leader", "source_controller",
+)  # fmt: skip
+
+
+def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]:
+    """Return the arguments that say what a trap does."""
+    rng = story.rng
+    kind = rng.choice(("kill", "kill", "kill", "kill", "line", "isolate", "turn", "order"))
+    for_ms = story.drawn(LONG_MS if rng.chance(1, 2) else SHORT_MS)
+    if kind == "turn":
+        names = [name for topic in line.topics.split(",") for name in story.writers.get(topic, [])]
+        if names:
+            return {"do": kind, "clients": ",".join(dict.fromkeys(names))}
+    if kind == "order" and may_order:
+        return {"do": kind}
+    if kind == "line":
+        return {"do": kind, "for_ms": for_ms}
+    if kind == "isolate":
+        return {"do": kind, "victim": rng.choice(("leader", "follower", "source_leader")), "for_ms": for_ms}
+    return {"do": "kill", "victim": rng.choice(VICTIMS), "for_ms": for_ms}
+
+
+def _trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> str:
+    """Set a trap in a cluster of the line, and return its name."""
+    other = line.source if cluster == line.destination else line.destination
+    name = f"trap {len(story.steps)}"
+    story.step("when", cluster=cluster, source=other, topic=line.topic, on=on, name=name, **more)
+    return name
+
+
+def _set_off(
+    story: Story, line: Line, cluster: str, on: str, cause: Callable[[Story, Line, str], None], *, follows: bool
+) -> bool:
+    """Set a trap, with another one behind it if `follows`, and bring about what it waits for."""
+    name = _trap(story, line, cluster, on, **_strike(story, line, may_order=True))
+    if follows:
+        delay_ms = story.drawn(WINDOW_MS) if story.rng.chance(2, 3) else 0
+        window = story.rng.choice(WINDOWS)
+        _trap(story, line, cluster, window, after=name, delay_ms=delay_ms, **_strike(story, line, may_order=False))
+    story.wait(0, 200)
+    cause(story, line, cluster)
+    return True
+
+
+@on_line()
+def _strike_at(story: Story, line: Line) -> bool:
+    """Something fails at an event of replication; now and then something else in the window that this opens."""
+    cluster, causes = line.destination, {**ANYWHERE, **AT_THE_MIRROR}
+    if line.phase == NEW:  # The topic is not there yet: nobody can lead it.
+        causes = {on: cause for on, cause in AT_THE_MIRROR.items() if cause is _go_on}
+    elif story.rng.chance(1, 3):
+        cluster, causes = line.source, ANYWHERE
+    if story.clusters[cluster].brokers < 2:
+        return False
+    on = story.rng.choice(list(causes))
+    return _set_off(story, line, cluster, on, causes[on], follows=story.rng.chance(1, 2))
+
+
+@on_line()
+def _second_failure(story: Story, line: Line) -> bool:
+    """The leader dies when the ISR has shrunk or is about to grow, and then the new one, or the controller."""
+    cluster = line.destination if line.phase != NEW and story.rng.chance(2, 3) else line.source
+    if story.clusters[cluster].brokers < 3:
+        return False
+    on = story.rng.choice(("ISR_SHRINKS", "PROPOSED", "ISR_GROWS"))
+    away: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(LONG_MS)}
+    name = _trap(story, line, cluster, on, victim="leader", **away)
+    second: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(SHORT_MS)}
+    victim = story.rng.choice(("leader", "controller"))
+    if story.rng.chance(1, 4):
+        _trap(story, line, cluster, "CUT", after=name, victim=victim, **second)
+    else:
+        _trap(story, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=story.drawn(WINDOW_MS), **second)
+    story.wait(0, 200)
+    _lose_a_follower(story, line, cluster)
+    return True
+
+
+@on_line()
+def _isolated_leader(story: Story, line: Line) -> bool:
+    """A leader that its controller does not reach goes on by itself; another one leads, and then fails as well."""
+    cluster = line.source if line.phase == NEW else story.rng.choice([line.source, line.destination])
+    if story.clusters[cluster].brokers < 2:
+        return False
+    kind: dict[str, Value] = {"do": "kill", "victim": "leader", "for_ms": story.drawn(SHORT_MS)}
+    _trap(story, line, cluster, "ELECTED", delay_ms=story.drawn(WINDOW_MS), **kind)
+    one = f"{cluster}-{story.broker(cluster)}"
+    story.step("line_down", one=one, other=f"{cluster}-{CONTROLLER_ID}", for_ms=story.drawn(LONG_MS))
+    return True
+
+
+@on_line()
+def _power_at(story: Story, line: Line) -> bool:
+    """A broker or the controller loses power at an event of what is ordered next; nothing else dies."""
+    on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
+    victim = story.rng.choice(("leader", "leader", "follower", "mirror_coordinator", "controller"))
+    _trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
+    story.wait(0, 200)
+    story.go_on(line)
+    return True
+
+
+FAULT_MOVES: dict[str, Move] = {
+    "strike_at": _strike_at,
+    "second_failure": _second_failure,
+    "isolated_leader": _isolated_leader,
+    "power_at": _power_at,
+}
