@@ -60,7 +60,7 @@ REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
 SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 2}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
-TRAPS: dict[str, int] = {"strike_at": 6, "second_failure": 4, "isolated_leader": 2}
+TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader": 1}
 MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
 ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
