@@ -15,7 +15,7 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.log_cuts import cut, least_cut, restart
 from kmirror.mirror.partition import MirrorPartition
@@ -97,13 +97,7 @@ class Preparing:
                 self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
-        is_cut = mp.cut_at is not None
-        return PrepareFacts(
-            is_decided=mp.cut_epoch is not None,
-            is_listed=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
-            is_cut=is_cut,
-            is_confirmed=is_cut and not self._missing(mp, partition),
-        )
+        return facts_of(mp, partition, "" if mp.cut_at is None else self._missing(mp, partition))
 
     # -- what does the source know of us? -------------------------------------------------------
 
@@ -239,8 +233,7 @@ class Preparing:
 
     def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the list of replicas that must be cut, before anything is cut (D30)."""
-        assert mp.cut_epoch is not None, "decided"
-        listed = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+        listed = list_of(mp, partition)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
         self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
@@ -263,17 +256,39 @@ class Preparing:
         """
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._context.broker.image.topic_config(topic), self._context.broker.configs)
-        isr = partition.isr
-        if configs.flag("mirror.support.unclean.leader.election"):
-            missing = [b for b in partition.image.replicas if b not in isr]
-            if missing:
-                return f"replicas {missing} are not in the ISR"
-        if len(isr) < partition.min_isr:
-            return f"ISR {list(isr)} is smaller than min.insync.replicas"
-        uncut = partition.unconfirmed(isr)
-        if uncut:
-            return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
-        return ""
+        return missing_of(mp, partition, all_replicas=configs.flag("mirror.support.unclean.leader.election"))
+
+
+def facts_of(mp: MirrorPartition, partition: Partition, missing: str) -> PrepareFacts:
+    """Return the facts that decide the next step; `missing` is empty if every replica that must has confirmed."""
+    is_cut = mp.cut_at is not None
+    return PrepareFacts(
+        is_decided=mp.cut_epoch is not None,
+        is_listed=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
+        is_cut=is_cut,
+        is_confirmed=is_cut and not missing,
+    )
+
+
+def list_of(mp: MirrorPartition, partition: Partition) -> Uncut:
+    """Return the list to persist before the leader cuts its log to the epoch that is decided (D30)."""
+    assert mp.cut_epoch is not None, "decided"
+    return after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+
+
+def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool) -> str:
+    """Return which replicas have not confirmed the cut: of the ISR, which `all_replicas` wants to have every one."""
+    isr = partition.isr
+    if all_replicas:
+        missing = [b for b in partition.image.replicas if b not in isr]
+        if missing:
+            return f"replicas {missing} are not in the ISR"
+    if len(isr) < partition.min_isr:
+        return f"ISR {list(isr)} is smaller than min.insync.replicas"
+    uncut = partition.unconfirmed(isr)
+    if uncut:
+        return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
+    return ""
 
 
 def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:

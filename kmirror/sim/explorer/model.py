@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.explorer.cluster import IDLE, OWN_EPOCHS, Cluster, Move, Steps
+from kmirror.sim.explorer.cluster import IDLE, OWN_EPOCHS, Cluster, Move
 from kmirror.sim.explorer.logs import Answer, Logs, is_reset
 from kmirror.sim.explorer.rules import Rules, cut_epoch_for
 from kmirror.sim.explorer.scopes import Scope
+from kmirror.sim.explorer.steps import Steps
 
 SHIFT = 28
 MASK = (1 << SHIFT) - 1
@@ -187,7 +188,7 @@ class Model:
 
     def _work_out(self, cluster: Cluster, source: Cluster) -> Move | None:
         if cluster.state is MirrorState.PREPARING:
-            if cluster.phase != IDLE or cluster.has_news:
+            if cluster.phase != IDLE or self.steps.has_news(cluster):
                 return None
             is_empty = self.logs.ends[cluster.leader.log] == 0
             cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, is_empty=is_empty)
