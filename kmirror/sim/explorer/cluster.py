@@ -73,8 +73,11 @@ class Cluster(NamedTuple):
     @property
     def uncut(self) -> Uncut:
         """D30's list, by place."""
-        rows = ((SESSION, self.session), *((place, replica.owes) for place, replica in enumerate(self.replicas)))
-        return {row: owes for row, owes in rows if owes != OWES_NOTHING}
+        found = {} if self.session == OWES_NOTHING else {SESSION: self.session}
+        for place, replica in enumerate(self.replicas):
+            if replica.owes != OWES_NOTHING:
+                found[place] = replica.owes
+        return found
 
 
 class Move(NamedTuple):

@@ -60,15 +60,19 @@ class Leader:
 
     def __init__(self, cluster: Cluster, log: ModelLog, ends: list[int], *, is_new: bool = False) -> None:
         """Begin where `cluster` is; a new leader has read the persisted list only, and demands all cuts of it."""
-        places = tuple(range(len(cluster.replicas)))
         self.log = LeaderLog(log, cluster.hw)
         self.partition = Partition(0, TP, Uuid.ZERO, cast("PartitionLog", self.log))
-        isr = tuple(place for place in places if cluster.replicas[place].in_isr)
-        self.partition.image = PartitionImage(places, isr, 0, cluster.epoch, 0)
-        self.partition.followers = {
-            place: Follower(ends[cluster.replicas[place].log] if cluster.replicas[place].heard else UNKNOWN_OFFSET)
-            for place in places[1:]
-        }
+        isr, followers, owing = [], {}, {}
+        for place, replica in enumerate(cluster.replicas):
+            if replica.in_isr:
+                isr.append(place)
+            if place:
+                followers[place] = Follower(ends[replica.log] if replica.heard else UNKNOWN_OFFSET)
+                if replica.must_cut and not is_new:
+                    owing[place] = replica.owes
+        places = tuple(range(len(cluster.replicas)))
+        self.partition.image = PartitionImage(places, tuple(isr), 0, cluster.epoch, 0)
+        self.partition.followers = followers
         # The epoch's start is not in the model: until all of the ISR has fetched, it counts as the log end.
         self.partition.epoch_start_offset = 0 if cluster.has_heard_all else self.log.log_end_offset
         self.mp = MirrorPartition(TP, Uuid.ZERO, ASSIGNMENT, cluster.state, cluster.lme)
@@ -77,7 +81,6 @@ class Leader:
             self.mp.cut_at = self.log.log_end_offset if cluster.phase == CUT else None
         apply_uncut(self.mp, self.partition, cluster.uncut)
         if not is_new:
-            owing = {at: row.owes for at, row in enumerate(cluster.replicas) if at and row.must_cut}
             self.partition.must_cut = owing or NOTHING
 
     def ignore_list(self) -> None:

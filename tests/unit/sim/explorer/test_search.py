@@ -29,7 +29,7 @@ def story(scope: str | Scope, rules: str = "decided", *without: str, option: boo
     return outcome.anomaly, [told.text for told in tell(model, outcome.path)]
 
 
-@pytest.mark.parametrize("scope", ["tiny", "four-sessions", "destination-three"])
+@pytest.mark.parametrize("scope", ["tiny", "four-sessions", "destination-three", "missed-two"])
 @pytest.mark.decision("D30")
 def test_the_rules_hold_in_every_history_of_a_scope(scope: str) -> None:
     _, outcome = search(scope)
