@@ -106,6 +106,12 @@ ROWS: tuple[Action, ...] = (
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
     Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
     Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),
+    Action(
+        "delete_records",
+        "Delete the records of a partition below an offset, -1 for all that are committed.",
+        "cluster topic partition offset",
+        where="cluster",
+    ),
     Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(

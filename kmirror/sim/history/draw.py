@@ -73,7 +73,9 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         own = rng.split(f"snapshots {name}")
         if "strike_at" in row.moves and own.chance(1, 2):
             configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
-        found.append(ClusterPlan(name, brokers, factor, configs, *levels))
+        own = rng.split(f"log dirs {name}")
+        log_dirs = own.between(2, 3) if "fail_log_dir" in row.moves and own.chance(1, 3) else 1
+        found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs))
     own = rng.split("release")
     if own.chance(row.old_source, 100):
         found[0] = _old(own, found[0])

@@ -207,6 +207,13 @@ def _give_up(hands: Hands, trap: Trap) -> None:
     hands.scene.traps[:] = [other for other in hands.scene.traps if other is not trap]
 
 
+def _fail_log_dir(hands: Hands, args: Args) -> None:
+    cluster, broker_id, number = str(args["cluster"]), int(args["broker"]), int(args["number"])
+    if not 0 < number < len(hands.scene.clusters[cluster].log_dirs[broker_id]):
+        raise StepSkipped(f"{cluster}-{broker_id} has no log directory {number}, or it holds the metadata")
+    hands.fail_log_dir(cluster, broker_id, number, _for_ms(args))
+
+
 ROWS: tuple[Action, ...] = (
     Action(
         "when",
@@ -214,5 +221,11 @@ ROWS: tuple[Action, ...] = (
         "It may have a name, and be set `after` another one springs.",
         "cluster topic on do",
         _when,
+    ),
+    Action(
+        "fail_log_dir",
+        "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
+        "cluster broker number",
+        _fail_log_dir,
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.sim.history.hand import NEW, Line, Move, Story, on_line
+from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.plan import Value
 
 SHORT_MS = (150, 1_200)
@@ -164,9 +164,53 @@ def _power_at(story: Story, line: Line) -> bool:
     return True
 
 
+def _fail_log_dir(story: Story) -> bool:
+    """One log directory of a broker fails, and comes back with a restart."""
+    found = [name for name, cluster in story.clusters.items() if cluster.log_dirs > 1]
+    if not found:
+        return False
+    cluster = story.rng.choice(found)
+    number = story.rng.between(1, story.clusters[cluster].log_dirs - 1)
+    for_ms = story.drawn(LONG_MS)
+    story.step("fail_log_dir", cluster=cluster, broker=story.broker(cluster), number=number, for_ms=for_ms)
+    return True
+
+
+# -- orders that no mirror gives --------------------------------------------------------------
+
+
+@on_line(ADDED, REMOVED)
+def _delete_records(story: Story, line: Line) -> bool:
+    """Records are deleted at the source, or at the destination, which refuses as long as it is a mirror."""
+    cluster = line.source if story.rng.chance(2, 3) else line.destination
+    offset = -1 if story.rng.chance(1, 3) else story.rng.between(1, 60)
+    story.step("delete_records", cluster=cluster, topic=line.topic, partition=story.rng.below(2), offset=offset)
+    return True
+
+
+@on_line(ADDED, REMOVED)
+def _throttle(story: Story, line: Line) -> bool:
+    """The destination throttles what it mirrors, at another rate some time later, and mostly no more in the end."""
+    where: dict[str, Value] = {"cluster": line.destination, "topic": line.topic}
+    rate: dict[str, Value] = {"cluster": line.destination, "name": "mirror.replication.throttled.rate"}
+    listed = story.rng.choice(("*", "0:1", "0:1,0:2,1:1"))
+    story.step("alter_topic", **where, name="mirror.replication.throttled.replicas", value=listed)
+    if story.rng.chance(1, 3):  # Kept, and without effect: replication inside a cluster knows no quota.
+        story.step("alter_topic", **where, name="follower.replication.throttled.replicas", value="*")
+    for _ in range(story.rng.between(1, 2)):
+        story.step("alter_cluster", **rate, value=story.rng.choice(("3000", "10000", "100000")))
+        story.wait(500, 4_000)
+    if story.rng.chance(3, 4):
+        story.step("reset_topic", **where, name="mirror.replication.throttled.replicas")
+    return True
+
+
 FAULT_MOVES: dict[str, Move] = {
     "strike_at": _strike_at,
     "second_failure": _second_failure,
     "isolated_leader": _isolated_leader,
     "power_at": _power_at,
+    "fail_log_dir": _fail_log_dir,
+    "delete_records": _delete_records,
+    "throttle": _throttle,
 }

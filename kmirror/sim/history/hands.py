@@ -18,6 +18,8 @@ from kmirror.sim.history.scene import Scene
 from kmirror.sim.lines import Line
 
 Args = Mapping[str, Value]
+DISK = "disk"
+"""The kind of span in which a broker lacks a log directory."""
 
 
 class StepSkipped(Exception):
@@ -74,6 +76,8 @@ class Hands:
                 _line(scene, subject).bring_up()
             elif kind in ("slow", "lossy"):
                 self._calm(kind, subject)
+            elif kind == DISK:
+                self.mend(subject)
             scene.end_span(kind, subject)
         for cluster in scene.clusters.values():
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
@@ -109,6 +113,34 @@ class Hands:
             kind = "controller" if node_id == CONTROLLER_ID else "broker"
             self.scene.end_span(kind, f"{cluster}-{node_id}")
             self.scene.note(f"{kind} {cluster}-{node_id} is started")
+
+    # -- disks --------------------------------------------------------------------------------
+
+    def fail_log_dir(self, cluster: str, broker_id: int, number: int, for_ms: int) -> None:
+        """Have a log directory of a broker fail; Skipped if the broker is down or has one that failed."""
+        subject = f"{cluster}-{broker_id}"
+        found = self.scene.clusters[cluster]
+        if not found.runs(broker_id) or (DISK, subject) in self.scene.open_spans:
+            raise StepSkipped(f"{subject} is down, or has lost a log directory")
+        found.fail_log_dir(broker_id, number)
+        self.scene.begin_span(DISK, subject)
+        self.scene.note(f"{found.log_dirs[broker_id][number].log_dir} of broker {subject} fails")
+        self.later(for_ms, lambda: self.mend(subject))
+
+    def mend(self, subject: str) -> None:
+        """Mend the log directories of a broker, and restart it: only so it takes them back."""
+        if (DISK, subject) not in self.scene.open_spans:
+            return
+        cluster, _, node = subject.rpartition("-")
+        found, broker_id = self.scene.clusters[cluster], int(node)
+        for number in range(len(found.log_dirs[broker_id])):
+            found.mend_log_dir(broker_id, number)
+        self.scene.end_span(DISK, subject)
+        self.scene.note(f"the log directories of broker {subject} are mended")
+        if found.runs(broker_id):
+            found.kill(broker_id)
+            found.restart(broker_id)
+            self.scene.note(f"broker {subject} is restarted")
 
     def later(self, for_ms: int, undo: Callable[[], None]) -> None:
         """End a fault after a while, unless all faults have ended by then; 0 is not before."""

@@ -27,6 +27,12 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, Mirr
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
@@ -162,6 +168,9 @@ def _error_of(reply: Message, topic: str) -> ErrorCode:
     """Return what an answer says of a topic, or at all if it has no row for it."""
     if isinstance(reply, AlterConfigsResponse):
         return next((ErrorCode(row.error_code) for row in reply.responses if row.error_code), ErrorCode.NONE)
+    if isinstance(reply, DeleteRecordsResponse):
+        rows = [row for found in reply.topics for row in found.partitions]
+        return next((ErrorCode(row.error_code) for row in rows if row.error_code), ErrorCode.NONE)
     if isinstance(reply, WITH_TOPICS) and not reply.error_code:
         for row in reply.topics:
             if row.name == topic:
@@ -245,6 +254,13 @@ def _delete_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
     return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=TRY_MS)
 
 
+def _delete_records(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    row = DeleteRecordsPartition(partition_index=int(args["partition"]), offset=int(args["offset"]))
+    return DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=str(args["topic"]), partitions=[row])], timeout_ms=TRY_MS - 500
+    )
+
+
 def _alter(kind: int, name: str, key: str, value: str | None) -> Message:
     """Return the request that sets a config, or without a value takes back what was set."""
     operation = ConfigOp.DELETE if value is None else ConfigOp.SET
@@ -295,6 +311,7 @@ ORDERS: dict[str, MakeRequest] = {
     "create_topic": _create_topic,
     "grow_topic": _grow_topic,
     "delete_topic": _delete_topic,
+    "delete_records": _delete_records,
     "alter_topic": _alter_topic,
     "reset_topic": _reset_topic,
     "alter_cluster": _alter_cluster,

@@ -29,6 +29,8 @@ class ClusterPlan:
     transaction_version: int = 2
     release: str = ""
     """The earlier release of Kafka that its brokers play for clients and mirrors; empty for none."""
+    log_dirs: int = 1
+    """Log directories of each broker."""
 
 
 @dataclass(frozen=True, slots=True)

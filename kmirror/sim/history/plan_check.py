@@ -78,6 +78,8 @@ def _sizes(plan: Plan) -> str | None:
         if not 1 <= row.replication_factor <= row.brokers:
             brokers = counted(row.brokers, "broker")
             return f"cluster {row.name}: {brokers} cannot have replication factor {row.replication_factor}"
+        if not row.log_dirs:
+            return f"cluster {row.name}: a broker has at least one log directory"
         if row.release and row.release not in RELEASES:
             known = ", ".join(RELEASES)
             return f"cluster {row.name}: no release {row.release!r} is known, there are {known}"

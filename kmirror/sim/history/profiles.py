@@ -61,6 +61,7 @@ CONTROL: dict[str, int] = {"stale_leader": 4}
 SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 2}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
 TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader": 1}
+DISKS: dict[str, int] = {"fail_log_dir": 4, "delete_records": 3, "throttle": 2}
 MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
 ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
@@ -78,7 +79,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
-        {**ALL, **SYNCS, **DELETIONS, **TRAPS}, MIX,
+        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS}, MIX,
         old_source=20, groups=50, ends_mirrored=50,
     ),
     Profile(
@@ -125,6 +126,10 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
+    ),
+    Profile(
+        "disks", "Log directories that fail, records that are deleted, mirrors that are throttled.", (20, 28),
+        {**_more(STORY, 2), **_more(DISKS, 8), "bounce_broker": 4, "kill_some_leader": 4}, MIX,
     ),
     Profile(
         "windows", "Failures at events of replication, and a second one in the window that the first has opened.",

@@ -121,6 +121,7 @@ class _History:
                 configs=row.configs,
                 mirror_version=row.mirror_version,
                 transaction_version=row.transaction_version,
+                log_dirs=row.log_dirs,
             )
             scene.clusters[row.name] = cluster
             cluster.start()

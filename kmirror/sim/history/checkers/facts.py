@@ -234,6 +234,27 @@ class Facts:
         write = self.account.writes.get(value)
         return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) <= at
 
+    def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:
+        """Return whether a record may have been deleted by its age, or because an operator asked for that."""
+        return self.is_expired(value, at) or self._is_asked_to_go(value, offset, at)
+
+    def _is_asked_to_go(self, value: str, offset: int, at: Instant) -> bool:
+        """Return whether DeleteRecords was sent to any cluster for an offset above this one while the record existed.
+
+        A mirror's log begins no earlier than its source's, so what is deleted in one cluster goes in others.
+        """
+        write = self.account.writes.get(value)
+        if write is None:
+            return False
+        for order in self.orders("delete_records"):
+            args = self.plan.steps[order.number].args
+            below = int(args["offset"])
+            about_it = (args["topic"], args["partition"]) == tuple(write.tp) and order.sent_at <= at
+            existed = order.answered_at < 0 or write.sent_at <= order.answered_at
+            if about_it and existed and order.error in TAKEN and (below < 0 or offset < below):
+                return True
+        return False
+
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
         """Return the id of the topic that there was at this moment; empty if the account says of none."""
         rows = [row for row in self.account.topics if (row.cluster, row.topic) == (cluster, tp.topic) and row.at <= at]

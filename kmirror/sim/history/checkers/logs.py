@@ -257,7 +257,7 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         in_a_stay = any(stay.overlaps(begin, end) for stay in facts.stays(place))
         if in_a_stay and not (before.decided and after.decided):
             continue
-        if in_a_stay and facts.is_expired(before.value, end):
+        if in_a_stay and facts.may_be_deleted(before.value, offset, end):
             continue  # A log of which nothing is left begins anew where its source does.
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
         if reasons == [None, None]:

@@ -27,6 +27,7 @@ from kmirror.sim.history.checkers.reasons import (
 from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 
 EXPIRED = "retention"
+ASKED = "DeleteRecords"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
     if not hidden and _has_expired(facts, last, look):
-        return Loss(place, last.record, last.at, look.at, hidden, Reason(EXPIRED))
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(_how(facts, last, look)))
     reason = why_gone(facts, place, last.record, last.at, look.at)
     if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
@@ -106,12 +107,16 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     return Loss(place, last.record, last.at, look.at, hidden, reason)
 
 
+def _how(facts: Facts, last: _Known, look: Look) -> str:
+    return EXPIRED if facts.is_expired(last.record.value, look.at) else ASKED
+
+
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
-    """Return whether the record was deleted by its age, here or where the log was mirrored from (D46).
+    """Return whether the record was deleted by its age or by an order, here or where the log was mirrored from (D46).
 
     Then it lies below the log start; but a log that is empty by now begins anew where a mirror's source does.
     """
-    if not facts.is_expired(last.record.value, look.at):
+    if not facts.may_be_deleted(last.record.value, last.record.offset, look.at):
         return False
     place = (look.log.cluster, look.log.tp)
     return last.record.offset < look.log.log_start_offset or any(
@@ -226,7 +231,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        if any(reason is not None and reason.decision in (REOPENED, DELETED, EXPIRED) for reason in reasons):
+        if any(reason is not None and reason.decision in (REOPENED, DELETED, EXPIRED, ASKED) for reason in reasons):
             continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))

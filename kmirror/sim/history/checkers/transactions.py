@@ -77,8 +77,8 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None
         return None
     for value in values:
         ack = facts.acked[facts.account.writes[value].cluster, value]
-        if ack.offset < look.log.log_start_offset and facts.is_expired(value, look.at):
-            continue  # It was deleted by its age, with the other records of its segment.
+        if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
+            continue  # It was deleted by its age or by an order, with the other records of its segment.
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
             return there[0], value
     return None

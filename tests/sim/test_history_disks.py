@@ -1,0 +1,87 @@
+"""Histories with log directories that fail, records that are deleted, and mirrors that are throttled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.draw import draw
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
+from kmirror.sim.history.run import play, run_history
+
+CONFIGS = {**draw(0, "smoke").clusters[0].configs, "min.insync.replicas": "1"}
+AB: dict[str, Value] = {"mirror": "m", "source": "a", "destination": "b"}
+T: dict[str, Value] = {"topic": "t", "partition": 0}
+TP = TopicPartition("t", 0)
+BEGIN = ((300, "create_mirror", AB), (500, "add", {**AB, "topics": "t"}))
+
+
+def plan(*steps: tuple[int, str, dict[str, Value]], log_dirs: int = 1) -> Plan:
+    """Return a plan of clusters a and b, two brokers each, with topic t of a; it ends five seconds after its steps."""
+    clusters = tuple(ClusterPlan(name, 2, 2, CONFIGS, log_dirs=log_dirs) for name in "ab")
+    clients = (ClientPlan("p", "idempotent", "a", ("t",), 200),)
+    done = tuple(Step(at_ms, action, args) for at_ms, action, args in (*BEGIN, *steps))
+    return Plan(7, "test", clusters, {}, clients, done, done[-1].at_ms + 5_000, 30_000, {"t": "3@a"})
+
+
+def test_a_log_directory_fails_and_comes_back_with_a_restart() -> None:
+    fails: dict[str, Value] = {"cluster": "a", "broker": 2, "number": 1, "for_ms": 4_000}
+    outcome = run_history(plan((3_000, "fail_log_dir", fails), log_dirs=2))
+    told = [text for _, text in outcome.story]
+    assert outcome.account.crash == "" and outcome.anomalies == []
+    (failed,) = (n for n, text in enumerate(told) if text == "/memory-1 of broker a-2 fails")
+    (back,) = (n for n, text in enumerate(told) if text == "broker a-2 is restarted")
+    assert any("ISR [1]" in text for text in told[failed:back]), "what lay there is led by the other broker"
+    assert [(span.kind, span.subject) for span in outcome.account.spans] == [("disk", "a-2")]
+
+
+def test_the_directory_of_the_metadata_does_not_fail() -> None:
+    outcome = play(plan((1_000, "fail_log_dir", {"cluster": "a", "broker": 1, "number": 0}), log_dirs=2))
+    assert any(text.endswith("has no log directory 0, or it holds the metadata") for _, text in outcome.story)
+    with pytest.raises(UsageError, match="at least one log directory"):
+        play(plan(log_dirs=0))
+
+
+DELETION: dict[str, Value] = {"cluster": "a", **T, "offset": 4}
+
+
+def test_what_an_operator_deletes_goes_at_the_source_and_at_the_mirror() -> None:
+    refused: dict[str, Value] = {"cluster": "b", **T, "offset": -1}
+    outcome = run_history(plan((4_000, "delete_records", refused), (5_000, "delete_records", DELETION)))
+    assert outcome.anomalies == []
+    assert [order.error for order in outcome.account.orders[2:]] == ["READ_ONLY_TOPIC", "NONE"]
+    assert {outcome.account.final[name, TP].log_start_offset for name in "ab"} == {4}
+    assert {row.decision: row.records for row in outcome.accepted if row.tp == TP} == {"DeleteRecords": 4}
+
+
+def test_an_order_entitles_nobody_to_delete_more_than_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ReplicaManager.raise_log_start
+
+    def too_far(self: Any, partition: Any, offset: int) -> Any:
+        return before(self, partition, offset + 1)
+
+    monkeypatch.setattr(ReplicaManager, "raise_log_start", too_far)
+    outcome = run_history(plan((5_000, "delete_records", DELETION)))
+    assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
+
+
+def test_a_mirror_is_throttled_and_catches_up() -> None:
+    where: dict[str, Value] = {"cluster": "b", "topic": "t", "name": "mirror.replication.throttled.replicas"}
+    rate: dict[str, Value] = {"cluster": "b", "name": "mirror.replication.throttled.rate", "value": "100"}
+    outcome = run_history(
+        plan(
+            (2_000, "alter_topic", {**where, "value": "*"}),
+            (2_100, "alter_cluster", rate),
+            (7_000, "pause", {**AB, "topics": "t"}),
+            (8_000, "resume", {**AB, "topics": "t"}),
+            (9_000, "reset_topic", where),
+        )
+    )
+    assert outcome.anomalies == [] and {order.error for order in outcome.account.orders} == {"NONE"}
+    looks = [(seen.cluster, seen.log_end_offset) for seen in outcome.account.logs if seen.tp == TP and seen.at > 6e6]
+    behind = max(end for name, end in looks if name == "a") - min(end for name, end in looks if name == "b")
+    assert behind > 5
