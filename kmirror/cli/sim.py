@@ -43,6 +43,7 @@ def profiles() -> dict[str, str]:
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, shrunk if it failed.")
 @click.option("--shrink/--no-shrink", "is_shrinking", default=True, help="Look for the fewest steps that still fail.")
 @click.option("--shrink-runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, help="In so many runs.")
+@click.option("--coverage", "is_counting", is_flag=True, help="Count which events that matter were reached.")
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print an object for each history, a line each.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the timeline page of a history.")
 @click.option("--spark", "is_spark", is_flag=True, help="Run on Spark; what ran before is not run again.")
@@ -61,6 +62,7 @@ def command(
     save: Path | None,
     is_shrinking: bool,
     shrink_runs: int,
+    is_counting: bool,
     output: str | None,
     html: Path | None,
     is_spark: bool,
@@ -80,6 +82,9 @@ def command(
     An object of -o json has seed, profile, exit, verdict, anomalies, accepted, crash, steps, acked, read, digest,
     events, virtual_seconds, cpu_seconds, and of a failed history its plan, which --plan takes; of a single one that
     failed also shrunk, the same object of the smallest history that fails as it does.
+
+    With --coverage a table follows of the events that matter: how many histories reached each, how often, and which
+    were not reached; an object of -o json has coverage, the events that its history reached and how often.
     """
     if is_listing:
         for name, doc in profiles().items():
@@ -92,6 +97,8 @@ def command(
             raise UsageError(f"{given[0]} needs --spark")
         if is_spark and jobs > 1:
             raise UsageError("--spark has processes of its own: it takes no --jobs")
+        if is_spark and is_counting:
+            raise UsageError("--spark keeps no coverage: count it with --jobs")
         if plan_file is not None and (seed is not None or profile is not None or seeds > 1 or is_spark):
             raise UsageError("--plan runs one plan: it takes no --seed, --seeds, --profile or --spark")
         for file in (save, html):
@@ -102,7 +109,7 @@ def command(
             raise UsageError(f"there is no profile {name!r}: there are {', '.join(profiles())}")
         options = HistoryOptions(
             seed_range(seed or 0, seeds), name, plan, again, jobs, output == "json", shrink_runs if is_shrinking else 0,
-            save, html,
+            save, html, is_counting,
         )  # fmt: skip
         if is_spark:
             return on_spark(options, results or RESULTS, master, remote, tasks, confs)

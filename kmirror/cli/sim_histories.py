@@ -25,6 +25,7 @@ from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.kernel.names import counted
 from kmirror.report.history_page import history_page
+from kmirror.sim.history.coverage.table import lines as coverage_lines
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.shrink import Shrinker
@@ -47,11 +48,18 @@ class HistoryOptions:
     shrink_runs: int
     save: Path | None
     html: Path | None
+    coverage: bool = False
+    """Count which rows of kmirror.sim.history.coverage are reached."""
 
 
 def runner() -> Callable[..., Outcome]:
     """Return `run_history`, which takes a plan, or a seed and a profile."""
     return run_history
+
+
+def counting(options: HistoryOptions, run: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """Return `run`, or what also counts coverage if that is wanted."""
+    return partial(run, coverage=True) if options.coverage else run
 
 
 def again_with(file: Path) -> str:
@@ -68,9 +76,17 @@ def one(options: HistoryOptions) -> int:
     began = time.process_time()
     with progress("history") as (bar, task):
         bar.update(task, total=None)
-        outcome = run(options.plan) if options.plan is not None else run(seed=options.seeds[0], profile=options.profile)
+        watched = counting(options, run)
+        outcome = (
+            watched(options.plan)
+            if options.plan is not None
+            else watched(seed=options.seeds[0], profile=options.profile)
+        )
     row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
-    return conclude(options, run, outcome, row)
+    ended = conclude(options, run, outcome, row)
+    if options.coverage and not options.is_json:
+        click.echo("\n" + "\n".join(coverage_lines(dict.fromkeys(outcome.coverage, 1), outcome.coverage)))
+    return ended
 
 
 def conclude(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
@@ -139,7 +155,7 @@ def many(options: HistoryOptions) -> int:
     tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
-        work = partial(execute_history, run, profile=options.profile)
+        work = partial(execute_history, counting(options, run), profile=options.profile)
         with progress("histories") as (bar, task), in_processes(work, options.seeds, options.jobs) as rows:
             bar.update(task, total=len(options.seeds))
             for row in rows:
@@ -164,6 +180,8 @@ def summarise(
     """Print the table of many histories and tell the first of the worst; returns the exit code."""
     if not options.is_json:
         click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
+        if options.coverage:
+            click.echo("\n" + "\n".join(coverage_lines(tally.reached, tally.times)))
     row = tally.told
     if row is None or is_interrupted:
         return EXIT_INTERRUPTED if is_interrupted else tally.exit

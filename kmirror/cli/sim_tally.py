@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +31,10 @@ class HistoryTally:
     """Id of a decision to how many histories lost by it, and how many records."""
     first: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Exit code to the row of the first seed that ended with it."""
+    reached: Counter[str] = field(default_factory=Counter)
+    """Row of coverage to how many histories reached it; empty if that was not counted."""
+    times: Counter[str] = field(default_factory=Counter)
+    """Row of coverage to how often it was reached."""
 
     def add(self, row: dict[str, Any]) -> None:
         """Count a row; rows come in the order of their seeds."""
@@ -38,6 +43,9 @@ class HistoryTally:
         self.events += row["events"]
         self.virtual_seconds += row["virtual_seconds"]
         self.first.setdefault(row["exit"], row)
+        coverage = row.get("coverage", {})
+        self.reached.update(coverage.keys())
+        self.times.update(coverage)
         for name in findings(row):
             self.found.setdefault(name, [0, row["seed"]])[0] += 1
         here: dict[str, int] = {}

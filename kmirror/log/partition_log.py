@@ -130,6 +130,10 @@ class PartitionLog(LogState):
         """Return the base offsets of all segments, ascending."""
         return self.segments.base_offsets
 
+    def segments_from(self, offset: int) -> int:
+        """Return how many segments a cut at `offset` would remove, or shorten."""
+        return len(self.segments.reaching(offset)) if offset < self.log_end_offset else 0
+
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
         """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)

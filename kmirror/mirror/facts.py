@@ -16,6 +16,8 @@ class LogCut:
     offset: int
     end: int
     why: str
+    segments: int = 1
+    """In how many segments that lay."""
 
 
 @dataclass(frozen=True, slots=True)

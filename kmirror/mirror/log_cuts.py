@@ -24,7 +24,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
     """
     offset = partition.log.end_after_cut(offset)  # A source's batches may be others: this may lie inside one of ours.
     tail = tail_of(partition.log, offset)
-    _note_cut(context, mp, offset, partition.log.log_end_offset, why)
+    _note_cut(context, mp, partition.log, offset, why)
     context.replicas.cut(now, partition, offset)
     mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
 
@@ -34,7 +34,7 @@ def restart(
 ) -> None:
     """Remove everything from the log that this broker leads; it then begins at `offset` (truncateFullyAndStartAt)."""
     log = partition.log
-    _note_cut(context, mp, log.log_start_offset, log.log_end_offset, why)
+    _note_cut(context, mp, log, log.log_start_offset, why)
     context.replicas.restart_at(now, partition, offset)
     mp.cut_markers = {}
 
@@ -73,7 +73,9 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     partition.log_was_cut(now)
 
 
-def _note_cut(context: MirrorContext, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
+def _note_cut(context: MirrorContext, mp: MirrorPartition, log: PartitionLog, offset: int, why: str) -> None:
     """Note what a cut is about to remove, if anything."""
+    end = log.log_end_offset
     if offset < end:
-        context.note(mp, f"cut at {offset} (was {end}): {why}", LogCut(mp.tp, offset, end, why))
+        fact = LogCut(mp.tp, offset, end, why, log.segments_from(offset))
+        context.note(mp, f"cut at {offset} (was {end}): {why}", fact)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from typing import TypeVar
 
 from kmirror.kernel.arguments import milliseconds, whole_number
@@ -37,6 +38,17 @@ RETRANSMIT_MIN: Duration = 200 * MILLISECOND
 """The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
 DOUBLINGS_MAX = 6
 P = TypeVar("P", int, float)
+
+
+class Passing(Enum):
+    """What a frame is that passes by whoever watches frames."""
+
+    REQUEST = "a request arrives"
+    SENT = "an answer is sent"
+    LOST = "an answer is sent over a line that is down"
+    TOO_LATE = "an answer arrives at a link that is closed"
+    RECEIVED = "an answer arrives"
+
 
 LinkKey = tuple[str, OutboundLink]
 """The node that opened it, and what that node calls it."""

@@ -54,7 +54,7 @@ from kmirror.kernel.trace import Trace
 from kmirror.kernel.wrapping import Interpose
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
-from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
+from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions, Passing
 from kmirror.sim.watching import Seen, Watchers
 
 START: Instant = 1_798_761_600 * 1_000_000
@@ -115,6 +115,8 @@ class World:
         """Called after every event: checkers of invariants."""
         self.on_fact: list[Callable[[str, object], None]] = []
         """Called with (process, fact) for every `Note` that carries a fact, in the midst of its event."""
+        self.on_frame: list[Callable[[Passing, Link, bytes], None]] = []
+        """Called for every frame before its receiver is given it, and when an answer is sent."""
         self.watchers = Watchers()
         """Keep every fact, and are called when its event is over."""
         self.events = 0
@@ -445,11 +447,18 @@ class World:
             if not link.open:
                 return
         self.trace.add(self.now, server.name, f"{link.request_text} {len(frame)} B", frame)
+        for watch in self.on_frame:
+            watch(Passing.REQUEST, link, frame)
         self._handle(server, RequestReceived(link.inbound, frame))
 
     def _reply(self, process: Process, effect: Reply) -> None:
         link = self._served.get(effect.link)
-        if link is None or (self.network.down and self.network.is_down(link.server, link.client)):
+        if link is None:
+            return
+        is_lost = bool(self.network.down) and self.network.is_down(link.server, link.client)
+        for watch in self.on_frame:
+            watch(Passing.LOST if is_lost else Passing.SENT, link, b"".join(effect.chunks))
+        if is_lost:
             return
         if effect.timed is not None:
             process.told.answered(effect.timed, self.now, self.now, self.now)
@@ -463,6 +472,8 @@ class World:
             self._close(link, tell_client=True, tell_server=True)
 
     def _come_back(self, link: Link, frame: bytes) -> None:
+        for watch in self.on_frame:
+            watch(Passing.RECEIVED if link.open else Passing.TOO_LATE, link, frame)
         if link.open:
             client = self.processes[link.client]
             if link.counts is not None:

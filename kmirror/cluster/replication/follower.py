@@ -18,6 +18,7 @@ from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.replication.facts import FollowerCut
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, leaves_nothing
 from kmirror.errors import CorruptBatch
@@ -282,13 +283,15 @@ class ReplicaFetchers:
     def _cut(self, followed: FollowedPartition, offset: int, why: str) -> None:
         """Cut the log at `offset`; if nothing is left, it begins anew, in the end where the leader's begins (D56)."""
         log = self.log_of(followed)
-        before = log.log_end_offset
+        before, segments = log.log_end_offset, log.segments_from(offset)
         with self._writing_to(followed.tp):
             if leaves_nothing(log, offset):
                 log.truncate_fully_and_start_at(0)
             else:
                 log.truncate_to(offset)
-        self._context.outbox.note(f"{followed.tp} follower cut at {log.log_end_offset} (was {before}){why}")
+        end = log.log_end_offset
+        cut = FollowerCut(followed.tp, end, before, segments)
+        self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
 
     def on_error(
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode

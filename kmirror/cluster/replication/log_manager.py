@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
+from kmirror.cluster.replication.facts import LogCompacted
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
@@ -256,7 +257,8 @@ class LogManager:
                     self._context.outbox.note(f"{tp} was cut while it was compacted")
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
-                    self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
+                    compacted = LogCompacted(tp, cleaned.end_offset, cleaned.bytes_before, cleaned.bytes_after)
+                    self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}", compacted)
             else:
                 self._uncleanable[tp] = partition
                 if isinstance(done.error, OSError):

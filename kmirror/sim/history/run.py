@@ -21,6 +21,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.actions import ACTIONS
+from kmirror.sim.history.coverage.watch import Watch
 from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.hands import Hands
@@ -43,28 +44,30 @@ READ_ON_MS = 1_200
 """So long consumers go on reading once everything has come to rest."""
 
 
-def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
+def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full", coverage: bool = False) -> Outcome:
     """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers.
 
+    With `coverage` it also has how often each row of kmirror.sim.history.coverage was reached; the run is the same.
     UsageError for a plan that cannot be carried out, and for a seed or a profile that does not exist.
     """
     from kmirror.sim.history.checkers import judge
 
-    outcome = play(draw(seed, profile) if plan is None else plan)
+    outcome = play(draw(seed, profile) if plan is None else plan, coverage=coverage)
     if not outcome.account.crash:
         outcome.anomalies, outcome.accepted = judge(outcome.account, outcome.plan)
     return outcome
 
 
-def play(plan: Plan) -> Outcome:
+def play(plan: Plan, *, coverage: bool = False) -> Outcome:
     """Run a plan without judging it; UsageError if it cannot be carried out."""
     wrong = problem(instance("a plan", plan, Plan, "Plan.from_json(text) reads one"))
     if wrong is not None:
         raise UsageError(wrong)
     scene = Scene(plan, Simulation(plan.seed, network=NetworkOptions(**plan.network)))
     world = scene.simulation.world
+    watch = Watch(scene) if coverage else None
     try:
-        _History(scene).run()
+        _History(scene, watch).run()
     except Exception:  # Whatever a node raises is what is looked for; also a cluster that does not come up.
         scene.account.crash = traceback.format_exc()
     for kind, subject in list(scene.open_spans):
@@ -76,12 +79,14 @@ def play(plan: Plan) -> Outcome:
         story=scene.story,
         virtual_seconds=scene.now / SECOND,
         events=world.events,
+        coverage={} if watch is None else watch.reached(),
     )
 
 
 class _History:
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, watch: Watch | None) -> None:
         self._scene = scene
+        self._watch = watch
         self._observer = Observer(scene)
         self._hands = Hands(scene, self._observer, ACTIONS, dict(enumerate(scene.plan.steps)))
         self._rest = Rest(scene, self._observer)
@@ -104,6 +109,8 @@ class _History:
         self._look_on()
         scene.reading = False
         self._observer.look_at_everything()
+        if self._watch is not None:
+            self._watch.finish()
 
     def _begin(self) -> None:
         scene, plan = self._scene, self._scene.plan
@@ -132,6 +139,8 @@ class _History:
             scene.clusters[name].create_topic(topic, int(count))
         scene.began = scene.simulation.world.now
         self._observer.attach()
+        if self._watch is not None:
+            self._watch.attach()
         for client in plan.clients:
             desk = self._hands.desks[client.name] = Desk(scene, client)
             start(desk)

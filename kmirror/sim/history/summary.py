@@ -12,6 +12,7 @@ digest            the same plan gives the same digest
 events            of the simulated world
 virtual_seconds   from the first event to the last look
 plan              the whole plan, as `--plan` takes it, if the history failed; else null
+coverage          with --coverage alone: name of a row of kmirror.sim.history.coverage to how often it was reached
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ CRASH = "crash"
 def as_row(outcome: Outcome) -> dict[str, Any]:
     """Return the object that the module's docstring describes."""
     account = outcome.account
+    coverage = {"coverage": outcome.coverage} if outcome.coverage else {}
     return {
         "seed": outcome.plan.seed,
         "profile": outcome.plan.profile,
@@ -53,6 +55,7 @@ def as_row(outcome: Outcome) -> dict[str, Any]:
         "events": outcome.events,
         "virtual_seconds": outcome.virtual_seconds,
         "plan": None if outcome.exit is Exit.CLEAN else json.loads(outcome.plan.to_json()),
+        **coverage,
     }  # fmt: skip
 
 

@@ -63,6 +63,8 @@ class Outcome:
     """Orders, faults, elections, states and cuts, in order of time."""
     virtual_seconds: float = 0.0
     events: int = 0
+    coverage: dict[str, int] = field(default_factory=dict)
+    """Row of kmirror.sim.history.coverage to how often it was reached; empty if nobody asked for it."""
 
     @property
     def exit(self) -> Exit:

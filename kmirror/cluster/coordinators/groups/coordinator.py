@@ -68,6 +68,12 @@ class GroupCoordinator(BrokerComponent):
         """
         return self.runtime.error(self.shard_of(group_id))
 
+    def live(self) -> Iterator[Group]:
+        """Yield the groups that this broker answers for now."""
+        for shard in self._live.values():
+            for found in shard.values():
+                yield found.group
+
     def find(self, group_id: str) -> Group | None:
         """Return the group as it is now, or None if there is none or `error` says why this broker cannot tell.
 

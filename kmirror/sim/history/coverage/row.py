@@ -1,0 +1,43 @@
+"""`Row`: one event that matters, and how it is seen. The tables of this package are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class How(Enum):
+    """Where an event shows; `Watch` looks at all of these while a history runs."""
+
+    TRACE = "a line that the trace has: a note of a node, a timer, a link that closed"
+    REQUEST = "a request that arrives at a node"
+    ANSWER = "an answer that a node sends, or that comes back to its client"
+    METADATA = "the metadata log, read and replayed when the history is over"
+    FACT = "a fact that a node tells"
+    LOG = "the logs of all leaders when the history is over"
+    STATE = "the state of a coordinator, looked at after the events that may change it"
+    PLAN = "the plan, and which of its steps were carried out"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event that is counted; its group is the name up to the first dot."""
+
+    name: str
+    doc: str
+    how: How
+    test: Callable[[Any], int] | None = None
+    """How often the event is in what is seen; None where a watcher knows the row by its name."""
+    api: str = ""
+    """Of REQUEST and ANSWER rows: the API whose messages `test` is given."""
+    pattern: str = ""
+    """Of TRACE rows: a regular expression, searched in `ROLE: LINE`; roles are broker, controller, client."""
+    unreachable: str = ""
+    """Why no history can get there; empty if one can."""
+
+    @property
+    def group(self) -> str:
+        """Return the first part of the name."""
+        return self.name.split(".", 1)[0]

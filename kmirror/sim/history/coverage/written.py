@@ -1,0 +1,126 @@
+"""What is in the logs when a history is over: records of coordinators and controllers, and what topics hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.cluster.coordinators.transactions.state import Status
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
+from kmirror.protocol.keyed_records import decode_record
+from kmirror.protocol.message import Message
+from kmirror.records.control import ControlType
+from kmirror.sim.history.coverage import transitions
+from kmirror.sim.history.coverage.row import How, Row
+from kmirror.sim.history.scene import Scene
+from kmirror.spec.topics import is_internal
+
+Count = Callable[[str], None]
+_KINDS = {
+    "__consumer_offsets": (1, 2),
+    "__transaction_state": (0,),
+    "__mirror_state": (1, 2),
+}
+"""Records that are written here; those of KIP-848, share groups and streams groups are only read."""
+_CONTROLS = (ControlType.ABORT, ControlType.COMMIT, ControlType.MIRROR_PID_RESET)
+
+
+def _kind(key: Message) -> str:
+    return key.NAME.removesuffix("Key")
+
+
+ROWS: tuple[Row, ...] = (
+    *(
+        row
+        for topic, types in _KINDS.items()
+        for kind in (COORDINATOR_RECORDS[topic][number][0].removesuffix("Key") for number in types)
+        for row in (
+            Row(f"record.{kind}", f"{topic} has a record {kind}.", How.LOG),
+            Row(f"record.{kind}-tombstone", f"{topic} has a tombstone of {kind}.", How.LOG),
+        )
+    ),
+    *(Row(f"topic.control-{kind.name}", f"A topic has a control record {kind.name}.", How.LOG) for kind in _CONTROLS),
+    Row("topic.segments", "A leader's log has more than one segment.", How.LOG),
+    Row("topic.start-above-0", "A leader's log begins above 0.", How.LOG),
+    Row("topic.epochs", "A leader's log has more than three leader epochs.", How.LOG),
+    Row("topic.gap", "Offsets are missing inside a log: it was compacted.", How.LOG),
+    Row("topic.tombstone", "A log has a record with a key and no value.", How.LOG),
+    Row("topic.repeated-key", "A log has several records of one key.", How.LOG),
+    Row("topic.old-format", "A log has batches of a format before version 2.", How.LOG),
+    Row("topic.delete-horizon", "The cleaner has given a batch its delete horizon.", How.LOG),
+    Row("topic.empty-batch", "The cleaner has left a batch without records.", How.LOG),
+)  # fmt: skip
+
+
+def look(scene: Scene, count: Count) -> None:
+    """Count what is in the logs of all leaders of all clusters."""
+    for name in scene.clusters:
+        for topic in sorted(scene.image(name).topics):
+            for index in scene.image(name).topics[topic].partitions:
+                leader = scene.leader(name, TopicPartition(topic, index))
+                if leader is not None and is_internal(topic):
+                    _coordinator(leader.log, topic, count)
+                elif leader is not None:
+                    _topic(leader.log, count)
+
+
+def _coordinator(log: PartitionLog, topic: str, count: Count) -> None:
+    mirrored: dict[bytes, MirrorState] = {}
+    transactions: dict[bytes, Status] = {}
+    for batch in log.batches():
+        if batch.is_control:
+            continue
+        for record in batch.records():
+            assert record.key is not None, f"a record of {topic} has a key"
+            key, value, _ = decode_record(topic, record.key, record.value)
+            name = _kind(key)
+            count(f"record.{name}" if value is not None else f"record.{name}-tombstone")
+            raw = bytes(record.key)
+            if name == "MirrorPartitionState":
+                before = mirrored.get(raw, MirrorState.UNKNOWN)
+                after = MirrorState.UNKNOWN if value is None else MirrorState(value.state)  # type: ignore[attr-defined]
+                mirrored[raw] = after
+                if value is not None:
+                    count(transitions.of_mirror(before, after))
+            elif name == "TransactionLog" and value is not None:
+                status = Status(value.transaction_status)  # type: ignore[attr-defined]
+                if raw in transactions:
+                    count(transitions.of_transaction(transactions[raw], status))
+                transactions[raw] = status
+
+
+def _topic(log: PartitionLog, count: Count) -> None:
+    if len(log.segment_base_offsets) > 1:
+        count("topic.segments")
+    if log.log_start_offset > 0:
+        count("topic.start-above-0")
+    if len(log.epochs.entries) > 3:
+        count("topic.epochs")
+    keys: dict[bytes, None] = {}
+    at = log.log_start_offset
+    for batch in log.any_batches():
+        if batch.magic < 2:
+            count("topic.old-format")
+            continue
+        if batch.base_offset > at and at > log.log_start_offset:
+            count("topic.gap")
+        at = batch.last_offset + 1
+        if batch.is_control:
+            control = batch.control()
+            if control is not None and control.type is not None:
+                count(f"topic.control-{control.type.name}")
+            continue
+        if batch.delete_horizon_ms is not None:
+            count("topic.delete-horizon")
+        if batch.record_count == 0:
+            count("topic.empty-batch")
+        for record in batch.records():
+            if record.key is not None:
+                key = bytes(record.key)
+                if key in keys:
+                    count("topic.repeated-key")
+                keys[key] = None
+                if record.value is None:
+                    count("topic.tombstone")
