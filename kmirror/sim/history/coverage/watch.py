@@ -26,12 +26,13 @@ from kmirror.sim.history.coverage.messages import ROWS as MESSAGES
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.network import Link, Passing
 from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.topics import is_internal
 
 _TOLD = tuple((row.name, re.compile(row.pattern)) for row in told.ROWS)
 _CUTS = tuple((row.name, re.compile(row.pattern)) for row in facts.ROWS if row.pattern)
 _PASSED_OVER = ("request from ", "response from ")
-_ROLL_LOOK = "timer ('isr',)"
-"""Each broker's look at its ISRs is when its logs are looked at for new segments."""
+_LOOK = "timer ('isr',)"
+"""When a broker looks at its ISRs, its logs are looked at for new segments, and for new records of coordinators."""
 _GROUP_KEYS = tuple(API_KEYS[name] for name in ("JoinGroup", "SyncGroup", "LeaveGroup", "DeleteGroups"))
 
 
@@ -52,7 +53,9 @@ class Watch:
         """(process, partition) to the base offset of the newest segment that was seen."""
         self._opened: dict[str, int] = {}
         """Process to the incarnation whose logs were looked at when it was unfenced."""
-        self._groups: list[tuple[Group, GroupState]] = []
+        self._groups: dict[tuple[str, str], tuple[Group, GroupState]] = {}
+        """(process, group id) to the group there, and the state in which it was seen last."""
+        self._coordinators = written.Coordinators(self._count)
 
     def attach(self) -> None:
         """Begin to count."""
@@ -66,7 +69,7 @@ class Watch:
         """Count what the plan, the story, and the logs at the end tell."""
         scene = self._scene
         planned.look(scene.plan, scene.story, self._count)
-        written.look(scene, self._count)
+        written.look(scene, self._coordinators, self._count)
         for cluster in scene.clusters.values():
             inside = self._world.processes[cluster.process(CONTROLLER_ID)].inside
             if isinstance(inside, Controller):
@@ -91,10 +94,10 @@ class Watch:
             role = "controller" if who.endswith("-controller") else "broker"
         for name in _rows_told(f"{role}: {what}"):
             self.counts[name] += 1
-        if what == _ROLL_LOOK:
-            self._look_at_segments(who)
+        if what == _LOOK:
+            self._look_at_logs(who)
 
-    def _look_at_segments(self, process: str) -> None:
+    def _look_at_logs(self, process: str) -> None:
         inside = self._world.processes[process].inside
         if not isinstance(inside, Broker):
             return
@@ -103,6 +106,8 @@ class Watch:
             known = self._segments.get((process, tp), bases[-1])
             self.counts["log.rolled"] += sum(base > known for base in bases)
             self._segments[process, tp] = bases[-1]
+            if is_internal(tp.topic) and partition.is_leader:
+                self._coordinators.read_on(process.rpartition("-")[0], partition)
 
     # -- facts --------------------------------------------------------------------------------
 
@@ -150,18 +155,19 @@ class Watch:
             self._find_groups()
 
     def _find_groups(self) -> None:
-        known = {id(group): state for group, state in self._groups}
-        self._groups = [
-            (group, known.get(id(group), group.previous_state))
-            for process in self._world.processes.values()
-            if isinstance(process.inside, Broker)
-            for group in process.inside.parts.groups.live()
-        ]
+        known, self._groups = self._groups, {}
+        for process in self._world.processes.values():
+            if isinstance(process.inside, Broker):
+                for group in process.inside.parts.groups.live():
+                    key = process.name, group.group_id
+                    before = known.get(key)
+                    is_known = before is not None and before[0] is group
+                    self._groups[key] = before if before and is_known else (group, group.previous_state)
 
     def _after_event(self, now: Instant) -> None:
-        for number, (group, known) in enumerate(self._groups):
+        for key, (group, known) in self._groups.items():
             if group.state is not known:
                 if group.previous_state is not known:
                     self._count(transitions.of_group(known, group.previous_state))
                 self._count(transitions.of_group(group.previous_state, group.state))
-                self._groups[number] = group, group.state
+                self._groups[key] = group, group.state

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.cluster.coordinators.transactions.state import Status
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
+from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
 from kmirror.protocol.keyed_records import decode_record
 from kmirror.protocol.message import Message
+from kmirror.protocol.wire import Buffer
 from kmirror.records.control import ControlType
 from kmirror.sim.history.coverage import transitions
 from kmirror.sim.history.coverage.row import How, Row
@@ -54,41 +58,62 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def look(scene: Scene, count: Count) -> None:
+def look(scene: Scene, coordinators: Coordinators, count: Count) -> None:
     """Count what is in the logs of all leaders of all clusters."""
     for name in scene.clusters:
         for topic in sorted(scene.image(name).topics):
             for index in scene.image(name).topics[topic].partitions:
                 leader = scene.leader(name, TopicPartition(topic, index))
                 if leader is not None and is_internal(topic):
-                    _coordinator(leader.log, topic, count)
+                    coordinators.read_on(name, leader)
                 elif leader is not None:
                     _topic(leader.log, count)
 
 
-def _coordinator(log: PartitionLog, topic: str, count: Count) -> None:
-    mirrored: dict[bytes, MirrorState] = {}
-    transactions: dict[bytes, Status] = {}
-    for batch in log.batches():
-        if batch.is_control:
-            continue
-        for record in batch.records():
-            assert record.key is not None, f"a record of {topic} has a key"
-            key, value, _ = decode_record(topic, record.key, record.value)
-            name = _kind(key)
-            count(f"record.{name}" if value is not None else f"record.{name}-tombstone")
-            raw = bytes(record.key)
-            if name == "MirrorPartitionState":
-                before = mirrored.get(raw, MirrorState.UNKNOWN)
-                after = MirrorState.UNKNOWN if value is None else MirrorState(value.state)  # type: ignore[attr-defined]
-                mirrored[raw] = after
-                if value is not None:
-                    count(transitions.of_mirror(before, after))
-            elif name == "TransactionLog" and value is not None:
-                status = Status(value.transaction_status)  # type: ignore[attr-defined]
-                if raw in transactions:
-                    count(transitions.of_transaction(transactions[raw], status))
-                transactions[raw] = status
+class Coordinators:
+    """Reads the logs of coordinators while they grow, for the cleaner removes records."""
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._read: dict[tuple[str, TopicPartition], int] = {}
+        """(cluster, partition) to the offset up to which it was read."""
+        self._gaps: dict[tuple[str, TopicPartition], None] = {}
+        """Where records were missing: the first one of a key that is seen then need not be its first."""
+        self._states: dict[tuple[str, TopicPartition], dict[bytes, MirrorState]] = {}
+        self._transactions: dict[tuple[str, TopicPartition], dict[bytes, Status]] = {}
+
+    def read_on(self, cluster: str, leader: Partition) -> None:
+        """Count the records that are committed since the last call; states are forgotten where some are missing."""
+        log, place = leader.log, (cluster, leader.tp)
+        at = self._read.get(place, 0)
+        if log.high_watermark <= at:
+            return
+        for batch in log.batches(at, log.high_watermark):
+            if batch.base_offset != at:
+                self._gaps[place] = None
+                self._states[place], self._transactions[place] = {}, {}
+            at = batch.last_offset + 1
+            for record in () if batch.is_control else batch.records():
+                assert record.key is not None, f"a record of {leader.tp} has a key"
+                self._add(place, bytes(record.key), record.value)
+        self._read[place] = at
+
+    def _add(self, place: tuple[str, TopicPartition], raw: bytes, data: Buffer | None) -> None:
+        key, value, _ = decode_record(place[1].topic, raw, data)
+        name = _kind(key)
+        self._count(f"record.{name}" if value is not None else f"record.{name}-tombstone")
+        if isinstance(value, MirrorPartitionStateValue):
+            states = self._states.setdefault(place, {})
+            if raw in states or place not in self._gaps:
+                self._count(transitions.of_mirror(states.get(raw, MirrorState.UNKNOWN), MirrorState(value.state)))
+            states[raw] = MirrorState(value.state)
+        elif name == "MirrorPartitionState":
+            self._states.setdefault(place, {})[raw] = MirrorState.UNKNOWN
+        elif isinstance(value, TransactionLogValue):
+            known = self._transactions.setdefault(place, {})
+            if raw in known:
+                self._count(transitions.of_transaction(known[raw], Status(value.transaction_status)))
+            known[raw] = Status(value.transaction_status)
 
 
 def _topic(log: PartitionLog, count: Count) -> None:
