@@ -238,6 +238,9 @@ class Account:
     logs: list[LogSeen] = field(default_factory=list)
     """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered
     that ends a session (MIRRORING, STOPPED)."""
+    heirs: list[LogSeen] = field(default_factory=list)
+    """The whole log of each leader from outside the ISR when it began to lead: what it lacks, its election lost. All
+    rows up to the log end are there."""
     final: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
     """Of every partition when all has come to rest."""
     replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
@@ -249,9 +252,21 @@ class Account:
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 
-    def unclean_anywhere(self, tp: TopicPartition, until: Instant | None = None) -> bool:
-        """Return whether any cluster had an unclean election of the partition, up to `until` if that is given."""
+    def left_open(
+        self, tp: TopicPartition, offset: int, epoch: int, producer_id: int, until: Instant | None = None
+    ) -> bool:
+        """Return whether an unclean election found a transaction's record, but no marker of its producer above it.
+
+        That marker may have been lost: nobody writes it again, and every mirror of the log lacks it, too.
+        """
         return any(
-            election.unclean and election.tp == tp and (until is None or election.at <= until)
-            for election in self.elections
+            heir.tp == tp and (until is None or heir.at <= until) and _is_open(heir.rows, offset, epoch, producer_id)
+            for heir in self.heirs
         )
+
+
+def _is_open(rows: tuple[LogRow, ...], offset: int, epoch: int, producer_id: int) -> bool:
+    is_there = any((row.offset, row.epoch, row.producer_id) == (offset, epoch, producer_id) for row in rows)
+    return is_there and not any(
+        row.offset > offset and row.producer_id == producer_id and row.value.startswith("<") for row in rows
+    )

@@ -38,6 +38,8 @@ class Observer:
         self._deleted: dict[tuple[str, str], None] = {}
         """(cluster, topic) of those that were deleted at least once."""
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
+        self._awaited: dict[tuple[str, TopicPartition], int] = {}
+        """Leader epochs named by unclean elections, until somebody leads in them."""
 
     def attach(self) -> None:
         """Begin to watch; elections of before are not noted."""
@@ -106,6 +108,11 @@ class Observer:
         for name, cluster in self._scene.clusters.items():
             if cluster.image.offset != self._offsets[name]:
                 self._look_for_elections(name, is_news=True)
+        for (name, tp), epoch in list(self._awaited.items()):
+            leader = self._scene.leader(name, tp)
+            if leader is not None and leader.leader_epoch >= epoch:
+                del self._awaited[name, tp]
+                self._scene.account.heirs.append(self._seen(name, leader, leader.log.log_end_offset))
         for trap in list(self._scene.traps):
             if trap.look is not None and (tp := trap.look()) is not None:
                 self._has_sprung(trap, tp)
@@ -134,6 +141,8 @@ class Observer:
                 scene.account.elections.append(
                     Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
                 )
+                if unclean:
+                    self._awaited[name, tp] = partition.leader_epoch
                 how = "unclean, " if unclean else ""
                 subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
                 scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
@@ -147,6 +156,7 @@ class Observer:
             self._deleted[name, topic] = None
             for tp in [tp for tp in self._known[name] if tp.topic == topic]:
                 del self._known[name][tp]
+                self._awaited.pop((name, tp), None)
         for topic, topic_id in found.items():
             if topic not in known:
                 known[topic] = topic_id
@@ -178,25 +188,27 @@ class Observer:
     def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
         """Return the log at the leader, or None if there is no leader."""
         leader = self._scene.leader(cluster, tp)
-        if leader is None:
-            return None
+        return None if leader is None else self._seen(cluster, leader, leader.log.high_watermark)
+
+    def _seen(self, cluster: str, leader: Partition, end: int) -> LogSeen:
+        """Return a leader's log, with the rows below `end`."""
         log = leader.log
         stable = log.last_stable_offset
         return LogSeen(
             cluster,
-            tp,
+            leader.tp,
             leader.broker_id,
             leader.leader_epoch,
             log.log_start_offset,
             stable,
             log.high_watermark,
             log.log_end_offset,
-            tuple(self._rows(log, stable)),
+            tuple(self._rows(log, stable, end)),
             self._scene.now,
         )
 
-    def _rows(self, log: PartitionLog, stable: int) -> list[LogRow]:
-        start, end = log.log_start_offset, log.high_watermark
+    def _rows(self, log: PartitionLog, stable: int, end: int) -> list[LogRow]:
+        start = log.log_start_offset
         aborted = [(txn.producer_id, txn.first_offset) for txn in log.aborted_transactions(start, stable)]
         batches = (batch for batch in log.batches(start, end))
         return [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.account import Account, Order
 from kmirror.sim.history.observe import Observer
@@ -237,7 +238,7 @@ class Rest:
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
                 if (name, tp.topic) not in waiting or self._takes_markers(name, tp):
-                    found += [] if (name, tp) in alone else self._hanging(name, tp)
+                    found += [] if (name, tp) in alone else self._hanging(name, tp, rows)
         for row in rows:
             if not row.excuse or row.until_mirroring:
                 found += self._not_as_ordered(row)
@@ -275,17 +276,42 @@ class Rest:
                     found.append((name, tp, f"high watermark {log.high_watermark}, log end {log.log_end_offset}"))
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
-    def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
-        """Return the partition if a transaction hangs there: an unclean election may lose markers, and excuses it."""
-        if self._scene.account.unclean_anywhere(tp):
-            return []
+    def _hanging(self, name: str, tp: TopicPartition, rows: list[Owed]) -> list[tuple[str, TopicPartition, str]]:
+        """Return the partition if a transaction hangs there whose marker no unclean election can have lost."""
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
             return []
         log = leader.log
-        open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in log.producers.ongoing.items())
+        ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
+        if not ongoing or self._has_all_that_is_decided(name, tp, rows):
+            return []
+        open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
         return [(name, tp, f"transactions are open (producers {open_ones}): {where}")]
+
+    def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
+        """Return whether it waits for markers behind a transaction that hangs at its source by an unclean election."""
+        here, state = self._scene.leader(name, tp), self._state(name, tp)
+        for row in rows:
+            if (row.cluster, row.topic, state) != (
+                name,
+                tp.topic,
+                "MIRRORING",
+            ) or row.source not in self._scene.clusters:
+                continue
+            there = self._scene.leader(row.source, tp)
+            if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
+                continue
+            if here.log.log_end_offset == there.log.last_stable_offset:
+                return not self._hanging(row.source, tp, [other for other in rows if other is not row])
+        return False
+
+    def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
+        """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election."""
+        batch = next(iter(log.batches(offset, offset + 1)), None)
+        if batch is None:
+            return False
+        return self._scene.account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 
     def _not_as_ordered(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
@@ -345,7 +371,7 @@ class Rest:
         if want == have == destination.log.high_watermark:
             return []
         same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch
-        if self._scene.account.unclean_anywhere(tp) and want < have <= source.log.high_watermark and same:
+        if want < have <= source.log.high_watermark and same and self._left_open(tp, source.log, want):
             return []  # A transaction whose marker was lost holds back what the mirror had before.
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"

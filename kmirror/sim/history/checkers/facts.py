@@ -7,7 +7,7 @@ neither there nor gone, for a new leader's high watermark lags behind what is co
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
@@ -17,6 +17,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import (
     Account,
     Ack,
+    CutSeen,
     Election,
     LogRow,
     LogSeen,
@@ -172,10 +173,33 @@ class Facts:
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader_epoch if number else -1
 
-    def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
-        """Return whether a leader was elected from outside the ISR, so that a record of this time may be lost by it."""
+    def leader_named(self, place: Place, at: Instant) -> int | None:
+        """Return the leader that the controller had named up to `at`; None if it named none since the beginning."""
         elections = self.elections.get(place, [])
-        return any(election.unclean and begin - ZOMBIE <= election.at <= end for election in elections)
+        number = bisect_right(elections, at, key=lambda election: election.at)
+        return elections[number - 1].leader if number else None
+
+    @cached_property
+    def heirs(self) -> dict[Place, list[Look]]:
+        """Return the logs with which leaders from outside the ISR began, by place and in order of time."""
+        found: dict[Place, list[Look]] = {}
+        for log in self.account.heirs:
+            found.setdefault((log.cluster, log.tp), []).append(Look(log))
+        return found
+
+    def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> Iterator[Look | None]:
+        """Yield the log with which each leader began that was elected from outside the ISR in this time.
+
+        Those of up to ZOMBIE before are among them; None stands for one that never led.
+        """
+        for election in self.elections.get(place, []):
+            if election.unclean and begin - ZOMBIE <= election.at <= end:
+                heirs = (heir for heir in self.heirs.get(place, []) if heir.at >= election.at)
+                yield next(heirs, None)
+
+    def cuts(self, place: Place) -> list[CutSeen]:
+        """Return the cuts of the partition by its leaders because of mirroring, in order of time."""
+        return [cut for cut in self.account.cuts if (cut.cluster, cut.tp) == place]
 
     # -- topics -------------------------------------------------------------------------------
 
@@ -191,6 +215,12 @@ class Facts:
     def was_deleted(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
         """Return whether the topic was deleted in this time."""
         return any(begin <= row.at <= end for row in self.deletions.get((place[0], place[1].topic), []))
+
+    def is_absent(self, place: Place, at: Instant) -> bool:
+        """Return whether the cluster had no such topic at this moment, because it had been deleted."""
+        rows = [row for row in self.account.topics if (row.cluster, row.topic) == (place[0], place[1].topic)]
+        before = [row for row in rows if row.at <= at]
+        return bool(before) and not before[-1].exists
 
     def came_or_went(self, cluster: str, topic: str, since: Instant) -> bool:
         """Return whether the topic was created or deleted in the cluster after this moment."""

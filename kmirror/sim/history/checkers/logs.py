@@ -9,6 +9,7 @@ from itertools import pairwise
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Election, LogRow, Marks
+from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
 from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control, is_producer_reset
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
@@ -55,10 +56,11 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
         return
     until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
-    if facts.account.unclean_anywhere(stay.tp) and until < end <= theirs.log.high_watermark:
-        until = end  # A transaction whose marker was lost at the source holds back what the mirror had before.
+    open_one = theirs.by_offset.get(until)
     # Transactions that only an unclean election left open may end after the look that said all is at rest.
-    unsettled = facts.account.unclean_anywhere(stay.tp) and until < theirs.log.high_watermark
+    unsettled = open_one is not None and left_open(facts, stay.tp, open_one)
+    if unsettled and end <= theirs.log.high_watermark:
+        until = max(until, end)  # A transaction whose marker was lost holds back what the mirror had before.
     if end != until and not unsettled:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
@@ -72,18 +74,16 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     """While it follows, a mirror has nothing that its source has not decided yet (D12).
 
     Not said soon after an election at the source: there a new leader decides anew what its high watermark hides. Nor
-    where a cut may have taken markers at the source: an unclean election, or a session of its own in a mirror.
+    where a cut may have taken the marker at the source: an unclean election, or a session of its own in a mirror.
     """
     source = (stay.source, stay.tp)
-    if facts.account.unclean_anywhere(stay.tp):
-        return
     for ours in facts.looks[place]:
         theirs = facts.look_before(source, ours.at)
         if not stay.mirroring < ours.at <= stay.removed or theirs is None or theirs.at != ours.at:
             continue
         stable = theirs.log.last_stable_offset
         open_one = theirs.by_offset.get(stable)
-        if open_one is None or ours.by_offset.get(stable) != open_one:
+        if open_one is None or ours.by_offset.get(stable) != open_one or left_open(facts, stay.tp, open_one, ours.at):
             continue
         if any(other.overlaps(ours.at - SETTLING, ours.at) for other in facts.stays(source)):
             continue
@@ -106,7 +106,7 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
             continue
         start = theirs.log.log_start_offset
         if ours.log.log_start_offset > max(start, before) and not _may_fall(
-            facts, (stay.source, stay.tp), stay.began, ours.at
+            facts, (stay.source, stay.tp), stay.began, ours.at, ours.log.log_start_offset
         ):
             text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
             yield Anomaly("divergence", *place, start, text, ours.at)
@@ -117,7 +117,7 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     """Up to its last mirrored epoch a stopped log and its source's are one history: in each epoch one begins the other.
 
     Each may go on where the other ends, in the same epoch: the source died before it could say where the two part.
-    Not said where an unclean election or a mirror of the source's own may have changed either.
+    Not said where a mirror of the source's own may have changed it.
     """
     ours = next((look for look in facts.looks[place] if look.at >= stay.ended), None)
     theirs = facts.look_after((stay.source, stay.tp), stay.ended)
@@ -127,7 +127,7 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     source = (stay.source, stay.tp)
     moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays(source))
     moved = moved or facts.was_deleted(source, stay.began, theirs.at)
-    if later or moved or facts.account.unclean_anywhere(place[1]):
+    if later or moved:
         return
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
@@ -336,7 +336,7 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         final = facts.final(place)
         if final is None or final.log.high_watermark >= marks.high_watermark:
             continue
-        if not _may_fall(facts, place, marks.at - LATE, final.at):
+        if not _may_fall(facts, place, marks.at - LATE, final.at, marks.high_watermark, marks.leader_epoch):
             text = f"a consumer was told {marks.high_watermark} at {clock(marks.at)}; at the end it is "
             text += str(final.log.high_watermark)
             yield Anomaly("hw-regression", *place, final.log.high_watermark, text, final.at)
@@ -351,12 +351,18 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
 
 def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
     fell = after.high_watermark < before.high_watermark
-    return fell and not _may_fall(facts, place, before.at - LATE, after.at) and not _restarted(facts, before, after.at)
+    if not fell or _restarted(facts, before, after.at):
+        return False
+    return not _may_fall(facts, place, before.at - LATE, after.at, before.high_watermark, before.leader_epoch)
 
 
-def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    """Return whether a log may have been shortened: by an unclean election, a stay in a mirror, or its deletion."""
-    if facts.unclean(place, begin, end) or facts.was_deleted(place, begin - ZOMBIE, end):
+def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: int, leader_epoch: int = -1) -> bool:
+    """Return whether a log that reached `offset` may have been shortened: by a stay in a mirror, by its deletion, or by
+    an unclean election, after `leader_epoch`, of a leader whose log was shorter.
+    """
+    if may_be_shorter(facts, place, offset, begin, end, leader_epoch=leader_epoch):
+        return True
+    if facts.was_deleted(place, begin - ZOMBIE, end):
         return True
     return any(stay.overlaps(begin, end) for stay in facts.stays(place))
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow
+from kmirror.sim.history.checkers.elections import marker_lost
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
 from kmirror.sim.history.checkers.reasons import (
     ASYNCHRONOUS,
@@ -97,6 +98,8 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if not hidden and _has_expired(facts, last, look):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(_how(facts, last, look)))
     reason = why_gone(facts, place, last.record, last.at, look.at)
+    if hidden and _marker_lost(facts, place, last, look):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(UNCLEAN))
     if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
@@ -109,6 +112,16 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
 
 def _how(facts: Facts, last: _Known, look: Look) -> str:
     return EXPIRED if facts.is_expired(last.record.value, look.at) else ASKED
+
+
+def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Return whether an unclean election took the marker by which the record could be read."""
+    before = facts.look_before(place, last.at)
+    row = None if before is None else before.by_value.get(last.record.value)
+    if before is None or row is None:
+        return False
+    marker = _marker_after(before, row.offset, [row.producer_id])
+    return marker is not None and marker_lost(facts, place, marker, last.at, look.at)
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
@@ -228,10 +241,11 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     for (tp, value), rows in fates.items():
         if len(dict.fromkeys(loss.place[0] for loss in rows)) < 2 or _is_left(facts, tp, value, rows[-1].record.offset):
             continue
-        if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
+        if not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        if any(reason is not None and reason.decision in (REOPENED, DELETED, EXPIRED, ASKED) for reason in reasons):
+        excused = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN)
+        if any(reason is not None and reason.decision in excused for reason in reasons):
             continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))

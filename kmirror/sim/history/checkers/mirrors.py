@@ -85,12 +85,12 @@ def pause_breach(facts: Facts) -> Iterator[Finding]:
                 continue
             left, asked = rows[number + 1].at if number + 1 < len(rows) else NEVER, _asked_again(facts, place, row)
             for look in facts.looks.get(place, []):
-                grown = (
-                    row.at < look.at < left
-                    and look.at <= asked
-                    and look.log.log_end_offset > row.destination_offset >= 0
-                )
-                if grown and not facts.unclean(place, row.at, look.at):
+                # A leader from outside the ISR begins with the log that it has.
+                ends = [
+                    0 if heir is None else heir.log.log_end_offset for heir in facts.unclean(place, row.at, look.at)
+                ]
+                end = max([row.destination_offset, *ends])
+                if row.at < look.at < left and look.at <= asked and look.log.log_end_offset > end >= 0:
                     text = (
                         f"paused in mirror {row.mirror} at {clock(row.at)} with log end {row.destination_offset}, "
                         f"which was {look.log.log_end_offset} at {clock(look.at)}"

@@ -1,7 +1,7 @@
 """What entitled a cluster to lose a record that it had? One answer for all checkers.
 
 A record that was committed in a cluster may go there for these reasons only:
-1. an unclean election (the operator chose availability);
+1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead;
 2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
 3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import Instant
+from kmirror.sim.history.checkers.elections import brought_back, lost_by_election
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 
@@ -49,7 +50,9 @@ class Reason:
 
 def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return what entitled the cluster to drop `record` between two moments, or None if nothing did."""
-    if facts.unclean(place, begin, end):
+    if lost_by_election(facts, place, record.value, record.offset, begin, end):
+        return Reason(UNCLEAN)
+    if brought_back(facts, place, record.value, record.offset, end):
         return Reason(UNCLEAN)
     if facts.was_deleted(place, begin - (ZOMBIE if record.epoch < 0 else 0), end):
         return Reason(DELETED)
@@ -87,7 +90,7 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, source, record, begin, end):
         return None
-    if facts.unclean(source, 0, end):
+    if lost_by_election(facts, source, record.value, record.offset, stay.began, end):
         return Reason(UNCLEAN)
     return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, source, record, begin))
 
@@ -155,8 +158,8 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
 def may_cut(facts: Facts, stay: Stay) -> bool:
     """Return whether there was a moment at which the source's own mirror of us did not forbid the cut (D25).
 
-    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there. Whoever was
-    forbidden to cut all the time had nothing to follow either.
+    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, or as long as
+    there is nothing here to cut. Whoever was forbidden to cut all the time had nothing to follow either.
     """
     backs = stays_back(facts, stay)
     until = stay.cutting_until
@@ -174,6 +177,8 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
         return False
     if facts.was_deleted((back.destination, back.tp), back.began, at):
         return False
+    if facts.is_absent((stay.destination, stay.tp), stay.began):
+        return False  # The mirror created it: an empty log is no only copy (D25).
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogRow, Transaction
+from kmirror.sim.history.checkers.elections import left_open, lost_anywhere, reset_lost
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control, is_producer_reset
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
@@ -30,10 +31,12 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                 if found is None:
                     continue
                 reported[key] = None
-                if facts.account.unclean_anywhere(place[1], look.at):
+                readable, missing = found
+                unexplained = [value for value in missing if not _lost_to_an_election(facts, place[1], value, look)]
+                if not unexplained:
                     yield from accepted([(UNCLEAN, *place)])
                     continue
-                readable, lost = found
+                lost = unexplained[0]
                 written = facts.acked[facts.account.writes[lost].cluster, lost].sent_at
                 if facts.deleted_anywhere(place[1].topic, written, look.at):
                     yield from accepted([(DELETED, *place)])
@@ -46,6 +49,12 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                     f"{look.seen(lost, -1).value}, at {clock(look.at)}"
                 )
                 yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
+
+
+def _lost_to_an_election(facts: Facts, tp: TopicPartition, value: str, look: Look) -> bool:
+    """Return whether an unclean election took the record, or what told that it was committed."""
+    row = look.by_value.get(value)
+    return lost_anywhere(facts, tp, value, look.at) or (row is not None and left_open(facts, tp, row, look.at))
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
@@ -70,18 +79,19 @@ def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
     return parts
 
 
-def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None:
-    """Return a value that can be read and one that cannot, or None; a look that leaves it open finds nothing."""
+def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] | None:
+    """Return a value that can be read and those that cannot, or None; a look that leaves it open finds nothing."""
     there = [value for value in values if look.holds(value) and look.seen(value, -1) is Seen.THERE]
     if not there or len(there) == len(values):
         return None
+    missing = []
     for value in values:
         ack = facts.acked[facts.account.writes[value].cluster, value]
         if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
             continue  # It was deleted by its age or by an order, with the other records of its segment.
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
-            return there[0], value
-    return None
+            missing.append(value)
+    return (there[0], missing) if missing else None
 
 
 def aborted_read(facts: Facts) -> Iterator[Finding]:
@@ -92,14 +102,15 @@ def aborted_read(facts: Facts) -> Iterator[Finding]:
         if transaction is not None and transaction.asked != "commit":
             text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
             place = (read.cluster, read.tp)
-            yield from _aborted(facts, reported, place, transaction, read.value, read.offset, text)
+            row = LogRow(read.offset, read.leader_epoch, read.value, facts.account.writes[read.value].producer_id, True)
+            yield from _aborted(facts, reported, place, transaction, row, text)
     for place, looks in facts.looks.items():
         for look in looks:
             for row in look.decided():
                 transaction = facts.transaction(row.value)
                 if transaction is not None and transaction.asked != "commit":
                     text = f"the log shows it as committed at {clock(look.at)}"
-                    yield from _aborted(facts, reported, place, transaction, row.value, row.offset, text)
+                    yield from _aborted(facts, reported, place, transaction, row, text)
 
 
 def _aborted(
@@ -107,21 +118,19 @@ def _aborted(
     reported: dict[tuple[Place, str], None],
     place: Place,
     transaction: Transaction,
-    value: str,
-    offset: int,
+    row: LogRow,
     text: str,
 ) -> Iterator[Finding]:
     key = (place, transaction.key)
     if key in reported:
         return
     reported[key] = None
-    if facts.account.unclean_anywhere(place[1]):
+    if left_open(facts, place[1], row):
         yield from accepted([(UNCLEAN, *place)])
         return
     asked = transaction.asked or "nothing"
-    yield Anomaly(
-        "aborted-read", *place, offset, f"{value!r} of transaction {transaction.key} ({asked} was asked): {text}"
-    )
+    text = f"{row.value!r} of transaction {transaction.key} ({asked} was asked): {text}"
+    yield Anomaly("aborted-read", *place, row.offset, text)
 
 
 def hanging_transaction(facts: Facts) -> Iterator[Finding]:
@@ -132,10 +141,11 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
             continue
         if any(stay.ended == NEVER for stay in facts.stays(place)):
             continue  # A mirror gets the marker from its source; while it waits for it, it takes no other.
-        if facts.account.unclean_anywhere(place[1]):
+        offset = final.log.last_stable_offset
+        first = final.by_offset.get(offset)
+        if first is not None and left_open(facts, place[1], first):
             yield from accepted([(UNCLEAN, *place)])
             continue
-        offset = final.log.last_stable_offset
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
         owner = facts.transaction(rows[0].value) if rows else None
         whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
@@ -152,7 +162,7 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
         collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
-        if refusal.first and collision and facts.unclean((refusal.cluster, refusal.tp), 0, refusal.at):
+        if refusal.first and collision and reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at):
             yield from accepted([(UNCLEAN, refusal.cluster, refusal.tp)])  # It may have taken the producer reset.
         elif refusal.first and collision:
             text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
@@ -195,7 +205,7 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 continue
             if foreign is None:
                 continue
-            if facts.account.unclean_anywhere(place[1]):
+            if reset_lost(facts, place, NEVER):
                 yield from accepted([(UNCLEAN, *place)])
                 break
             text = (
