@@ -108,10 +108,10 @@ class Observer:
         for name, cluster in self._scene.clusters.items():
             if cluster.image.offset != self._offsets[name]:
                 self._look_for_elections(name, is_news=True)
-        for (name, tp), epoch in list(self._awaited.items()):
-            leader = self._scene.leader(name, tp)
-            if leader is not None and leader.leader_epoch >= epoch:
-                del self._awaited[name, tp]
+        for name, awaited in list(self._awaited):
+            leader = self._scene.leader(name, awaited)
+            if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
+                del self._awaited[name, awaited]
                 self._scene.account.heirs.append(self._seen(name, leader, leader.log.log_end_offset))
         for trap in list(self._scene.traps):
             if trap.look is not None and (tp := trap.look()) is not None:
