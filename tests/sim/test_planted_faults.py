@@ -13,7 +13,7 @@ from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
 from tests.sim import planted as plants
-from tests.sim import planted_syncs
+from tests.sim import planted_keys, planted_syncs
 from tests.sim.planted import FAULTS, Fault, planted
 
 
@@ -270,6 +270,23 @@ def failback_to_a_far_replica() -> Plan:
     )
 
 
+def keys_and_tombstones() -> Plan:
+    """A topic of cluster a is compacted; one client writes to few keys of it and leaves, another one goes on."""
+    configs = {
+        "min.cleanable.dirty.ratio": "0.01",
+        "segment.ms": "300",
+        "delete.retention.ms": "500",
+        "cleanup.policy": "compact",
+    }
+    at = {"cluster": "a", "topic": "t0"}
+    steps = [Step(0, "alter_topic", {**at, "name": name, "value": value}) for name, value in configs.items()]
+    keyed = replace(client("p0", "idempotent"), pause_ms=150, options={"keys": 4, "tombstones": 50})
+    leaves = Step(5_000, "turn", {"clients": "p0", "cluster": "b"})
+    plan = by_hand((*steps, leaves), [keyed, client("p1", "plain")], clusters="ab")
+    often = {"log.cleaner.backoff.ms": "400"}
+    return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **often}) for row in plan.clusters))
+
+
 LATE_MS = 5_600
 STOP_MS = 9_000
 PLANS: dict[str, Callable[[], Plan]] = {
@@ -293,6 +310,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         failback_to_a_far_replica,
         stop_among_long_ones,
         orders_while_away,
+        keys_and_tombstones,
     )
 }
 
@@ -331,7 +349,7 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    named = [*vars(plants).items(), *vars(planted_syncs).items()]
+    named = [*vars(plants).items(), *vars(planted_keys).items(), *vars(planted_syncs).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)
     assert len(FAULTS) >= 20

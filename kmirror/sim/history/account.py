@@ -27,6 +27,10 @@ class Write:
     transaction: str
     """Key in `Account.transactions`, empty outside one."""
     sent_at: Instant
+    key: str = ""
+    """Of the record; others may have the same, and where the topic is compacted the latest of them stays."""
+    is_tombstone: bool = False
+    """The record has no value: it deletes its key. A header has what stands for the value here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,8 @@ class LogRow:
     """A read_committed consumer is given it."""
     crc: int = 0
     """Of its batch: all bytes but offset and epoch."""
+    key: str = ""
+    is_tombstone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

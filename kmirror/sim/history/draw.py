@@ -12,6 +12,7 @@ from dataclasses import replace
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
+from kmirror.sim.history.draw_keys import with_keys
 from kmirror.sim.history.hand import ADDED, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
@@ -32,7 +33,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
     topics, lines, spare = _lines(rng.split("lines"), row, [cluster.name for cluster in clusters])
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
     story = _story(rng.split("story"), row, clusters, lines, clients, spare)
-    return Plan(
+    plan = Plan(
         seed,
         profile,
         clusters,
@@ -43,6 +44,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         CONVERGE_MS,
         topics,
     )
+    return with_keys(rng.split("keys"), row, plan)
 
 
 def weighted(rng: Rng, weights: Mapping[str, int]) -> str:

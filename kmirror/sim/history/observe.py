@@ -19,6 +19,7 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.scene import Scene, Trap
+from kmirror.sim.history.survivors import may_be_compacted, parted
 from kmirror.sim.history.values import ValueReader
 from kmirror.spec.topics import is_internal
 
@@ -219,6 +220,8 @@ class Observer:
                 row.producer_id,
                 not row.is_control and not row.is_aborted and row.offset < stable,
                 row.crc,
+                row.key,
+                row.is_tombstone,
             )
             for row in self._reader.rows(batches, aborted)
             if start <= row.offset < end
@@ -241,11 +244,25 @@ class Observer:
         leader = self._scene.leader(name, tp)
         if leader is None:
             return
+        account = self._scene.account
+        compacted = may_be_compacted(self._scene.plan, account, name, tp.topic, self._scene.now)
+        if compacted and any(e.unclean and (e.cluster, e.tp) == (name, tp) for e in account.elections):
+            return  # What superseded a record in one replica may have gone with it.
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:
-                where = difference(leader, replica)
+                where = self._survivors_differ(leader, replica) if compacted else difference(leader, replica)
                 if where:
-                    self._scene.account.replicas.append((name, tp, broker_id, where))
+                    account.replicas.append((name, tp, broker_id, where))
+
+    def _survivors_differ(self, leader: Partition, replica: Partition) -> str:
+        """Say where a replica differs from its leader by more than compaction explains; empty if it does not."""
+        logs, until, stable = (leader.log, replica.log), leader.log.high_watermark, leader.log.last_stable_offset
+        if not until <= replica.log.log_end_offset <= leader.log.log_end_offset:
+            return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
+        start = max(log.log_start_offset for log in logs)
+        ours, theirs = (self._rows(log, stable, until) for log in logs)
+        found = parted(ours, theirs, start, until)
+        return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
     def look_at_ids(self) -> None:
         """Write down the topic ids as they are now."""

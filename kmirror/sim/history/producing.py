@@ -33,6 +33,7 @@ from kmirror.sim.history.account import Ack, Refusal, Transaction, Write
 from kmirror.sim.history.plan import ClientPlan
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
+from kmirror.sim.history.values import NAME
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
@@ -64,6 +65,7 @@ class Desk:
         self._values = 0
         self._answers_lost_ppm = int(plan.options.get("answers_lost_ppm", 0))
         self._losses = self.rng.split("answers")
+        self._keys = self.rng.split("keys")
 
     def ask(self, ask: Ask) -> Script[Message | None]:
         """Ask, and lose the answer now and then: the client waits for it in vain, and knows nothing of the request."""
@@ -89,6 +91,19 @@ class Desk:
         first = self._values
         self._values += count
         return [f"{self.plan.name}.{n}" for n in range(first, first + count)]
+
+    def record(self, value: str) -> RecordData:
+        """Return a record for a value: of one of `keys`, now and then a tombstone; else each has its own key.
+
+        A topic that is to be compacted takes no records without a key, and nothing of it goes where each has its own.
+        """
+        options, octets = self.plan.options, value.encode()
+        if "keys" not in options:
+            return RecordData(octets, octets)
+        key = f"k{self._keys.below(int(options['keys']))}".encode()
+        if self._keys.chance(int(options.get("tombstones", 0)), 100):
+            return RecordData(key, None, [(NAME, octets)])
+        return RecordData(key, octets)
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that the application's topics have where it writes to."""
@@ -198,9 +213,9 @@ class Producer:
         """Give a batch its number, and write down that it is sent."""
         scene = self.desk.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
+        rows = [self.desk.record(value) for value in values]
         records = build_batch(
-            # Each its own key: a topic that is to be compacted takes no others, and nothing of it goes.
-            [RecordData(key=value.encode(), value=value.encode()) for value in values],
+            rows,
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
             base_sequence=sequence,
@@ -208,7 +223,7 @@ class Producer:
             timestamp_ms=scene.simulation.now_ms,
         )
         key = "" if self.transaction is None else self.transaction.key
-        for n, value in enumerate(values):
+        for n, (value, row) in enumerate(zip(values, rows, strict=True)):
             scene.account.writes[value] = Write(
                 value,
                 self.desk.plan.name,
@@ -219,6 +234,8 @@ class Producer:
                 sequence + n if sequence >= 0 else -1,
                 key,
                 scene.now,
+                (row.key or b"").decode(),
+                row.value is None,
             )
         if self.transaction is not None:
             self.transaction.values.extend(values)

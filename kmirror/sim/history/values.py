@@ -2,6 +2,8 @@
 
 The filter is the consumer's own: a transaction counts as aborted from the first offset that the broker names until
 its ABORT marker. So a look into a log shows what a client of that log would be shown.
+
+A tombstone has no value; what names it is in a header, `NAME`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from typing import NamedTuple
 
 from kmirror.log.committed import with_aborted
 from kmirror.records.batch import Batch
+
+NAME = "name"
 
 
 class ValueRow(NamedTuple):
@@ -23,9 +27,13 @@ class ValueRow(NamedTuple):
     is_aborted: bool
     crc: int
     """Of the batch."""
+    key: str
+    is_tombstone: bool
 
 
-Contents = tuple[tuple[int, str], ...]
+Content = tuple[int, str, str, bool]
+"""Offset, value, key, and whether it is a tombstone."""
+Contents = tuple[Content, ...]
 _Key = tuple[int, int, int]
 
 
@@ -38,7 +46,7 @@ class ValueReader:
     def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[ValueRow]:
         """Yield the records of `batches` in order; `aborted` is (producer id, first offset), as a fetch has it."""
         for batch, is_aborted in with_aborted(batches, aborted):
-            for offset, value in self._contents(batch):
+            for offset, value, record_key, is_tombstone in self._contents(batch):
                 yield ValueRow(
                     offset,
                     batch.partition_leader_epoch,
@@ -47,6 +55,8 @@ class ValueReader:
                     batch.is_control,
                     is_aborted,
                     batch.crc,
+                    record_key,
+                    is_tombstone,
                 )
 
     def _contents(self, batch: Batch) -> Contents:
@@ -58,11 +68,17 @@ class ValueReader:
         return found
 
 
-def _decode(batch: Batch) -> Iterator[tuple[int, str]]:
+def _decode(batch: Batch) -> Iterator[Content]:
+    if not batch.record_count:
+        return  # The cleaner keeps a producer's last batch, without records.
     if batch.is_control:
         said = batch.control()
         kind = said.type.name if said is not None and said.type is not None else "UNKNOWN"
-        yield batch.base_offset, f"<{kind} {batch.producer_id}>"
+        yield batch.base_offset, f"<{kind} {batch.producer_id}>", "", False
         return
     for record in batch.records():
-        yield record.offset, (record.value or b"").decode("utf-8", "replace")
+        value = record.value
+        if value is None:
+            value = next((header for name, header in record.headers if name == NAME and header), b"")
+        key = (record.key or b"").decode("utf-8", "replace")
+        yield record.offset, value.decode("utf-8", "replace"), key, record.value is None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kmirror.sim.history.account import Account
-from kmirror.sim.history.checkers import logs, losses, mirrors, transactions
+from kmirror.sim.history.checkers import keys, logs, losses, mirrors, transactions
 from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.words import Finding
 from kmirror.sim.history.plan import Plan
@@ -34,6 +34,8 @@ CHECKERS: dict[str, Checker] = {
     "acked-lost": Checker(losses.acked_lost),
     "mirrored-lost": Checker(losses.mirrored_lost),
     "last-copy-lost": Checker(losses.last_copy_lost),
+    "key-lost": Checker(keys.key_lost),
+    "key-came-back": Checker(keys.key_came_back),
     "divergence": Checker(logs.divergence),
     "half-transaction": Checker(transactions.half_transaction),
     "aborted-read": Checker(transactions.aborted_read),

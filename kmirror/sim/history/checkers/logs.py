@@ -11,10 +11,12 @@ from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Election, LogRow, Marks
 from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
 from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control, is_producer_reset
+from kmirror.sim.history.checkers.keys import is_compacted
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
+from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Anomaly
 
 SETTLING: Duration = 10 * SECOND
@@ -65,6 +67,9 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    if is_compacted(facts, place, ours.at) or is_compacted(facts, (stay.source, stay.tp), ours.at):
+        yield from _survivors_differ(place, stay, (ours, theirs), start, min(until, ours.log.high_watermark))
+        return
     expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
     found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
     yield from _compare(place, stay, ours, expected, found, min(until, ours.log.high_watermark))
@@ -130,6 +135,8 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     if later or moved:
         return
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    if is_compacted(facts, place, theirs.at) or is_compacted(facts, source, theirs.at):
+        return  # The source goes on and cleans; what is left is no beginning of what was there.
     mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
     for epoch, found in mine.items():
         expected = other.get(epoch, {})
@@ -138,6 +145,15 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         yield from differs
         if differs:
             return
+
+
+def _survivors_differ(place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int) -> Iterator[Anomaly]:
+    """Yield the first difference that compaction does not explain, if there is one."""
+    ours, theirs = looks
+    found = parted(theirs.log.rows, ours.log.rows, start, until)
+    if found is not None:
+        text = f"mirror {stay.mirror}: at offset {found[0]} {stay.source} has {found[1]}, {place[0]} {found[2]}"
+        yield Anomaly("divergence", *place, found[0], text, ours.at)
 
 
 def _by_epoch(look: Look, start: int, epoch_max: int) -> dict[int, dict[int, LogRow]]:

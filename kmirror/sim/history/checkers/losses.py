@@ -15,6 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.elections import marker_lost
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import (
     ASYNCHRONOUS,
     DELETED,
@@ -29,6 +30,9 @@ from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 
 EXPIRED = "retention"
 ASKED = "DeleteRecords"
+COMPACTED = "compaction"
+KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, COMPACTED)
+"""Reasons for which a record may go everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
     if not hidden and _has_expired(facts, last, look):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(_how(facts, last, look)))
+    if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
     if hidden and _marker_lost(facts, place, last, look):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(UNCLEAN))
@@ -244,8 +250,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
-        excused = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN)
-        if any(reason is not None and reason.decision in excused for reason in reasons):
+        if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
             continue
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))

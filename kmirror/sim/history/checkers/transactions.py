@@ -8,6 +8,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogRow, Transaction
 from kmirror.sim.history.checkers.elections import left_open, lost_anywhere, reset_lost
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control, is_producer_reset
+from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
@@ -89,6 +90,8 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] 
         ack = facts.acked[facts.account.writes[value].cluster, value]
         if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
             continue  # It was deleted by its age or by an order, with the other records of its segment.
+        if is_superseded(facts, (look.log.cluster, look.log.tp), value, ack.offset, look.at):
+            continue
         if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
             missing.append(value)
     return (there[0], missing) if missing else None

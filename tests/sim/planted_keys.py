@@ -1,0 +1,35 @@
+"""Faults planted into the cleaner: what it takes that is nobody's to take.
+
+They are rows of tests/sim/planted.py, which says what a fault is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.log.cleaner import _Run
+from tests.sim.planted import Patch, fault
+
+
+@fault("key-lost", profile="keys_and_tombstones")
+def latest_values_are_cleaned(patch: Patch) -> None:
+    """The cleaner takes the latest record of a key, too."""
+    patch(_Run, "_is_latest", lambda run, record: record.offset > run.offsets.latest.get(record.key, -1))
+
+
+@fault("key-came-back", profile="keys_and_tombstones")
+def tombstones_are_cleaned_alone(patch: Patch) -> None:
+    """The cleaner takes tombstones, and leaves what they have deleted."""
+    patch(_Run, "_is_kept", lambda run, record, batch: record.value is not None)
+
+
+@fault("divergence", profile="keys_and_tombstones")
+def one_replica_lacks_a_key(patch: Patch) -> None:
+    """The cleaner takes all values of a key, in one of the replicas."""
+    first: dict[str, Any] = {}
+
+    def is_kept(run: Any, record: Any, batch: Any) -> bool:
+        is_odd = first.setdefault("store", run.job.store) is run.job.store
+        return original(run, record, batch) and not (is_odd and record.key == b"k1")
+
+    original = patch(_Run, "_is_kept", is_kept)

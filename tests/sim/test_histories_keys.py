@@ -1,0 +1,72 @@
+"""Compacted topics in histories: keys that repeat, tombstones that go in time, and what replicas have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import LogRow
+from kmirror.sim.history.draw import draw
+from kmirror.sim.history.draw_keys import TOPIC
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.run import run_history
+from kmirror.sim.history.survivors import parted
+from kmirror.sim.history.verdict import Exit
+from tests.sim.test_planted_faults import keys_and_tombstones
+
+TP = TopicPartition("t0", 0)
+
+
+def row(offset: int, key: str, value: str = "", *, visible: bool = True, tombstone: bool = False) -> LogRow:
+    return LogRow(offset, 0, value or f"v{offset}", -1, visible, offset, key, tombstone)
+
+
+LOG = [row(0, "x"), row(1, "y"), row(2, "x"), row(3, "y", tombstone=True), row(4, "z", visible=False), row(5, "w")]
+
+
+def test_compaction_removes_records_and_tombstones_within_a_history() -> None:
+    outcome = run_history(keys_and_tombstones())
+    assert outcome.exit is Exit.CLEAN
+    gone = {accepted.decision: accepted.records for accepted in outcome.accepted}
+    assert gone["compaction"] > 20
+    left = outcome.account.final["a", TP].rows
+    deleted = [write.value for write in outcome.account.writes.values() if write.is_tombstone]
+    assert len(deleted) > 10 and not set(deleted) & {row.value for row in left}, "all were due, none is left"
+    assert {row.key for row in left if row.key.startswith("k")} < {f"k{n}" for n in range(4)}, "some were deleted"
+
+
+def test_logs_that_were_cleaned_apart_agree_in_what_survives() -> None:
+    cleaned = [row for row in LOG if row.offset in (2, 5)]
+    assert parted(LOG, cleaned, 0, 6) is None
+    assert parted(LOG, [replace(row, crc=99) for row in LOG], 0, 6) is None, "batches are written anew"
+    assert parted(LOG, LOG[:5], 0, 5) is None
+
+
+def test_logs_differ_in_a_latest_value_in_a_record_and_in_a_key_that_is_back() -> None:
+    assert parted(LOG, [LOG[2]], 0, 6) == (5, "v5 of epoch 0", "nothing")
+    assert parted(LOG, [row(0, "x", "other"), *LOG[1:]], 0, 6) == (0, "v0 of epoch 0", "other of epoch 0")
+    back = parted([LOG[2], LOG[3], LOG[5]], [LOG[1], LOG[2], LOG[5]], 0, 6)
+    assert back == (3, "nothing as the latest of key y", "v1 of epoch 0 as the latest of key y")
+
+
+def test_full_draws_compacted_topics_that_no_mirror_has() -> None:
+    plans = [draw(seed) for seed in range(60)]
+    keyed = [plan for plan in plans if TOPIC in plan.topics]
+    assert 10 < len(keyed) < 35
+    for plan in keyed:
+        assert not any(TOPIC in str(step.args.get("topics", "")) for step in plan.steps)
+        assert compacted(plan) == [TOPIC]
+        assert {client.kind for client in plan.clients if client.topics == (TOPIC,)} > {"read_committed"}
+
+
+def test_mirrored_topics_are_compacted_in_a_profile_of_its_own() -> None:
+    for seed in range(8):
+        plan = draw(seed, "compacted")
+        assert sorted(compacted(plan)) == sorted(plan.topics)
+        assert all("keys" in client.options for client in plan.clients if not client.kind.startswith("read_"))
+
+
+def compacted(plan: Plan) -> list[str]:
+    """Return the topics that are compacted from the beginning on."""
+    rows = [step.args for step in plan.steps if step.at_ms == 0 and step.args.get("name") == "cleanup.policy"]
+    return [str(row["topic"]) for row in rows if "compact" in str(row["value"])]

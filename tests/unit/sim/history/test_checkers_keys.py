@@ -1,0 +1,85 @@
+"""Which absence compaction explains, and which it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.sim.history.account import LogRow
+from tests.unit.sim.history.hand import Hand, row
+
+RETENTION_MS = 20_000
+
+
+def keyed(offset: int, value: str, key: str, *, tombstone: bool = False) -> LogRow:
+    return replace(row(offset, value), key=key, is_tombstone=tombstone)
+
+
+def compacted(*records: LogRow, policy: str = "compact") -> Hand:
+    """Have the records written and acknowledged in cluster a, each a second after the one before."""
+    hand = Hand().order("alter_topic", "", "a", at=0, args={"name": "cleanup.policy", "value": policy})
+    hand.order("alter_topic", "", "a", at=0, args={"name": "delete.retention.ms", "value": str(RETENTION_MS)})
+    for record in records:
+        hand.wrote(record.value, record.offset, at=1 + record.offset)
+        write = hand.account.writes[record.value]
+        hand.account.writes[record.value] = replace(write, key=record.key, is_tombstone=record.is_tombstone)
+    return hand
+
+
+OLD, NEW, OTHER = keyed(0, "old", "k"), keyed(1, "new", "k"), keyed(2, "other", "x")
+GONE = keyed(1, "gone", "k", tombstone=True)
+
+
+def test_a_record_that_a_later_one_of_its_key_supersedes_may_go() -> None:
+    hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", [NEW, OTHER])
+    assert hand.found() == []
+    assert hand.accepted() == {"compaction": 1}
+
+
+def test_it_may_not_where_the_topic_is_not_compacted() -> None:
+    hand = compacted(OLD, NEW, OTHER, policy="delete").look("a", [OLD, NEW, OTHER], at=10).final("a", [NEW, OTHER])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.parametrize("left", [[OLD, OTHER], [OTHER]])
+def test_the_latest_value_of_a_key_may_not_go(left: list[LogRow]) -> None:
+    hand = compacted(OLD, NEW, OTHER).look("a", [OLD, NEW, OTHER], at=10).final("a", left)
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
+def test_the_only_value_of_another_key_is_no_reason() -> None:
+    hand = compacted(OLD, keyed(1, "new", "y"), OTHER).final("a", [keyed(1, "new", "y"), OTHER])
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
+def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
+    """Each loss has a reason: the old value was cleaned, and of the new one the source knew nothing."""
+    hand = compacted(OLD, NEW).stay("b", "a", began=20, mirroring=22).look("a", [OLD, NEW], at=10)
+    hand.look("a", [NEW], at=19.9).look("b", [OLD], at=10).look("b", [OLD], at=19.9).look("b", [OLD], at=22)
+    found = hand.final("a", [], high=1).final("b", [OLD]).found()
+    assert "key-lost" in found and "acked-lost" not in found
+
+
+@pytest.mark.parametrize(("at", "expected"), [(10, ["acked-lost"]), (60, [])])
+def test_a_tombstone_may_go_when_its_time_is_over(at: float, expected: list[str]) -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OTHER], at=at)
+    assert hand.found() == expected
+
+
+def test_a_deleted_key_may_not_come_back() -> None:
+    hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OLD, OTHER], at=60)
+    assert hand.found() == ["key-came-back"]
+
+
+def test_a_tombstone_that_may_have_been_written_is_reason_enough() -> None:
+    hand = compacted(OLD, OTHER).wrote("perhaps", 1, at=3, acked=False)
+    write = hand.account.writes["perhaps"]
+    hand.account.writes["perhaps"] = replace(write, key="k", is_tombstone=True)
+    assert hand.look("a", [OLD, OTHER], at=2.5).final("a", [OTHER]).found() == []
+
+
+def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> None:
+    hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3)
+    hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
+    assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
