@@ -181,9 +181,9 @@ def negated(test: str) -> str:
     return f"not {test}"
 
 
-def is_set(field: FieldSpec) -> str:
-    """Return the test for a value that differs from the default."""
-    name = f"self.{field.attribute}"
+def is_set(field: FieldSpec, name: str = "") -> str:
+    """Return the test for a value that differs from the default; `name` is where it is, if not in its attribute."""
+    name = name or f"self.{field.attribute}"
     default = default_value(field)
     if default == "None":
         return f"{name} is not None"

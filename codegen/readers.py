@@ -143,6 +143,9 @@ def _write_tag_reader(out: Emitter, context: Context) -> None:
     inside = context.struct.versions
     flexible = context.message.flexible.intersect(inside)
     tagged = tagged_fields(context)
+    are_kept_apart = all(context.is_tag_only(field) for field in tagged)
+    if are_kept_apart:
+        out.line("tagged: dict[str, Any] = {}")
     out.line("tags, pos = wire.read_uvarint(buf, pos)")
     with out.block("for _ in range(tags):"):
         out.line("tag, size, pos = wire.read_tag_head(buf, pos)")
@@ -154,9 +157,16 @@ def _write_tag_reader(out: Emitter, context: Context) -> None:
                     with out.block(f"if {negated(guard)}:"):
                         out.line("raise wire.Malformed")
                 versions = field.tagged.intersect(inside)
-                for line in _value_reader(context, field, versions, f"self.{field.attribute}", in_tag=True):
+                target = f'tagged["{field.attribute}"]' if are_kept_apart else f"self.{field.attribute}"
+                for line in _value_reader(context, field, versions, target, in_tag=True):
                     out.line(line)
             word = "elif"
         with out.block("else:"):
             out.line("unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)")
-            out.line("self.unknown_tags = (*self.unknown_tags, unknown)")
+            if are_kept_apart:
+                out.line('tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)')
+            else:
+                out.line("self.unknown_tags = (*self.unknown_tags, unknown)")
+    if are_kept_apart:
+        with out.block("if tagged:"):
+            out.line("self._tagged = tagged")

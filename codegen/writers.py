@@ -158,20 +158,38 @@ def _write_tag_section(out: Emitter, context: Context) -> None:
     flexible = context.message.flexible.intersect(context.struct.versions)
     tagged = tagged_fields(context)
     are_kept_apart = all(context.is_tag_only(field) for field in tagged)
-    out.line("tags: list[tuple[int, bytes]] = []")
+    out.line("tags: list[bytes] = []")
+    if are_kept_apart:
+        out.line("tagged = self._tagged")
     for field in tagged:
-        tests = [condition(field.tagged, flexible), is_set(field)]
+        name = f'tagged["{field.attribute}"]' if are_kept_apart else f"self.{field.attribute}"
+        tests = [condition(field.tagged, flexible), _is_tag_set(context, field, name)]
         if are_kept_apart:
             # Most are not there: no default need be made to find that out.
-            tests.insert(1, f'"{field.attribute}" in self._tagged')
+            tests.insert(1, f'"{field.attribute}" in tagged')
         with out.block(f"if {' and '.join(test for test in tests if test)}:"):
-            _write_tag_body(out, context, field)
-    out.line(f"wire.put_tags(put, tags, self.unknown_tags, {len(tagged)})")
+            _write_tag_body(out, context, field, name)
+    unknown = 'tagged.get("unknown_tags", ())' if are_kept_apart else "self.unknown_tags"
+    out.line(f"wire.put_tags(put, tags, {unknown}, {len(tagged)})")
 
 
-def _write_tag_body(out: Emitter, context: Context, field: FieldSpec) -> None:
+def _is_tag_set(context: Context, field: FieldSpec, name: str) -> str:
+    """Return the test for a value that differs from the default; of a struct of plain fields it makes no default."""
+    struct = next((each for each in context.message.structs() if each.name == field.type.base), None)
+    is_plain = (
+        struct is not None
+        and not field.type.is_array
+        and not field.nullable
+        and not any(f.type.is_array or f.type.is_struct or f.tagged for f in struct.fields)
+    )
+    if struct is None or not is_plain:
+        return is_set(field, name)
+    tests = [is_set(each, f"{name}.{each.attribute}") for each in struct.fields]
+    return f"({' or '.join([*tests, f'{name}.unknown_tags'])})"
+
+
+def _write_tag_body(out: Emitter, context: Context, field: FieldSpec, name: str) -> None:
     versions = field.tagged.intersect(context.struct.versions)
-    name = f"self.{field.attribute}"
     base = field.type.base
     simple: str | None = None
     if not field.type.is_array:
@@ -182,7 +200,7 @@ def _write_tag_body(out: Emitter, context: Context, field: FieldSpec) -> None:
         elif base == "string":
             simple = f"wire.{variant(context, field, versions.high, 'string')}({name})"
     if simple is not None:
-        out.line(f"tags.append(({field.tag}, {simple}))")
+        out.line(f"tags.append(wire.tag({field.tag}, {simple}))")
         return
     body = f"body_{field.tag}"
     out.line(f"{body}: list[wire.Chunk] = []")
@@ -199,4 +217,4 @@ def _write_tag_body(out: Emitter, context: Context, field: FieldSpec) -> None:
     else:
         for line in _value_writer(context, field, versions, name, f"{body}.append"):
             out.line(line)
-    out.line(f'tags.append(({field.tag}, b"".join({body})))')
+    out.line(f'tags.append(wire.tag({field.tag}, b"".join({body})))')

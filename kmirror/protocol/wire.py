@@ -480,6 +480,9 @@ def numbers(items: Sequence[Any], letter: str) -> bytes:
 
 def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
     """Return tag, size and the position of the body."""
+    tag, size = buf[pos], buf[pos + 1]
+    if tag < 0x80 and size < 0x80:  # As nearly all are.
+        return tag, size, pos + 2
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
     return tag, size, pos
@@ -504,16 +507,21 @@ def read_unknown_tags(buf: Buffer, pos: int) -> tuple[tuple[UnknownTag, ...], in
     return tuple(kept), pos
 
 
-def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:
+def tag(number: int, data: bytes) -> bytes:
+    """Return a tagged field: its number, its size and its bytes."""
+    return uvarint(number) + uvarint(len(data)) + data
+
+
+def put_tags(put: Put, tags: Sequence[bytes], unknown: Sequence[UnknownTag], named: int) -> None:
     """Put a tagged section: of the `named` tags, from 0 on, those that are set, then the unknown ones, all by tag."""
     last = named - 1
-    for tag, _ in unknown:
+    for number, _ in unknown:
         # As in Kafka the highest number is no tag.
-        if not last < tag < INT32_MAX:
+        if not last < number < INT32_MAX:
             raise Unwritable
-        last = tag
+        last = number
     put(uvarint(len(tags) + len(unknown)))
-    for tag, data in (*tags, *unknown):
-        put(uvarint(tag))
-        put(uvarint(len(data)))
-        put(data)
+    for each in tags:
+        put(each)
+    for number, data in unknown:
+        put(tag(number, data))

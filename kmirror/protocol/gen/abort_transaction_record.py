@@ -50,10 +50,11 @@ class AbortTransactionRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "reason" in self._tagged and self.reason is not None:
-            tags.append((0, wire.compact_nullable_string(self.reason)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "reason" in tagged and tagged["reason"] is not None:
+            tags.append(wire.tag(0, wire.compact_nullable_string(tagged["reason"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AbortTransactionRecord, int]:
@@ -63,12 +64,15 @@ class AbortTransactionRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.reason, pos = wire.read_compact_nullable_string(buf, pos)
+                tagged["reason"], pos = wire.read_compact_nullable_string(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

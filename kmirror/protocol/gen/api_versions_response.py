@@ -270,24 +270,25 @@ class ApiVersionsResponse(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "supported_features" in self._tagged and self.supported_features:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "supported_features" in tagged and tagged["supported_features"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.supported_features))
-            for supported_feature_key in self.supported_features:
+            body_0.append(wire.compact_count(tagged["supported_features"]))
+            for supported_feature_key in tagged["supported_features"]:
                 supported_feature_key._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        if "finalized_features_epoch" in self._tagged and self.finalized_features_epoch != -1:
-            tags.append((1, wire.pack_int64(self.finalized_features_epoch)))
-        if "finalized_features" in self._tagged and self.finalized_features:
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "finalized_features_epoch" in tagged and tagged["finalized_features_epoch"] != -1:
+            tags.append(wire.tag(1, wire.pack_int64(tagged["finalized_features_epoch"])))
+        if "finalized_features" in tagged and tagged["finalized_features"]:
             body_2: list[wire.Chunk] = []
-            body_2.append(wire.compact_count(self.finalized_features))
-            for finalized_feature_key in self.finalized_features:
+            body_2.append(wire.compact_count(tagged["finalized_features"]))
+            for finalized_feature_key in tagged["finalized_features"]:
                 finalized_feature_key._write(body_2.append, version)
-            tags.append((2, b"".join(body_2)))
-        if "zk_migration_ready" in self._tagged and self.zk_migration_ready:
-            tags.append((3, wire.pack_bool(self.zk_migration_ready)))
-        wire.put_tags(put, tags, self.unknown_tags, 4)
+            tags.append(wire.tag(2, b"".join(body_2)))
+        if "zk_migration_ready" in tagged and tagged["zk_migration_ready"]:
+            tags.append(wire.tag(3, wire.pack_bool(tagged["zk_migration_ready"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersionsResponse, int]:
@@ -307,24 +308,27 @@ class ApiVersionsResponse(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 6)
-                self.supported_features, pos = wire.read_structs(SupportedFeatureKey._read, buf, pos, n, version)
+                tagged["supported_features"], pos = wire.read_structs(SupportedFeatureKey._read, buf, pos, n, version)
             elif tag == 1:
-                (self.finalized_features_epoch,) = wire.unpack_int64(buf, pos)
+                (tagged["finalized_features_epoch"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             elif tag == 2:
                 n, pos = wire.read_compact_count(buf, pos, 6)
-                self.finalized_features, pos = wire.read_structs(FinalizedFeatureKey._read, buf, pos, n, version)
+                tagged["finalized_features"], pos = wire.read_structs(FinalizedFeatureKey._read, buf, pos, n, version)
             elif tag == 3:
-                (self.zk_migration_ready,) = wire.unpack_bool(buf, pos)
+                (tagged["zk_migration_ready"],) = wire.unpack_bool(buf, pos)
                 pos += 1
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 

@@ -234,14 +234,15 @@ class BeginQuorumEpochResponse(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "node_endpoints" in self._tagged and self.node_endpoints:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "node_endpoints" in tagged and tagged["node_endpoints"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.node_endpoints))
-            for node_endpoint in self.node_endpoints:
+            body_0.append(wire.compact_count(tagged["node_endpoints"]))
+            for node_endpoint in tagged["node_endpoints"]:
                 node_endpoint._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BeginQuorumEpochResponse, int]:
@@ -256,13 +257,16 @@ class BeginQuorumEpochResponse(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 8)
-                self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+                tagged["node_endpoints"], pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

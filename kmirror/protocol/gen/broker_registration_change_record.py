@@ -98,24 +98,25 @@ class BrokerRegistrationChangeRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "fenced" in self._tagged and self.fenced:
-            tags.append((0, wire.pack_int8(self.fenced)))
-        if version >= 1 and "in_controlled_shutdown" in self._tagged and self.in_controlled_shutdown:
-            tags.append((1, wire.pack_int8(self.in_controlled_shutdown)))
-        if version >= 2 and "log_dirs" in self._tagged and self.log_dirs:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "fenced" in tagged and tagged["fenced"]:
+            tags.append(wire.tag(0, wire.pack_int8(tagged["fenced"])))
+        if version >= 1 and "in_controlled_shutdown" in tagged and tagged["in_controlled_shutdown"]:
+            tags.append(wire.tag(1, wire.pack_int8(tagged["in_controlled_shutdown"])))
+        if version >= 2 and "log_dirs" in tagged and tagged["log_dirs"]:
             body_2: list[wire.Chunk] = []
-            body_2.append(wire.compact_count(self.log_dirs))
-            for uuid in self.log_dirs:
+            body_2.append(wire.compact_count(tagged["log_dirs"]))
+            for uuid in tagged["log_dirs"]:
                 body_2.append(wire.uuid(uuid))
-            tags.append((2, b"".join(body_2)))
-        if version >= 3 and "cordoned_log_dirs" in self._tagged and self.cordoned_log_dirs is not None:
+            tags.append(wire.tag(2, b"".join(body_2)))
+        if version >= 3 and "cordoned_log_dirs" in tagged and tagged["cordoned_log_dirs"] is not None:
             body_3: list[wire.Chunk] = []
-            body_3.append(wire.compact_nullable_count(self.cordoned_log_dirs))
-            for uuid in self.cordoned_log_dirs or ():
+            body_3.append(wire.compact_nullable_count(tagged["cordoned_log_dirs"]))
+            for uuid in tagged["cordoned_log_dirs"] or ():
                 body_3.append(wire.uuid(uuid))
-            tags.append((3, b"".join(body_3)))
-        wire.put_tags(put, tags, self.unknown_tags, 4)
+            tags.append(wire.tag(3, b"".join(body_3)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerRegistrationChangeRecord, int]:
@@ -127,31 +128,34 @@ class BrokerRegistrationChangeRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.fenced,) = wire.unpack_int8(buf, pos)
+                (tagged["fenced"],) = wire.unpack_int8(buf, pos)
                 pos += 1
             elif tag == 1:
                 if version < 1:
                     raise wire.Malformed
-                (self.in_controlled_shutdown,) = wire.unpack_int8(buf, pos)
+                (tagged["in_controlled_shutdown"],) = wire.unpack_int8(buf, pos)
                 pos += 1
             elif tag == 2:
                 if version < 2:
                     raise wire.Malformed
                 n, pos = wire.read_compact_count(buf, pos, 16)
-                self.log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+                tagged["log_dirs"], pos = wire.read_many(wire.read_uuid, buf, pos, n)
             elif tag == 3:
                 if version < 3:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 16)
                 if n < 0:
-                    self.cordoned_log_dirs = None
+                    tagged["cordoned_log_dirs"] = None
                 else:
-                    self.cordoned_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+                    tagged["cordoned_log_dirs"], pos = wire.read_many(wire.read_uuid, buf, pos, n)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

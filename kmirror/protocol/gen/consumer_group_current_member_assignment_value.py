@@ -66,13 +66,14 @@ class TopicPartitions(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "assignment_epochs" in self._tagged and (self.assignment_epochs is None or len(self.assignment_epochs)):
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "assignment_epochs" in tagged and (tagged["assignment_epochs"] is None or len(tagged["assignment_epochs"])):
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_nullable_count(self.assignment_epochs))
-            body_0.append(wire.numbers(self.assignment_epochs or (), "i"))
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+            body_0.append(wire.compact_nullable_count(tagged["assignment_epochs"]))
+            body_0.append(wire.numbers(tagged["assignment_epochs"] or (), "i"))
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
@@ -85,18 +86,21 @@ class TopicPartitions(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.assignment_epochs = None
+                    tagged["assignment_epochs"] = None
                 else:
-                    self.assignment_epochs, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["assignment_epochs"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 

@@ -208,16 +208,17 @@ class ConsumerGroupMemberMetadataValue(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "classic_member_metadata" in self._tagged and self.classic_member_metadata != ClassicMemberMetadata():
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "classic_member_metadata" in tagged and tagged["classic_member_metadata"] != ClassicMemberMetadata():
             body_0: list[wire.Chunk] = []
-            if self.classic_member_metadata is None:
+            if tagged["classic_member_metadata"] is None:
                 body_0.append(b"\0")
             else:
                 body_0.append(b"\x01")
-                self.classic_member_metadata._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+                tagged["classic_member_metadata"]._write(body_0.append, version)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
@@ -237,16 +238,19 @@ class ConsumerGroupMemberMetadataValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 present, pos = wire.read_uvarint(buf, pos)
                 if present <= 0:
-                    self.classic_member_metadata = None
+                    tagged["classic_member_metadata"] = None
                 else:
-                    self.classic_member_metadata, pos = ClassicMemberMetadata._read(buf, pos, version)
+                    tagged["classic_member_metadata"], pos = ClassicMemberMetadata._read(buf, pos, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -63,10 +63,11 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "assignment_timestamp" in self._tagged and self.assignment_timestamp:
-            tags.append((0, wire.pack_int64(self.assignment_timestamp)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "assignment_timestamp" in tagged and tagged["assignment_timestamp"]:
+            tags.append(wire.tag(0, wire.pack_int64(tagged["assignment_timestamp"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, int]:
@@ -78,13 +79,16 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.assignment_timestamp,) = wire.unpack_int64(buf, pos)
+                (tagged["assignment_timestamp"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

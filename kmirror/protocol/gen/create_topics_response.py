@@ -165,10 +165,11 @@ class CreatableTopicResult(Struct):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "topic_config_error_code" in self._tagged and self.topic_config_error_code:
-            tags.append((0, wire.pack_int16(self.topic_config_error_code)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "topic_config_error_code" in tagged and tagged["topic_config_error_code"]:
+            tags.append(wire.tag(0, wire.pack_int16(tagged["topic_config_error_code"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableTopicResult, int]:
@@ -201,15 +202,18 @@ class CreatableTopicResult(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.topic_config_error_code,) = wire.unpack_int16(buf, pos)
+                (tagged["topic_config_error_code"],) = wire.unpack_int16(buf, pos)
                 pos += 2
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 

@@ -217,14 +217,15 @@ class DeleteMirrorRequest(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "stopped_topics" in self._tagged and self.stopped_topics:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "stopped_topics" in tagged and tagged["stopped_topics"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.stopped_topics))
-            for stopped_topic in self.stopped_topics:
+            body_0.append(wire.compact_count(tagged["stopped_topics"]))
+            for stopped_topic in tagged["stopped_topics"]:
                 stopped_topic._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteMirrorRequest, int]:
@@ -235,13 +236,16 @@ class DeleteMirrorRequest(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 3)
-                self.stopped_topics, pos = wire.read_structs(StoppedTopic._read, buf, pos, n, version)
+                tagged["stopped_topics"], pos = wire.read_structs(StoppedTopic._read, buf, pos, n, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

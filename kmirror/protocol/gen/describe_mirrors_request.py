@@ -135,16 +135,17 @@ class DescribeMirrorsRequest(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "lineages" in self._tagged and self.lineages:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "lineages" in tagged and tagged["lineages"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.lineages))
-            for lineage_topic in self.lineages:
+            body_0.append(wire.compact_count(tagged["lineages"]))
+            for lineage_topic in tagged["lineages"]:
                 lineage_topic._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        if "named_only" in self._tagged and self.named_only:
-            tags.append((1, wire.pack_bool(self.named_only)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "named_only" in tagged and tagged["named_only"]:
+            tags.append(wire.tag(1, wire.pack_bool(tagged["named_only"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsRequest, int]:
@@ -161,16 +162,19 @@ class DescribeMirrorsRequest(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 3)
-                self.lineages, pos = wire.read_structs(LineageTopic._read, buf, pos, n, version)
+                tagged["lineages"], pos = wire.read_structs(LineageTopic._read, buf, pos, n, version)
             elif tag == 1:
-                (self.named_only,) = wire.unpack_bool(buf, pos)
+                (tagged["named_only"],) = wire.unpack_bool(buf, pos)
                 pos += 1
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -83,10 +83,11 @@ class PartitionDetail(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "reason" in self._tagged and self.reason:
-            tags.append((0, wire.compact_string(self.reason)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "reason" in tagged and tagged["reason"]:
+            tags.append(wire.tag(0, wire.compact_string(tagged["reason"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionDetail, int]:
@@ -106,14 +107,17 @@ class PartitionDetail(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.reason, pos = wire.read_compact_string(buf, pos)
+                tagged["reason"], pos = wire.read_compact_string(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -225,10 +229,11 @@ class DescribedMirror(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "reason" in self._tagged and self.reason:
-            tags.append((0, wire.compact_string(self.reason)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "reason" in tagged and tagged["reason"]:
+            tags.append(wire.tag(0, wire.compact_string(tagged["reason"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedMirror, int]:
@@ -245,14 +250,17 @@ class DescribedMirror(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.reason, pos = wire.read_compact_string(buf, pos)
+                tagged["reason"], pos = wire.read_compact_string(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -486,20 +494,21 @@ class DescribeMirrorsResponse(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "lineages" in self._tagged and self.lineages:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "lineages" in tagged and tagged["lineages"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.lineages))
-            for topic_lineage in self.lineages:
+            body_0.append(wire.compact_count(tagged["lineages"]))
+            for topic_lineage in tagged["lineages"]:
                 topic_lineage._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        if "cluster_ids" in self._tagged and self.cluster_ids:
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "cluster_ids" in tagged and tagged["cluster_ids"]:
             body_1: list[wire.Chunk] = []
-            body_1.append(wire.compact_count(self.cluster_ids))
-            for text in self.cluster_ids:
+            body_1.append(wire.compact_count(tagged["cluster_ids"]))
+            for text in tagged["cluster_ids"]:
                 body_1.append(wire.compact_string(text))
-            tags.append((1, b"".join(body_1)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+            tags.append(wire.tag(1, b"".join(body_1)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsResponse, int]:
@@ -514,16 +523,19 @@ class DescribeMirrorsResponse(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_count(buf, pos, 3)
-                self.lineages, pos = wire.read_structs(TopicLineage._read, buf, pos, n, version)
+                tagged["lineages"], pos = wire.read_structs(TopicLineage._read, buf, pos, n, version)
             elif tag == 1:
                 n, pos = wire.read_compact_count(buf, pos, 1)
-                self.cluster_ids, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+                tagged["cluster_ids"], pos = wire.read_many(wire.read_compact_string, buf, pos, n)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

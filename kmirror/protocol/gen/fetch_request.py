@@ -179,14 +179,15 @@ class FetchPartition(Struct):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if version >= 17 and "replica_directory_id" in self._tagged and self.replica_directory_id != Uuid.ZERO:
-            tags.append((0, wire.uuid(self.replica_directory_id)))
-        if version >= 18 and "high_watermark" in self._tagged and self.high_watermark != 9223372036854775807:
-            tags.append((1, wire.pack_int64(self.high_watermark)))
-        if version >= 19 and "mirror_leader_epoch" in self._tagged and self.mirror_leader_epoch != -1:
-            tags.append((2, wire.pack_int32(self.mirror_leader_epoch)))
-        wire.put_tags(put, tags, self.unknown_tags, 3)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if version >= 17 and "replica_directory_id" in tagged and tagged["replica_directory_id"] != Uuid.ZERO:
+            tags.append(wire.tag(0, wire.uuid(tagged["replica_directory_id"])))
+        if version >= 18 and "high_watermark" in tagged and tagged["high_watermark"] != 9223372036854775807:
+            tags.append(wire.tag(1, wire.pack_int64(tagged["high_watermark"])))
+        if version >= 19 and "mirror_leader_epoch" in tagged and tagged["mirror_leader_epoch"] != -1:
+            tags.append(wire.tag(2, wire.pack_int32(tagged["mirror_leader_epoch"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 3)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchPartition, int]:
@@ -218,26 +219,29 @@ class FetchPartition(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 if version < 17:
                     raise wire.Malformed
-                self.replica_directory_id, pos = wire.read_uuid(buf, pos)
+                tagged["replica_directory_id"], pos = wire.read_uuid(buf, pos)
             elif tag == 1:
                 if version < 18:
                     raise wire.Malformed
-                (self.high_watermark,) = wire.unpack_int64(buf, pos)
+                (tagged["high_watermark"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             elif tag == 2:
                 if version < 19:
                     raise wire.Malformed
-                (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["mirror_leader_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -522,14 +526,15 @@ class FetchRequest(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "cluster_id" in self._tagged and self.cluster_id is not None:
-            tags.append((0, wire.compact_nullable_string(self.cluster_id)))
-        if version >= 15 and "replica_state" in self._tagged and self.replica_state != ReplicaState():
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "cluster_id" in tagged and tagged["cluster_id"] is not None:
+            tags.append(wire.tag(0, wire.compact_nullable_string(tagged["cluster_id"])))
+        if version >= 15 and "replica_state" in tagged and (tagged["replica_state"].replica_id != -1 or tagged["replica_state"].replica_epoch != -1 or tagged["replica_state"].unknown_tags):
             body_1: list[wire.Chunk] = []
-            self.replica_state._write(body_1.append, version)
-            tags.append((1, b"".join(body_1)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+            tagged["replica_state"]._write(body_1.append, version)
+            tags.append(wire.tag(1, b"".join(body_1)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchRequest, int]:
@@ -569,18 +574,21 @@ class FetchRequest(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
+                tagged["cluster_id"], pos = wire.read_compact_nullable_string(buf, pos)
             elif tag == 1:
                 if version < 15:
                     raise wire.Malformed
-                self.replica_state, pos = ReplicaState._read(buf, pos, version)
+                tagged["replica_state"], pos = ReplicaState._read(buf, pos, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 

@@ -366,22 +366,23 @@ class PartitionData(Struct):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "diverging_epoch" in self._tagged and self.diverging_epoch != EpochEndOffset():
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "diverging_epoch" in tagged and (tagged["diverging_epoch"].epoch != -1 or tagged["diverging_epoch"].end_offset != -1 or tagged["diverging_epoch"].unknown_tags):
             body_0: list[wire.Chunk] = []
-            self.diverging_epoch._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        if "current_leader" in self._tagged and self.current_leader != LeaderIdAndEpoch():
+            tagged["diverging_epoch"]._write(body_0.append, version)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "current_leader" in tagged and (tagged["current_leader"].leader_id != -1 or tagged["current_leader"].leader_epoch != -1 or tagged["current_leader"].unknown_tags):
             body_1: list[wire.Chunk] = []
-            self.current_leader._write(body_1.append, version)
-            tags.append((1, b"".join(body_1)))
-        if "snapshot_id" in self._tagged and self.snapshot_id != SnapshotId():
+            tagged["current_leader"]._write(body_1.append, version)
+            tags.append(wire.tag(1, b"".join(body_1)))
+        if "snapshot_id" in tagged and (tagged["snapshot_id"].end_offset != -1 or tagged["snapshot_id"].epoch != -1 or tagged["snapshot_id"].unknown_tags):
             body_2: list[wire.Chunk] = []
-            self.snapshot_id._write(body_2.append, version)
-            tags.append((2, b"".join(body_2)))
-        if version >= 19 and "mirror_leader_epoch" in self._tagged and self.mirror_leader_epoch != -1:
-            tags.append((3, wire.pack_int32(self.mirror_leader_epoch)))
-        wire.put_tags(put, tags, self.unknown_tags, 4)
+            tagged["snapshot_id"]._write(body_2.append, version)
+            tags.append(wire.tag(2, b"".join(body_2)))
+        if version >= 19 and "mirror_leader_epoch" in tagged and tagged["mirror_leader_epoch"] != -1:
+            tags.append(wire.tag(3, wire.pack_int32(tagged["mirror_leader_epoch"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -415,23 +416,26 @@ class PartitionData(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.diverging_epoch, pos = EpochEndOffset._read(buf, pos, version)
+                tagged["diverging_epoch"], pos = EpochEndOffset._read(buf, pos, version)
             elif tag == 1:
-                self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+                tagged["current_leader"], pos = LeaderIdAndEpoch._read(buf, pos, version)
             elif tag == 2:
-                self.snapshot_id, pos = SnapshotId._read(buf, pos, version)
+                tagged["snapshot_id"], pos = SnapshotId._read(buf, pos, version)
             elif tag == 3:
                 if version < 19:
                     raise wire.Malformed
-                (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["mirror_leader_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -644,14 +648,15 @@ class FetchResponse(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if version >= 16 and "node_endpoints" in self._tagged and self.node_endpoints:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if version >= 16 and "node_endpoints" in tagged and tagged["node_endpoints"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.node_endpoints))
-            for node_endpoint in self.node_endpoints:
+            body_0.append(wire.compact_count(tagged["node_endpoints"]))
+            for node_endpoint in tagged["node_endpoints"]:
                 node_endpoint._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchResponse, int]:
@@ -672,6 +677,7 @@ class FetchResponse(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -679,10 +685,12 @@ class FetchResponse(Message):
                 if version < 16:
                     raise wire.Malformed
                 n, pos = wire.read_compact_count(buf, pos, 11)
-                self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+                tagged["node_endpoints"], pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 

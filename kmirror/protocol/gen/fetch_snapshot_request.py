@@ -114,10 +114,11 @@ class PartitionSnapshot(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if version >= 1 and "replica_directory_id" in self._tagged and self.replica_directory_id != Uuid.ZERO:
-            tags.append((0, wire.uuid(self.replica_directory_id)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if version >= 1 and "replica_directory_id" in tagged and tagged["replica_directory_id"] != Uuid.ZERO:
+            tags.append(wire.tag(0, wire.uuid(tagged["replica_directory_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionSnapshot, int]:
@@ -132,16 +133,19 @@ class PartitionSnapshot(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 if version < 1:
                     raise wire.Malformed
-                self.replica_directory_id, pos = wire.read_uuid(buf, pos)
+                tagged["replica_directory_id"], pos = wire.read_uuid(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -247,10 +251,11 @@ class FetchSnapshotRequest(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "cluster_id" in self._tagged and self.cluster_id is not None:
-            tags.append((0, wire.compact_nullable_string(self.cluster_id)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "cluster_id" in tagged and tagged["cluster_id"] is not None:
+            tags.append(wire.tag(0, wire.compact_nullable_string(tagged["cluster_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchSnapshotRequest, int]:
@@ -264,12 +269,15 @@ class FetchSnapshotRequest(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
+                tagged["cluster_id"], pos = wire.read_compact_nullable_string(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -76,10 +76,11 @@ class OffsetCommitValue(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "topic_id" in self._tagged and self.topic_id != Uuid.ZERO:
-            tags.append((0, wire.uuid(self.topic_id)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
+            tags.append(wire.tag(0, wire.uuid(tagged["topic_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitValue, int]:
@@ -105,12 +106,15 @@ class OffsetCommitValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.topic_id, pos = wire.read_uuid(buf, pos)
+                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

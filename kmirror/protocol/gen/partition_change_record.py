@@ -182,48 +182,49 @@ class PartitionChangeRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "isr" in self._tagged and self.isr is not None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "isr" in tagged and tagged["isr"] is not None:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_nullable_count(self.isr))
-            body_0.append(wire.numbers(self.isr or (), "i"))
-            tags.append((0, b"".join(body_0)))
-        if "leader" in self._tagged and self.leader != -2:
-            tags.append((1, wire.pack_int32(self.leader)))
-        if "replicas" in self._tagged and self.replicas is not None:
+            body_0.append(wire.compact_nullable_count(tagged["isr"]))
+            body_0.append(wire.numbers(tagged["isr"] or (), "i"))
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "leader" in tagged and tagged["leader"] != -2:
+            tags.append(wire.tag(1, wire.pack_int32(tagged["leader"])))
+        if "replicas" in tagged and tagged["replicas"] is not None:
             body_2: list[wire.Chunk] = []
-            body_2.append(wire.compact_nullable_count(self.replicas))
-            body_2.append(wire.numbers(self.replicas or (), "i"))
-            tags.append((2, b"".join(body_2)))
-        if "removing_replicas" in self._tagged and self.removing_replicas is not None:
+            body_2.append(wire.compact_nullable_count(tagged["replicas"]))
+            body_2.append(wire.numbers(tagged["replicas"] or (), "i"))
+            tags.append(wire.tag(2, b"".join(body_2)))
+        if "removing_replicas" in tagged and tagged["removing_replicas"] is not None:
             body_3: list[wire.Chunk] = []
-            body_3.append(wire.compact_nullable_count(self.removing_replicas))
-            body_3.append(wire.numbers(self.removing_replicas or (), "i"))
-            tags.append((3, b"".join(body_3)))
-        if "adding_replicas" in self._tagged and self.adding_replicas is not None:
+            body_3.append(wire.compact_nullable_count(tagged["removing_replicas"]))
+            body_3.append(wire.numbers(tagged["removing_replicas"] or (), "i"))
+            tags.append(wire.tag(3, b"".join(body_3)))
+        if "adding_replicas" in tagged and tagged["adding_replicas"] is not None:
             body_4: list[wire.Chunk] = []
-            body_4.append(wire.compact_nullable_count(self.adding_replicas))
-            body_4.append(wire.numbers(self.adding_replicas or (), "i"))
-            tags.append((4, b"".join(body_4)))
-        if "leader_recovery_state" in self._tagged and self.leader_recovery_state != -1:
-            tags.append((5, wire.pack_int8(self.leader_recovery_state)))
-        if version >= 2 and "eligible_leader_replicas" in self._tagged and self.eligible_leader_replicas is not None:
+            body_4.append(wire.compact_nullable_count(tagged["adding_replicas"]))
+            body_4.append(wire.numbers(tagged["adding_replicas"] or (), "i"))
+            tags.append(wire.tag(4, b"".join(body_4)))
+        if "leader_recovery_state" in tagged and tagged["leader_recovery_state"] != -1:
+            tags.append(wire.tag(5, wire.pack_int8(tagged["leader_recovery_state"])))
+        if version >= 2 and "eligible_leader_replicas" in tagged and tagged["eligible_leader_replicas"] is not None:
             body_6: list[wire.Chunk] = []
-            body_6.append(wire.compact_nullable_count(self.eligible_leader_replicas))
-            body_6.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
-            tags.append((6, b"".join(body_6)))
-        if version >= 2 and "last_known_elr" in self._tagged and self.last_known_elr is not None:
+            body_6.append(wire.compact_nullable_count(tagged["eligible_leader_replicas"]))
+            body_6.append(wire.numbers(tagged["eligible_leader_replicas"] or (), "i"))
+            tags.append(wire.tag(6, b"".join(body_6)))
+        if version >= 2 and "last_known_elr" in tagged and tagged["last_known_elr"] is not None:
             body_7: list[wire.Chunk] = []
-            body_7.append(wire.compact_nullable_count(self.last_known_elr))
-            body_7.append(wire.numbers(self.last_known_elr or (), "i"))
-            tags.append((7, b"".join(body_7)))
-        if version >= 1 and "directories" in self._tagged and self.directories is not None:
+            body_7.append(wire.compact_nullable_count(tagged["last_known_elr"]))
+            body_7.append(wire.numbers(tagged["last_known_elr"] or (), "i"))
+            tags.append(wire.tag(7, b"".join(body_7)))
+        if version >= 1 and "directories" in tagged and tagged["directories"] is not None:
             body_8: list[wire.Chunk] = []
-            body_8.append(wire.compact_nullable_count(self.directories))
-            for uuid in self.directories or ():
+            body_8.append(wire.compact_nullable_count(tagged["directories"]))
+            for uuid in tagged["directories"] or ():
                 body_8.append(wire.uuid(uuid))
-            tags.append((8, b"".join(body_8)))
-        wire.put_tags(put, tags, self.unknown_tags, 9)
+            tags.append(wire.tag(8, b"".join(body_8)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 9)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionChangeRecord, int]:
@@ -236,64 +237,67 @@ class PartitionChangeRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.isr = None
+                    tagged["isr"] = None
                 else:
-                    self.isr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["isr"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 1:
-                (self.leader,) = wire.unpack_int32(buf, pos)
+                (tagged["leader"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             elif tag == 2:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.replicas = None
+                    tagged["replicas"] = None
                 else:
-                    self.replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["replicas"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 3:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.removing_replicas = None
+                    tagged["removing_replicas"] = None
                 else:
-                    self.removing_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["removing_replicas"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 4:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.adding_replicas = None
+                    tagged["adding_replicas"] = None
                 else:
-                    self.adding_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["adding_replicas"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 5:
-                (self.leader_recovery_state,) = wire.unpack_int8(buf, pos)
+                (tagged["leader_recovery_state"],) = wire.unpack_int8(buf, pos)
                 pos += 1
             elif tag == 6:
                 if version < 2:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.eligible_leader_replicas = None
+                    tagged["eligible_leader_replicas"] = None
                 else:
-                    self.eligible_leader_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["eligible_leader_replicas"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 7:
                 if version < 2:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.last_known_elr = None
+                    tagged["last_known_elr"] = None
                 else:
-                    self.last_known_elr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["last_known_elr"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 8:
                 if version < 1:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 16)
                 if n < 0:
-                    self.directories = None
+                    tagged["directories"] = None
                 else:
-                    self.directories, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+                    tagged["directories"], pos = wire.read_many(wire.read_uuid, buf, pos, n)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -169,20 +169,21 @@ class PartitionRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "leader_recovery_state" in self._tagged and self.leader_recovery_state:
-            tags.append((0, wire.pack_int8(self.leader_recovery_state)))
-        if version >= 2 and "eligible_leader_replicas" in self._tagged and self.eligible_leader_replicas is not None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "leader_recovery_state" in tagged and tagged["leader_recovery_state"]:
+            tags.append(wire.tag(0, wire.pack_int8(tagged["leader_recovery_state"])))
+        if version >= 2 and "eligible_leader_replicas" in tagged and tagged["eligible_leader_replicas"] is not None:
             body_1: list[wire.Chunk] = []
-            body_1.append(wire.compact_nullable_count(self.eligible_leader_replicas))
-            body_1.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
-            tags.append((1, b"".join(body_1)))
-        if version >= 2 and "last_known_elr" in self._tagged and self.last_known_elr is not None:
+            body_1.append(wire.compact_nullable_count(tagged["eligible_leader_replicas"]))
+            body_1.append(wire.numbers(tagged["eligible_leader_replicas"] or (), "i"))
+            tags.append(wire.tag(1, b"".join(body_1)))
+        if version >= 2 and "last_known_elr" in tagged and tagged["last_known_elr"] is not None:
             body_2: list[wire.Chunk] = []
-            body_2.append(wire.compact_nullable_count(self.last_known_elr))
-            body_2.append(wire.numbers(self.last_known_elr or (), "i"))
-            tags.append((2, b"".join(body_2)))
-        wire.put_tags(put, tags, self.unknown_tags, 3)
+            body_2.append(wire.compact_nullable_count(tagged["last_known_elr"]))
+            body_2.append(wire.numbers(tagged["last_known_elr"] or (), "i"))
+            tags.append(wire.tag(2, b"".join(body_2)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 3)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionRecord, int]:
@@ -210,29 +211,32 @@ class PartitionRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.leader_recovery_state,) = wire.unpack_int8(buf, pos)
+                (tagged["leader_recovery_state"],) = wire.unpack_int8(buf, pos)
                 pos += 1
             elif tag == 1:
                 if version < 2:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.eligible_leader_replicas = None
+                    tagged["eligible_leader_replicas"] = None
                 else:
-                    self.eligible_leader_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["eligible_leader_replicas"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             elif tag == 2:
                 if version < 2:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 4)
                 if n < 0:
-                    self.last_known_elr = None
+                    tagged["last_known_elr"] = None
                 else:
-                    self.last_known_elr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                    tagged["last_known_elr"], pos = wire.read_numbers(buf, pos, n, "i", 4)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

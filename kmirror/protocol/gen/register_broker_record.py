@@ -227,20 +227,21 @@ class RegisterBrokerRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if version >= 3 and "log_dirs" in self._tagged and self.log_dirs:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if version >= 3 and "log_dirs" in tagged and tagged["log_dirs"]:
             body_0: list[wire.Chunk] = []
-            body_0.append(wire.compact_count(self.log_dirs))
-            for uuid in self.log_dirs:
+            body_0.append(wire.compact_count(tagged["log_dirs"]))
+            for uuid in tagged["log_dirs"]:
                 body_0.append(wire.uuid(uuid))
-            tags.append((0, b"".join(body_0)))
-        if version >= 4 and "cordoned_log_dirs" in self._tagged and self.cordoned_log_dirs is not None:
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if version >= 4 and "cordoned_log_dirs" in tagged and tagged["cordoned_log_dirs"] is not None:
             body_1: list[wire.Chunk] = []
-            body_1.append(wire.compact_nullable_count(self.cordoned_log_dirs))
-            for uuid in self.cordoned_log_dirs or ():
+            body_1.append(wire.compact_nullable_count(tagged["cordoned_log_dirs"]))
+            for uuid in tagged["cordoned_log_dirs"] or ():
                 body_1.append(wire.uuid(uuid))
-            tags.append((1, b"".join(body_1)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+            tags.append(wire.tag(1, b"".join(body_1)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RegisterBrokerRecord, int]:
@@ -272,6 +273,7 @@ class RegisterBrokerRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -279,16 +281,18 @@ class RegisterBrokerRecord(Message):
                 if version < 3:
                     raise wire.Malformed
                 n, pos = wire.read_compact_count(buf, pos, 16)
-                self.log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+                tagged["log_dirs"], pos = wire.read_many(wire.read_uuid, buf, pos, n)
             elif tag == 1:
                 if version < 4:
                     raise wire.Malformed
                 n, pos = wire.read_compact_nullable_count(buf, pos, 16)
                 if n < 0:
-                    self.cordoned_log_dirs = None
+                    tagged["cordoned_log_dirs"] = None
                 else:
-                    self.cordoned_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+                    tagged["cordoned_log_dirs"], pos = wire.read_many(wire.read_uuid, buf, pos, n)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -265,10 +265,11 @@ class RemoteLogSegmentMetadataRecord(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "txn_index_empty" in self._tagged and self.txn_index_empty:
-            tags.append((0, wire.pack_bool(self.txn_index_empty)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "txn_index_empty" in tagged and tagged["txn_index_empty"]:
+            tags.append(wire.tag(0, wire.pack_bool(tagged["txn_index_empty"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentMetadataRecord, int]:
@@ -294,13 +295,16 @@ class RemoteLogSegmentMetadataRecord(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.txn_index_empty,) = wire.unpack_bool(buf, pos)
+                (tagged["txn_index_empty"],) = wire.unpack_bool(buf, pos)
                 pos += 1
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -138,10 +138,11 @@ class ShareUpdateValue(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "delivery_complete_count" in self._tagged and self.delivery_complete_count != -1:
-            tags.append((0, wire.pack_int32(self.delivery_complete_count)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "delivery_complete_count" in tagged and tagged["delivery_complete_count"] != -1:
+            tags.append(wire.tag(0, wire.pack_int32(tagged["delivery_complete_count"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareUpdateValue, int]:
@@ -155,13 +156,16 @@ class ShareUpdateValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.delivery_complete_count,) = wire.unpack_int32(buf, pos)
+                (tagged["delivery_complete_count"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -126,16 +126,17 @@ class StreamsGroupMetadataValue(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "validated_topology_epoch" in self._tagged and self.validated_topology_epoch != -1:
-            tags.append((0, wire.pack_int32(self.validated_topology_epoch)))
-        if "last_assignment_configs" in self._tagged and (self.last_assignment_configs is None or len(self.last_assignment_configs)):
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "validated_topology_epoch" in tagged and tagged["validated_topology_epoch"] != -1:
+            tags.append(wire.tag(0, wire.pack_int32(tagged["validated_topology_epoch"])))
+        if "last_assignment_configs" in tagged and (tagged["last_assignment_configs"] is None or len(tagged["last_assignment_configs"])):
             body_1: list[wire.Chunk] = []
-            body_1.append(wire.compact_nullable_count(self.last_assignment_configs))
-            for last_assignment_config in self.last_assignment_configs or ():
+            body_1.append(wire.compact_nullable_count(tagged["last_assignment_configs"]))
+            for last_assignment_config in tagged["last_assignment_configs"] or ():
                 last_assignment_config._write(body_1.append, version)
-            tags.append((1, b"".join(body_1)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+            tags.append(wire.tag(1, b"".join(body_1)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupMetadataValue, int]:
@@ -147,19 +148,22 @@ class StreamsGroupMetadataValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.validated_topology_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["validated_topology_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             elif tag == 1:
                 n, pos = wire.read_compact_nullable_count(buf, pos, 3)
                 if n < 0:
-                    self.last_assignment_configs = None
+                    tagged["last_assignment_configs"] = None
                 else:
-                    self.last_assignment_configs, pos = wire.read_structs(LastAssignmentConfig._read, buf, pos, n, version)
+                    tagged["last_assignment_configs"], pos = wire.read_structs(LastAssignmentConfig._read, buf, pos, n, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

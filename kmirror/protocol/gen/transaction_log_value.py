@@ -198,16 +198,17 @@ class TransactionLogValue(Message):
             raise wire.Unwritable
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "previous_producer_id" in self._tagged and self.previous_producer_id != -1:
-            tags.append((0, wire.pack_int64(self.previous_producer_id)))
-        if "next_producer_id" in self._tagged and self.next_producer_id != -1:
-            tags.append((1, wire.pack_int64(self.next_producer_id)))
-        if "client_transaction_version" in self._tagged and self.client_transaction_version:
-            tags.append((2, wire.pack_int16(self.client_transaction_version)))
-        if "next_producer_epoch" in self._tagged and self.next_producer_epoch != -1:
-            tags.append((3, wire.pack_int16(self.next_producer_epoch)))
-        wire.put_tags(put, tags, self.unknown_tags, 4)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "previous_producer_id" in tagged and tagged["previous_producer_id"] != -1:
+            tags.append(wire.tag(0, wire.pack_int64(tagged["previous_producer_id"])))
+        if "next_producer_id" in tagged and tagged["next_producer_id"] != -1:
+            tags.append(wire.tag(1, wire.pack_int64(tagged["next_producer_id"])))
+        if "client_transaction_version" in tagged and tagged["client_transaction_version"]:
+            tags.append(wire.tag(2, wire.pack_int16(tagged["client_transaction_version"])))
+        if "next_producer_epoch" in tagged and tagged["next_producer_epoch"] != -1:
+            tags.append(wire.tag(3, wire.pack_int16(tagged["next_producer_epoch"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TransactionLogValue, int]:
@@ -235,22 +236,25 @@ class TransactionLogValue(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.previous_producer_id,) = wire.unpack_int64(buf, pos)
+                (tagged["previous_producer_id"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             elif tag == 1:
-                (self.next_producer_id,) = wire.unpack_int64(buf, pos)
+                (tagged["next_producer_id"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             elif tag == 2:
-                (self.client_transaction_version,) = wire.unpack_int16(buf, pos)
+                (tagged["client_transaction_version"],) = wire.unpack_int16(buf, pos)
                 pos += 2
             elif tag == 3:
-                (self.next_producer_epoch,) = wire.unpack_int16(buf, pos)
+                (tagged["next_producer_epoch"],) = wire.unpack_int16(buf, pos)
                 pos += 2
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

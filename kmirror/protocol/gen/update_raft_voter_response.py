@@ -122,12 +122,13 @@ class UpdateRaftVoterResponse(Message):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "current_leader" in self._tagged and self.current_leader != CurrentLeader():
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "current_leader" in tagged and (tagged["current_leader"].leader_id != -1 or tagged["current_leader"].leader_epoch != -1 or tagged["current_leader"].host or tagged["current_leader"].port or tagged["current_leader"].unknown_tags):
             body_0: list[wire.Chunk] = []
-            self.current_leader._write(body_0.append, version)
-            tags.append((0, b"".join(body_0)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+            tagged["current_leader"]._write(body_0.append, version)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateRaftVoterResponse, int]:
@@ -139,12 +140,15 @@ class UpdateRaftVoterResponse(Message):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.current_leader, pos = CurrentLeader._read(buf, pos, version)
+                tagged["current_leader"], pos = CurrentLeader._read(buf, pos, version)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos

@@ -218,33 +218,34 @@ class PartitionData(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "leader_epoch" in self._tagged and self.leader_epoch != -1:
-            tags.append((0, wire.pack_int32(self.leader_epoch)))
-        if "uncut_replicas" in self._tagged and self.uncut_replicas:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "leader_epoch" in tagged and tagged["leader_epoch"] != -1:
+            tags.append(wire.tag(0, wire.pack_int32(tagged["leader_epoch"])))
+        if "uncut_replicas" in tagged and tagged["uncut_replicas"]:
             body_1: list[wire.Chunk] = []
-            body_1.append(wire.compact_count(self.uncut_replicas))
-            for uncut_replica in self.uncut_replicas:
+            body_1.append(wire.compact_count(tagged["uncut_replicas"]))
+            for uncut_replica in tagged["uncut_replicas"]:
                 uncut_replica._write(body_1.append, version)
-            tags.append((1, b"".join(body_1)))
-        if "stop_offset" in self._tagged and self.stop_offset != -1:
-            tags.append((2, wire.pack_int64(self.stop_offset)))
-        if "stop_epoch" in self._tagged and self.stop_epoch != -1:
-            tags.append((3, wire.pack_int32(self.stop_epoch)))
-        if "committed_producers" in self._tagged and self.committed_producers:
+            tags.append(wire.tag(1, b"".join(body_1)))
+        if "stop_offset" in tagged and tagged["stop_offset"] != -1:
+            tags.append(wire.tag(2, wire.pack_int64(tagged["stop_offset"])))
+        if "stop_epoch" in tagged and tagged["stop_epoch"] != -1:
+            tags.append(wire.tag(3, wire.pack_int32(tagged["stop_epoch"])))
+        if "committed_producers" in tagged and tagged["committed_producers"]:
             body_4: list[wire.Chunk] = []
-            body_4.append(wire.compact_count(self.committed_producers))
-            body_4.append(wire.numbers(self.committed_producers, "q"))
-            tags.append((4, b"".join(body_4)))
-        if "lineage" in self._tagged and self.lineage:
+            body_4.append(wire.compact_count(tagged["committed_producers"]))
+            body_4.append(wire.numbers(tagged["committed_producers"], "q"))
+            tags.append(wire.tag(4, b"".join(body_4)))
+        if "lineage" in tagged and tagged["lineage"]:
             body_5: list[wire.Chunk] = []
-            body_5.append(wire.compact_count(self.lineage))
-            for stretch in self.lineage:
+            body_5.append(wire.compact_count(tagged["lineage"]))
+            for stretch in tagged["lineage"]:
                 stretch._write(body_5.append, version)
-            tags.append((5, b"".join(body_5)))
-        if "lineage_epoch" in self._tagged and self.lineage_epoch != -1:
-            tags.append((6, wire.pack_int32(self.lineage_epoch)))
-        wire.put_tags(put, tags, self.unknown_tags, 7)
+            tags.append(wire.tag(5, b"".join(body_5)))
+        if "lineage_epoch" in tagged and tagged["lineage_epoch"] != -1:
+            tags.append(wire.tag(6, wire.pack_int32(tagged["lineage_epoch"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 7)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -256,33 +257,36 @@ class PartitionData(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                (self.leader_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["leader_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             elif tag == 1:
                 n, pos = wire.read_compact_count(buf, pos, 9)
-                self.uncut_replicas, pos = wire.read_structs(UncutReplica._read, buf, pos, n, version)
+                tagged["uncut_replicas"], pos = wire.read_structs(UncutReplica._read, buf, pos, n, version)
             elif tag == 2:
-                (self.stop_offset,) = wire.unpack_int64(buf, pos)
+                (tagged["stop_offset"],) = wire.unpack_int64(buf, pos)
                 pos += 8
             elif tag == 3:
-                (self.stop_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["stop_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             elif tag == 4:
                 n, pos = wire.read_compact_count(buf, pos, 8)
-                self.committed_producers, pos = wire.read_numbers(buf, pos, n, "q", 8)
+                tagged["committed_producers"], pos = wire.read_numbers(buf, pos, n, "q", 8)
             elif tag == 5:
                 n, pos = wire.read_compact_count(buf, pos, 6)
-                self.lineage, pos = wire.read_structs(Stretch._read, buf, pos, n, version)
+                tagged["lineage"], pos = wire.read_structs(Stretch._read, buf, pos, n, version)
             elif tag == 6:
-                (self.lineage_epoch,) = wire.unpack_int32(buf, pos)
+                (tagged["lineage_epoch"],) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
@@ -328,10 +332,11 @@ class TopicData(Struct):
             put(b"\0")
 
     def _write_tags(self, put: wire.Put, version: int) -> None:
-        tags: list[tuple[int, bytes]] = []
-        if "topic_id" in self._tagged and self.topic_id != Uuid.ZERO:
-            tags.append((0, wire.uuid(self.topic_id)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "topic_id" in tagged and tagged["topic_id"] != Uuid.ZERO:
+            tags.append(wire.tag(0, wire.uuid(tagged["topic_id"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
@@ -344,14 +349,17 @@ class TopicData(Struct):
         return self, pos
 
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
-                self.topic_id, pos = wire.read_uuid(buf, pos)
+                tagged["topic_id"], pos = wire.read_uuid(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
-                self.unknown_tags = (*self.unknown_tags, unknown)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
         return pos
 
 
