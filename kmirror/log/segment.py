@@ -37,7 +37,7 @@ _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
-_MAGIC_V2 = layout.MAGIC_V2
+_MAGIC_V2, _HEADER_SIZE, _LENGTH_MIN = layout.MAGIC_V2, layout.HEADER_SIZE, layout.BATCH_LENGTH_MIN
 _ROW, _TIME_ROW = OFFSET_ROW.size, TIME_ROW.size
 
 
@@ -244,6 +244,13 @@ class Segment:
         """
         size = self.size
         position, view = self.offsets.position_for(offset), self.store.view(self.base_offset, 0, size)
+        unpack = _BOUNDS.unpack_from
+        while position + _HEADER_SIZE <= size:  # The walk to the batch is over headers only: no object for each.
+            base_offset, length, magic, delta = unpack(view, position)
+            end = position + LOG_OVERHEAD + length
+            if magic < _MAGIC_V2 or length < _LENGTH_MIN or end > size or base_offset + delta >= offset:
+                break
+            position = end
         while position < size:
             place = self._batch_at(view, position, size)
             if place.last_offset >= offset:
