@@ -48,6 +48,9 @@ def with_aborted(batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]
     for batch in batches:
         while waiting and waiting[-1][1] <= batch.last_offset:
             hidden[waiting.pop()[0]] = None
+        if not hidden:  # As in most answers: then no marker has anything to end.
+            yield batch, False
+            continue
         if batch.is_control and (record := batch.control()) is not None and record.type is ControlType.ABORT:
             hidden.pop(batch.producer_id, None)
         yield batch, batch.is_transactional and not batch.is_control and batch.producer_id in hidden
