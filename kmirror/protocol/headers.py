@@ -200,8 +200,15 @@ def peek_response(frame: Buffer, api_key: int, version: int) -> ResponseHead:
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
     """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
+    return DecodedResponse(int.from_bytes(frame[:4], "big", signed=True), decode_answer(frame, api_key, version))
+
+
+def decode_answer(frame: Buffer, api_key: int, version: int) -> Message:
+    """Return the body alone of what `decode_response` decodes; raises as that does."""
     response = find_response(api_key)
     if response is None:
         raise ProtocolError(f"no API has the key {api_key}")
-    correlation_id, position = peek_response(frame, api_key, version)
-    return DecodedResponse(correlation_id, response.decode_prefix(frame, version, position)[0])
+    position = 4 + len(_response_tags(api_key, version))
+    if len(frame) < position or (position == 5 and frame[4]):  # It is too short, or has tags in its header.
+        position = peek_response(frame, api_key, version).body_position
+    return response.decode_prefix(frame, version, position)[0]

@@ -107,6 +107,11 @@ class LastFetch:
 
 
 def last_fetch(frame: Buffer, head: RequestHead, request: FetchRequest) -> LastFetch | None:
-    """Return what is kept of a fetch that was decoded; None if it is none that repeats."""
+    """Return what is kept of a fetch that was decoded; None if it is none that repeats.
+
+    In a session a fetch names what changed, which the next one does not name again.
+    """
     offset = epoch_offset(head.api_version)
-    return None if offset is None or len(frame) > KEPT_BYTES_MAX else LastFetch(frame, head, request, offset)
+    if offset is None or len(frame) > KEPT_BYTES_MAX or (request.session_id and request.topics):
+        return None
+    return LastFetch(frame, head, request, offset)

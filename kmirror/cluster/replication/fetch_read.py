@@ -10,10 +10,9 @@ fetch says of its log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import Divergence, divergence, is_cut, order_to_cut
+from kmirror.kernel.values import value
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.results import ReadResult
 from kmirror.protocol.gen.fetch_request import FetchPartition
@@ -36,7 +35,7 @@ NOT_LOOKED_AT = frozenset(
 """Errors of partitions in whose log nothing was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reader:
     """The replica (-1 for a consumer) that fetches, and its isolation level."""
 

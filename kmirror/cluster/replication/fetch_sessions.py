@@ -40,9 +40,8 @@ UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
 
 def knows_too_low(request: FetchPartition, data: PartitionData) -> bool:
     """Return whether the high watermark that the fetcher names is lower than it could be now (KIP-1166)."""
-    return request.high_watermark != UNKNOWN_HIGH_WATERMARK and request.high_watermark < min(
-        data.high_watermark, request.fetch_offset
-    )
+    known = request.high_watermark
+    return known != UNKNOWN_HIGH_WATERMARK and known < data.high_watermark and known < request.fetch_offset
 
 
 @dataclass(slots=True, eq=False)

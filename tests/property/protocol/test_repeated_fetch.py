@@ -36,7 +36,7 @@ def fetches(draw: st.DrawFn, version: int) -> FetchRequest:
         partitions = [FetchPartition(partition=draw(st.integers(0, 9)), fetch_offset=5)]
         topic = FetchTopic(topic_id=Uuid(bytes(15) + b"x")) if version >= 13 else FetchTopic(topic="orders")
         topic.partitions = partitions
-        request.topics = [topic]
+        request.topics, request.session_id = [topic], 0  # In a session it would be news, and not be kept.
     return request
 
 
@@ -60,6 +60,15 @@ def test_a_recognised_frame_says_what_decoding_says(data: st.DataObject, version
     request.session_epoch = data.draw(INT32)
     later = encode_request(request, version, correlation_id=data.draw(INT32), client_id=client_id)
     assert last.again(memoryview(later) if data.draw(st.booleans()) else later) == decode_request(later)
+
+
+def test_a_fetch_that_names_partitions_in_a_session_is_not_kept() -> None:
+    topics = [FetchTopic(topic_id=Uuid(bytes(15) + b"x"), partitions=[FetchPartition()])]
+    for session_id, is_kept in ((0, True), (7, False)):
+        frame = encode_request(FetchRequest(session_id=session_id, topics=topics), 15, correlation_id=1, client_id="me")
+        head, body = decode_request(frame)
+        assert isinstance(body, FetchRequest)
+        assert (last_fetch(frame, head, body) is not None) is is_kept
 
 
 @given(st.data(), VERSION)

@@ -17,7 +17,7 @@ from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.protocol.headers import DecodedResponse, decode_response
+from kmirror.protocol.headers import decode_answer
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata, versions
@@ -213,12 +213,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     """The answers to Metadata that were read."""
     found: list[Message] = []
 
-    def reading(frame: Chunk, api_key: int, version: int) -> DecodedResponse:
-        answer = decode_response(frame, api_key, version)
-        found.extend([answer.body] if isinstance(answer.body, MetadataResponse) else [])
+    def reading(frame: Chunk, api_key: int, version: int) -> Message:
+        answer = decode_answer(frame, api_key, version)
+        found.extend([answer] if isinstance(answer, MetadataResponse) else [])
         return answer
 
-    monkeypatch.setattr(requester, "decode_response", reading)
+    monkeypatch.setattr(requester, "decode_answer", reading)
     return found
 
 

@@ -30,14 +30,17 @@ def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
     """Return who fetches: the id of a follower, CONSUMER for anybody else, and its broker epoch if it is told."""
     if version < REPLICA_STATE_FROM:
         return request.replica_id, UNKNOWN_EPOCH
-    return request.replica_state.replica_id, request.replica_state.replica_epoch
+    state = request.replica_state
+    return state.replica_id, state.replica_epoch
 
 
 def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
     """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
+    if request.session_id != NO_SESSION or request.session_epoch != FINAL_EPOCH:
+        return None
     replica, _ = replica_of(request, inbound.version)
     reader = READERS.get(request.isolation_level)
-    if (request.session_id, request.session_epoch, replica) != (NO_SESSION, FINAL_EPOCH, CONSUMER) or reader is None:
+    if replica != CONSUMER or reader is None:
         return None
     left, topics = request.max_bytes, request.topics
     responses: dict[str, FetchableTopicResponse] = {}
