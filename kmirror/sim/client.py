@@ -7,7 +7,7 @@ the node would name if it were asked, so that one call is one message. Tests nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from kmirror.client.admin import Admin
 from kmirror.client.node import ClientNode, OnTimer
@@ -24,7 +24,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.sim.facts import OrderAnswered, OrderSent
 from kmirror.sim.pending import Pending, Script
 from kmirror.sim.world import World
-from kmirror.spec.apis import BY_KEY
+from kmirror.spec.apis import BY_KEY, ApiRow
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -60,14 +60,15 @@ class Client:
 
     # -- versions -----------------------------------------------------------------------------
 
-    def versions(self, endpoint: Endpoint) -> Mapping[int, Range]:
-        """Return what the node there would answer to ApiVersions; of one that does not run, all that we speak."""
+    def _served(self, endpoint: Endpoint, row: ApiRow) -> Range | None:
+        """Return what the node there would answer to ApiVersions of one API; of one that does not run, all we speak."""
         name = self._world.network.addresses.get(endpoint)
         process = None if name is None else self._world.processes[name]
-        if process is not None and isinstance(process.inside, Broker | Controller):
-            served = process.inside.context.api_versions()
-            return process.node.capped(served) if isinstance(process.node, HookedNode) else served
-        return {key: (row.first, row.last) for key, row in BY_KEY.items()}
+        if process is None or not isinstance(process.inside, Broker | Controller):
+            return row.first, row.last
+        served = process.inside.context.api_versions().get(row.key)
+        node = process.node
+        return node.cap(row.key, served) if served is not None and isinstance(node, HookedNode) else served
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:
         """Return the newest version that the node there serves, up to the last one in which `body` makes sense.
@@ -76,7 +77,7 @@ class Client:
         """
         row = BY_KEY[key_of(type(body))]
         last = row.last if version_max is None else version_max
-        version = negotiate((row.first, last), self.versions(endpoint).get(row.key, (last, last)))
+        version = negotiate((row.first, last), self._served(endpoint, row) or (last, last))
         return last if version is None else version
 
     # -- requests -----------------------------------------------------------------------------

@@ -94,6 +94,8 @@ class Process:
     inside: Node | None = None
     """What `make` returned: the same, or what is in the midst of `node`."""
     incarnation: int = 0
+    events: int = 0
+    """How many its nodes were given: while this stays, so does all that the node knows."""
     timers: dict[TimerKey, int] = field(default_factory=dict)
     """Those that are set, each with the number of its plan."""
     told: ToldByRunner = field(default_factory=ToldByRunner)
@@ -318,8 +320,10 @@ class World:
     def _handle(self, process: Process, event: Event) -> None:
         """Give an event to a node that runs, and carry out what it wants."""
         assert process.node is not None, process.name
+        process.events += 1
+        carry_out = self._carry_out
         for effect in process.node.handle(self.now, event):
-            self._carry_out[type(effect)](process, effect)
+            carry_out[type(effect)](process, effect)
 
     def _deliver(self, process: Process, incarnation: int, event: Event) -> None:
         """Give an event that is neither a frame nor a timer to a node, if it is the one for which it was meant."""

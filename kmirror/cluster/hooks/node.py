@@ -122,9 +122,14 @@ class HookedNode(Wrapper):
 
     def capped(self, versions: Versions) -> dict[int, tuple[int, int]]:
         """Return what clients are offered of what the node serves."""
-        caps = self._table.caps
-        found = {key: (first, min(last, caps.get(key, last))) for key, (first, last) in versions.items()}
-        return {key: (first, last) for key, (first, last) in found.items() if first <= last}
+        found = {key: self.cap(key, range_) for key, range_ in versions.items()}
+        return {key: range_ for key, range_ in found.items() if range_ is not None}
+
+    def cap(self, key: int, range_: tuple[int, int]) -> tuple[int, int] | None:
+        """Return what clients are offered of one API that the node serves; None if nothing is."""
+        first, last = range_
+        last = min(last, self._table.caps.get(key, last))
+        return (first, last) if first <= last else None
 
     def forget_held(self) -> None:
         """Let hooks hold nothing of this node any more: it was killed."""

@@ -6,6 +6,7 @@ controller's image has moved, logs when an order is sent or a state is entered t
 
 from __future__ import annotations
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -21,6 +22,7 @@ from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, Stat
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
 from kmirror.sim.history.values import ValueReader
+from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
 
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
@@ -33,6 +35,9 @@ class Observer:
         self._scene = scene
         self._reader = ValueReader()
         self._offsets: dict[str, int] = {}
+        self._controllers: dict[str, Process] = {}
+        self._looked_at: dict[str, int] = {}
+        """By cluster the number of events that its controller had been given when its image was looked at."""
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
         self._topics: dict[str, dict[str, Uuid]] = {}
         """By cluster the topics that there are, with their ids."""
@@ -48,6 +53,7 @@ class Observer:
         world.on_fact.append(self._on_fact)
         for name in self._scene.clusters:
             self._look_for_elections(name, is_news=False)
+            self._controllers[name] = world.processes[self._scene.clusters[name].process(CONTROLLER_ID)]
         world.after_event.append(self._after_event)
 
     # -- facts --------------------------------------------------------------------------------
@@ -106,9 +112,12 @@ class Observer:
     # -- elections ----------------------------------------------------------------------------
 
     def _after_event(self, now: Instant) -> None:
-        for name, cluster in self._scene.clusters.items():
-            if cluster.image.offset != self._offsets[name]:
-                self._look_for_elections(name, is_news=True)
+        looked_at = self._looked_at
+        for name, controller in self._controllers.items():
+            if controller.events != looked_at.get(name):  # Else its image is as it was.
+                looked_at[name] = controller.events
+                if self._scene.image(name).offset != self._offsets[name]:
+                    self._look_for_elections(name, is_news=True)
         for name, awaited in list(self._awaited):
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
