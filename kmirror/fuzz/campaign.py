@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -58,18 +59,21 @@ class Campaign:
     on_finding: Callable[[Finding], None] | None = None
     tally: Tally = field(default_factory=Tally)
     _kept: list[Frame] = field(default_factory=list)
+    _until: float = math.inf
+    """When the time of the present run is over, by the monotonic clock."""
 
     def run(self, *, frames: int | None = None, seconds: float | None = None, first_block: int = 0) -> Iterator[Tally]:
         """Go on until so many frames were tried, or so many seconds are over; yield the tally after each block.
 
-        Without either it does not end by itself.
+        What is found is shrunk within these seconds too. Without either it does not end by itself.
         """
         began = time.monotonic()
+        self._until = math.inf if seconds is None else began + seconds
         block = first_block
         tally = self.tally
         while True:
             for frame in self.source.block(block):
-                if tally.frames == frames:
+                if tally.frames == frames or time.monotonic() >= self._until:
                     break
                 self.put(frame)
             else:
@@ -78,13 +82,13 @@ class Campaign:
             block += 1
             tally.seconds = time.monotonic() - began
             yield tally
-            if tally.frames == frames or (seconds is not None and tally.seconds >= seconds):
+            if tally.frames == frames or time.monotonic() >= self._until:
                 return
 
     def _further(self, block: int, frames: int | None) -> None:
         random = Random(f"{self.source.seed}/{block}/further").random
         for _ in range(BLOCK_FRAMES):
-            if self.tally.frames == frames:
+            if self.tally.frames == frames or time.monotonic() >= self._until:
                 return
             self.put(self.source.further(self._kept[int(random() * len(self._kept))], random))
 
@@ -132,27 +136,32 @@ class Campaign:
 
         def shows(data: bytes, before: Sequence[bytes]) -> bool:
             nonlocal smallest
-            found = put(self.target, frame._replace(data=data), before)
+            found = put(self.target, frame._replace(data=data), before, until=self._until)
             for each in () if found is None else (found, *found.others):
                 if (each.kind, each.cause) == (fault.kind, fault.cause):
                     smallest = each
                     return True
             return False
 
-        before = fewer(finding.before, lambda some: shows(frame.data, some))
+        before = fewer(finding.before, lambda some: shows(frame.data, some), until=self._until)
         data = frame.data
         if fault.kind not in _WHOLE:
             tries = STATEFUL_TRIES_MAX if finding.before else TRIES_MAX
-            data = shrink(data, lambda candidate: shows(candidate, before), tries)
+            data = shrink(data, lambda candidate: shows(candidate, before), tries, until=self._until)
         if finding.before:
             self.target.fresh()
         return finding.shrunk(data, before, smallest)
 
 
-def put(target: Target, frame: Frame, before: Sequence[bytes]) -> Fault | None:
-    """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing."""
+def put(target: Target, frame: Frame, before: Sequence[bytes], *, until: float = math.inf) -> Fault | None:
+    """Put a frame to a target that is fresh but for the frames before; return what is wrong, None for nothing.
+
+    None as well if the frames before take longer than `until`.
+    """
     target.fresh()
     for data in before:
+        if time.monotonic() >= until:
+            return None
         with suppress(Exception):
             target.judge(frame._replace(data=data, steps=("one before",), is_canonical=False))
     try:

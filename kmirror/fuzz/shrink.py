@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -12,19 +13,19 @@ STATEFUL_TRIES_MAX = 100
 """A target with a state begins anew for each try."""
 
 
-def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX) -> bytes:
+def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MAX, *, until: float = math.inf) -> bytes:
     """Return the smallest frame found for which `shows_it` holds; `data` has to be one.
 
     Ranges go, from half of the frame down to single bytes, then what is left becomes zero where it may. It is tried
-    `tries` times at most.
+    `tries` times at most, and not after `until`, a time of the monotonic clock.
     """
     left = tries
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = min(time.monotonic() + SECONDS_MAX, until)
 
     def holds(candidate: bytes) -> bool:
         nonlocal left
-        left = left - 1 if time.monotonic() < deadline else 0
-        return shows_it(candidate)
+        left = left - 1 if time.monotonic() < deadline else -1
+        return left >= 0 and shows_it(candidate)
 
     size = max(1, len(data) // 2)
     while size and left > 0:
@@ -47,16 +48,24 @@ def shrink(data: bytes, shows_it: Callable[[bytes], bool], tries: int = TRIES_MA
 
 
 def fewer(
-    before: Sequence[bytes], shows_it: Callable[[Sequence[bytes]], bool], tries: int = STATEFUL_TRIES_MAX
+    before: Sequence[bytes],
+    shows_it: Callable[[Sequence[bytes]], bool],
+    tries: int = STATEFUL_TRIES_MAX,
+    *,
+    until: float = math.inf,
 ) -> list[bytes]:
-    """Return as few of the frames as are found to be needed, in their order."""
+    """Return as few of the frames as are found to be needed, in their order; not after `until`, as for `shrink`."""
     kept = list(before)
-    if not kept or shows_it(()):
+    if not kept or time.monotonic() >= until:
+        return kept
+    if shows_it(()):
         return []
     size = max(1, len(kept) // 2)
     while tries > 0:
         at = 0
         while at < len(kept) and tries > 0:
+            if time.monotonic() >= until:
+                return kept
             candidate = kept[:at] + kept[at + size :]
             tries -= 1
             if shows_it(candidate):

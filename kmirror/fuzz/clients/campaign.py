@@ -6,6 +6,7 @@ An exit code is told, and judged only if that is asked for. A finding is one onl
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections import Counter
@@ -105,6 +106,7 @@ class ClientCampaign:
         self._runs = 0
         self._seen: list[tuple[int, int]] = []
         self._whole: Ended | None = None
+        self._until = math.inf
         self._whole_answers = 0
         door.session = lambda: self._session
 
@@ -114,6 +116,7 @@ class ClientCampaign:
         Without either it does not end by itself. Raises `UsageError` if the program fails with whole answers.
         """
         began = time.monotonic()
+        self._until = math.inf if seconds is None else began + seconds
         self.begin()
         tally, number = self.tally, 0
         while (frames is None or tally.frames < frames) and (seconds is None or tally.seconds < seconds):
@@ -235,18 +238,18 @@ class ClientCampaign:
         return [read_entry(raw) for raw in kept], *shown[-1]
 
     def _shrunk(self, kept: list[bytes], shows: Callable[[Sequence[bytes]], bool]) -> list[bytes]:
-        until = time.monotonic() + _SHRINK_S
+        until = min(time.monotonic() + _SHRINK_S, self._until)
 
         def still_shows(some: Sequence[bytes]) -> bool:
             return bool(some) and time.monotonic() < until and shows(some)
 
         alone = next((raw for raw in kept[::-1][:3] if len(kept) > 1 and still_shows([raw])), None)
-        kept = [alone] if alone is not None else fewer(kept, still_shows, _TRIES_MAX)
+        kept = [alone] if alone is not None else fewer(kept, still_shows, _TRIES_MAX, until=until)
         *before, last = kept
         if read_entry(last).way is not Way.WHOLE:
             return kept
         head = read_entry(last).head
-        data = shrink(last[len(head) :], lambda data: still_shows([*before, head + data]), _TRIES_MAX)
+        data = shrink(last[len(head) :], lambda data: still_shows([*before, head + data]), _TRIES_MAX, until=until)
         return [*before, head + data]
 
     def _shown(self, entries: Sequence[Entry]) -> tuple[Fault, Ended] | None:

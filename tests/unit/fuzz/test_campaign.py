@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -209,4 +211,34 @@ def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmirror.fuzz.shrink.SECONDS_MAX", 0.0)
     tried: list[bytes] = []
     shrink(bytes(100), lambda candidate: bool(tried.append(candidate)))
-    assert len(tried) == 1
+    assert not tried
+
+
+class Slow(Stumbling):
+    """A target with a state that bears no byte, and takes its time."""
+
+    def __init__(self) -> None:
+        self.given: list[bytes] = []
+
+    @property
+    def before(self) -> Sequence[bytes]:
+        return self.given[:-1]
+
+    def fresh(self) -> None:
+        self.given = []
+
+    def judge(self, frame: Frame) -> str:
+        self.given.append(frame.data)
+        time.sleep(0.01)
+        if len(self.given) >= 20:
+            raise Fault(Kind.RAISED, "IndexError: 255", f"the {len(self.given)}th", "a typed error")
+        return "taken"
+
+
+def test_what_is_found_is_shrunk_within_the_time_of_the_campaign() -> None:
+    campaign = Campaign(Slow(), stream())
+    began = time.monotonic()
+    for _ in campaign.run(seconds=0.5):
+        pass
+    assert time.monotonic() - began < 2  # A hundred tries with 20 frames before each take half a minute.
+    assert campaign.tally.findings
