@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kmirror.fuzz.mutations import Step, mutate, signed_varint
 from kmirror.fuzz.spots import Kind, RawSpot
 from kmirror.fuzz.stream import BLOCK_FRAMES, Frame
+from kmirror.fuzz.vocabulary import large_size
 from kmirror.protocol.structs import Field
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress
@@ -87,7 +88,7 @@ class _Writer:
         self.spots: list[RawSpot] = []
 
     def any_of(self, values: Sequence[bytes]) -> bytes:
-        return values[int(self.random() * len(values))]
+        return any_of(self.random, values)
 
     def signed(self, name: str, value: int, kind: Kind = Kind.SIGNED) -> None:
         start = len(self.out)
@@ -128,6 +129,13 @@ class _Writer:
         self.spots.append((Kind.ELEMENT, first, len(outer), _RECORD["record"]))
 
 
+def any_of(random: Draw, values: Sequence[bytes]) -> bytes:
+    """Return one of the values, or at times a large one."""
+    x = random()
+    size = large_size(x, is_text=values is _HEADS)
+    return values[int(x * len(values))] if size is None else b"z" * size
+
+
 def draw_parts(random: Draw) -> Parts:
     """Return a valid batch of format 2, not yet put together."""
     count = (1, 1, 2, 3, 5)[int(random() * 5)]
@@ -158,8 +166,8 @@ def draw_legacy(random: Draw) -> Parts:
     out, spots = bytearray(), list[RawSpot]()
     first = _OFFSETS[int(random() * 7)]
     for number in range((1, 1, 2, 3)[int(random() * 4)]):
-        key = None if random() < 0.4 else _CONTENTS[int(random() * len(_CONTENTS))]
-        value = None if random() < 0.1 else _CONTENTS[int(random() * len(_CONTENTS))]
+        key = None if random() < 0.4 else any_of(random, _CONTENTS)
+        value = None if random() < 0.1 else any_of(random, _CONTENTS)
         put_message(out, spots, magic, 0, first + number, key, value)
     return Parts(magic, _LEGACY_CODECS[int(random() * 6)], bytearray(), [], out, spots)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kmirror.fuzz.spots import Kind, RawSpot
-from kmirror.fuzz.vocabulary import WIDTHS, Vocabulary, edges
+from kmirror.fuzz.vocabulary import LARGE_SHARE, WIDTHS, Vocabulary, edges, large_size
 from kmirror.protocol.careful import within
 from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, check_version
@@ -21,8 +21,9 @@ from kmirror.protocol.wire import uvarint
 Random = Callable[[], float]
 Write = Callable[[Random, bytearray, list[RawSpot]], None]
 
-# So many bytes of a message, and its arrays have one element at most.
+# So many bytes of a message, and its arrays have one element at most, and nothing more in it is large.
 LARGE_BYTES = 1_500
+_LARGE_FROM = 1 - LARGE_SHARE
 _NULL_SHARE = 0.15
 _TAG_SHARE = 0.4
 _UNKNOWN_TAG_SHARE = 0.1
@@ -207,16 +208,19 @@ def _fixed(field: Field, kind: Kind, usual: Sequence[bytes], rare: Sequence[byte
 
 
 def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: bool, is_nullable: bool) -> Write:
-    """Return what writes a length and one of the contents, or null."""
+    """Return what writes a length and one of the contents, or null, or at times something large."""
+    is_text = kind is Kind.TEXT
     if is_flexible:
-        length_kind, heads, null = Kind.COMPACT_LENGTH, [uvarint(len(each) + 1) for each in contents], b"\0"
-    elif kind is Kind.TEXT:
+        length_kind, null = Kind.COMPACT_LENGTH, b"\0"
+    elif is_text:
         length_kind, null = Kind.SHORT_LENGTH, b"\xff\xff"
-        heads = [len(each).to_bytes(2, "big") for each in contents]
     else:
         length_kind, null = Kind.LENGTH, b"\xff\xff\xff\xff"
-        heads = [len(each).to_bytes(4, "big") for each in contents]
-    rows = list(zip(heads, contents, strict=True))
+
+    def head_of(size: int) -> bytes:
+        return uvarint(size + 1) if is_flexible else size.to_bytes(len(null), "big")
+
+    rows = [(head_of(len(content)), content) for content in contents]
     n = len(rows)
     null_share = _NULL_SHARE if is_nullable else 0.0
 
@@ -226,7 +230,11 @@ def _variable(field: Field, kind: Kind, contents: Sequence[bytes], is_flexible: 
             out += null
             spots.append((length_kind, start, len(out), field))
             return
-        head, content = rows[int(random() * n)]
+        x = random()
+        head, content = rows[int(x * n)]
+        size = large_size(x, is_text=is_text) if x >= _LARGE_FROM and start < LARGE_BYTES else None
+        if size is not None and kind is not Kind.RECORDS:
+            head, content = head_of(size), b"z" * size
         out += head
         middle = len(out)
         out += content

@@ -1,12 +1,13 @@
 """Do the records that were read stand in the batch? A second opinion, which uses nothing of `kmirror.records`.
 
-Checksums are computed anew, bit by bit as the polynomial says, and the records of a valid batch are written again.
+Checksums are computed anew, bit by bit as the polynomial says. The records of a valid batch are written again, and
+those of each batch that was taken are read again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kmirror.fuzz.mutations import signed_varint
 
@@ -59,3 +60,112 @@ def records_again(records: Iterable[Read], base_offset: int, base_timestamp: int
 
 def _content(value: bytes | None) -> bytes:
     return signed_varint(-1) if value is None else signed_varint(len(value)) + value
+
+
+class Row(NamedTuple):
+    """A record as it stands in a batch of format 2; the names of headers are bytes."""
+
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[bytes, bytes | None], ...]
+
+
+class _Bytes:
+    """Reads numbers and contents, up to an end that holds; raises ValueError where Kafka refuses the bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def number(self, octets: int = 5) -> int:
+        """Return a signed number of so many octets at most, 32 or 64 bits of them."""
+        raw = 0
+        for place in range(octets):
+            if self.at == len(self.data):
+                raise ValueError("the bytes end within a number")
+            octet = self.data[self.at]
+            self.at += 1
+            raw |= (octet & 0x7F) << 7 * place
+            if octet < 0x80:
+                raw %= 1 << (32 if octets == 5 else 64)
+                return raw >> 1 if not raw & 1 else -(raw >> 1) - 1
+        raise ValueError(f"a number of more than {octets} octets")
+
+    def take(self, size: int) -> bytes:
+        if not 0 <= size <= len(self.data) - self.at:
+            raise ValueError(f"{size} octets where {len(self.data) - self.at} are left")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def content(self) -> bytes | None:
+        size = self.number()
+        return None if size < 0 else self.take(size)
+
+    def end(self) -> None:
+        if self.at < len(self.data):
+            raise ValueError(f"{len(self.data) - self.at} octets are left over")
+
+
+def rows_of(payload: bytes, count: int) -> list[Row]:
+    """Return the `count` records that fill `payload`; raises ValueError if they do not."""
+    all_of_it, rows = _Bytes(payload), []
+    for _ in range(count):
+        rows.append(_row(_Bytes(all_of_it.take(all_of_it.number()))))
+    all_of_it.end()
+    return rows
+
+
+def _row(body: _Bytes) -> Row:
+    body.take(1)  # Its attributes: none are defined.
+    timestamp_delta, offset_delta = body.number(10), body.number()
+    key, value, headers = body.content(), body.content(), body.number()
+    if not 0 <= headers <= len(body.data):
+        raise ValueError(f"{headers} headers")
+    found = tuple((body.take(body.number()), body.content()) for _ in range(headers))
+    body.end()
+    return Row(timestamp_delta, offset_delta, key, value, found)
+
+
+def is_of_row(record: Read, row: Row, base_offset: int, base_timestamp: int | None) -> bool:
+    """Return whether a record says what stands in the batch; offsets and timestamps wrap as Java's long.
+
+    A base timestamp of None leaves the timestamp out. A name that is no UTF-8 is not compared.
+    """
+    offset, time = base_offset + row.offset_delta, (base_timestamp or 0) + row.timestamp_delta
+    names = [name for name, _ in row.headers]
+    return (
+        (offset - record.offset) % 2**64 == 0
+        and (base_timestamp is None or (time - record.timestamp) % 2**64 == 0)
+        and (row.key, row.value) == (record.key, record.value)
+        and [value for _, value in row.headers] == [value for _, value in record.headers]
+        and all(_is_text(name, text) for name, (text, _) in zip(names, record.headers, strict=True))
+    )
+
+
+def _is_text(name: bytes, text: str) -> bool:
+    try:
+        return name.decode() == text
+    except UnicodeDecodeError:
+        return True
+
+
+def legacy_row(message: bytes) -> tuple[int, int, bytes | None, bytes | None]:
+    """Return offset, timestamp (-1 in format 0), key and value of a message; raises ValueError if it does not end."""
+    magic, at = message[16], 18
+    time_ms = int.from_bytes(message[at : at + 8], "big", signed=True) if magic else -1
+    at += 8 if magic else 0
+    found: list[bytes | None] = []
+    for _ in range(2):
+        if at + 4 > len(message):
+            raise ValueError("the message ends within a length")
+        size = int.from_bytes(message[at : at + 4], "big", signed=True)
+        at += 4
+        if size > len(message) - at:
+            raise ValueError(f"{size} octets where {len(message) - at} are left")
+        found.append(None if size < 0 else message[at : at + size])
+        at += max(size, 0)
+    if at < len(message):
+        raise ValueError(f"{len(message) - at} octets are left over")
+    return int.from_bytes(message[:8], "big", signed=True), time_ms, found[0], found[1]

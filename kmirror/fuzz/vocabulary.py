@@ -23,6 +23,10 @@ _FLOATS = tuple(
 )
 _TEXTS: tuple[str, ...] = ("", "a", "kmirror", "ä-ö", "日本", "🚀", "x" * 127, "x" * 128, "a.b_c-1", "../..", "\0")
 _BLOBS: tuple[bytes, ...] = (b"", b"\0", b"\0\0\0\1a", b"\xff" * 16, bytes(range(64)), b"x" * 127, b"y" * 128)
+LARGE_SHARE = 1 / 256
+"""How often a text or a blob is a large one."""
+_LARGE_TEXTS = (2**13 - 1, 2**13, 2**14 - 2, 2**14 - 1, 2**14, 2**15 - 1)
+_LARGE_BLOBS = (*_LARGE_TEXTS, 2**15, 2**15 + 1, 2**16 - 1, 2**16, 2**16 + 1)
 _SMALL = (0, 0, 0, 1, 1, 2, 3, -1)
 
 
@@ -74,6 +78,16 @@ def edges(type_: str) -> tuple[bytes, ...]:
 
 def _packed(number: int, type_: str) -> bytes:
     return number.to_bytes(WIDTHS[type_], "big", signed=not type_.startswith("u"))
+
+
+def large_size(x: float, *, is_text: bool) -> int | None:
+    """Return the size of a large text or blob; None if the number drawn, from 0 to 1, is not of the few that mean one.
+
+    A text has 32,767 bytes at most.
+    """
+    place = (x - 1 + LARGE_SHARE) / LARGE_SHARE
+    sizes = _LARGE_TEXTS if is_text else _LARGE_BLOBS
+    return None if place < 0 else sizes[int(place * len(sizes))]
 
 
 ARBITRARY = Vocabulary(share=0.5)

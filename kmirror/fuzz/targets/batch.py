@@ -1,7 +1,8 @@
 """Our reader of record batches as a target: formats 0 to 2, every codec, every way in which records are read.
 
 Any bytes are batches or a `CorruptBatch`. All readers agree on what the records are: the quick one, the one that makes
-views, and the outline that a leader takes of a batch.
+views, the outline that a leader takes of a batch, and a plain one that is here for that; also of a broken batch that is
+taken.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.fuzz.batches import BatchStream, put_message
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.mutations import Step
-from kmirror.fuzz.rereading import castagnoli, records_again
+from kmirror.fuzz.rereading import castagnoli, is_of_row, legacy_row, records_again, rows_of
 from kmirror.fuzz.stream import Frame
 from kmirror.fuzz.target import TAKEN, Stateless, without_numbers
 from kmirror.fuzz.targets.rows import Wanted
@@ -44,7 +45,7 @@ class BatchTarget(Stateless):
             for batch in iter_any_batches(frame.data):
                 batch.verify_crc()
                 records = list(batch.records(limit=LIMIT_BYTES))
-                if frame.number % _VIEWS_EVERY == 0:
+                if frame.number % _VIEWS_EVERY == 0 or not frame.is_valid:
                     self._as_others_read(frame, batch, records)
             self._check_lengths(frame)
         except CorruptBatch as error:
@@ -74,18 +75,34 @@ class BatchTarget(Stateless):
             raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
         if frame.is_valid:
             self._as_written(batch, records)
+        deltas = self._as_read_again(batch, records)
         viewed = [view.decode() for view in iter_views(batch, limit=LIMIT_BYTES)]
         if viewed != records:
             raise Fault(Kind.DIFFERS, f"{len(records)} records, and other ones as views", "views", "the same records")
-        seen = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count)
+        seen = outline(batch.payload(limit=LIMIT_BYTES), 0, batch.record_count) if records else None
         if seen is None:
-            return  # A leader then decodes the records.
+            return  # A leader then decodes the records, and there are none in a batch that the cleaner emptied.
         offsets = [wrap_int64(record.offset - batch.base_offset) for record in records]
-        told = (offsets == list(range(len(records))), all(record.key is not None for record in records))
-        if told != (seen.is_numbered, seen.has_keys):
-            raise Fault(
-                Kind.DIFFERS, f"{seen} of records with (numbered, keys) {told}", "outline", "what the records say"
-            )
+        is_numbered = offsets == list(range(len(records)))
+        told = (min(deltas), max(deltas), is_numbered, all(record.key is not None for record in records))
+        if told != seen:
+            raise Fault(Kind.DIFFERS, f"{seen} of records with {told}", "outline", "what the records say")
+
+    def _as_read_again(self, batch: Batch, records: Sequence[Record]) -> list[int]:
+        """Return the timestamp deltas that stand in the batch, if its records are those that were read."""
+        try:
+            rows = rows_of(batch.payload(limit=LIMIT_BYTES), batch.record_count)
+        except ValueError as error:
+            raise Fault(Kind.TAKEN, f"its records: {error}", "records", "refused") from None
+        has_own_times = batch.timestamp_type is not TimestampType.LOG_APPEND_TIME
+        base_timestamp = batch.base_timestamp if has_own_times else None
+        if len(rows) != len(records):
+            told = f"{len(rows)} records are there, {len(records)} were read"
+            raise Fault(Kind.DIFFERS, told, "count", "the same records")
+        for number, (row, record) in enumerate(zip(rows, records, strict=True)):
+            if not is_of_row(record, row, batch.base_offset, base_timestamp):
+                raise Fault(Kind.DIFFERS, f"record {number} is {record}, in the batch {row}", "record", "what is there")
+        return [row.timestamp_delta for row in rows]
 
     def _as_written(self, batch: Batch, records: Sequence[Record]) -> None:
         if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
@@ -98,7 +115,15 @@ class BatchTarget(Stateless):
         checksum = zlib.crc32(batch.view[layout.MAGIC_AT :])
         if checksum != int.from_bytes(batch.view[layout.LOG_OVERHEAD : layout.MAGIC_AT], "big"):
             raise Fault(Kind.TAKEN, f"its checksum is {checksum:#010x}", "checksum", "refused")
-        if frame.is_valid and batch.compression is Compression.NONE:
+        if batch.compression is not Compression.NONE:
+            return
+        try:
+            row = legacy_row(bytes(batch.view))
+        except ValueError as error:
+            raise Fault(Kind.TAKEN, f"its message: {error}", "message", "refused") from None
+        if [row] != [(record.offset, record.timestamp, record.key, record.value) for record in records]:
+            raise Fault(Kind.DIFFERS, f"the message {row} is read as {records}", "message", "what is there")
+        if frame.is_valid:
             out = bytearray()
             for record in records:
                 put_message(out, [], batch.magic, 0, record.offset, record.key, record.value)

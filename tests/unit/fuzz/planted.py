@@ -69,6 +69,28 @@ def varint_off_by_one() -> Patch:
     return patch.object(wire, "read_uvarint", _uvarint(0x7F))
 
 
+def varint_of_three_bytes() -> Patch:
+    """Of three bytes the third does not count: lengths from 16 KiB on are others."""
+    read = wire.read_uvarint
+
+    def short(buf: wire.Buffer, pos: int) -> tuple[int, int]:
+        value, end = read(buf, pos)
+        return (value & 0x3FFF if end - pos == 3 and len(buf) > 2**14 else value), end
+
+    return patch.object(wire, "read_uvarint", short)
+
+
+def long_text_cut_off() -> Patch:
+    """A text loses what it has beyond 8 KiB."""
+    read = wire.read_string
+
+    def short(buf: wire.Buffer, pos: int) -> tuple[str, int]:
+        text, end = read(buf, pos)
+        return text[: 2**13], end
+
+    return patch.object(wire, "read_string", short)
+
+
 def varint_without_bound() -> Patch:
     """A varint of up to ten bytes is read."""
     return patch.object(wire, "read_uvarint", _uvarint(longest=10))
@@ -235,6 +257,34 @@ def outline_without_keys() -> Patch:
         return found and found._replace(has_keys=True)
 
     return patch.object(batch_target, "outline", wrong)
+
+
+def outline_time_too_high() -> Patch:
+    """The outline says a greatest timestamp that no record has."""
+    outline = batch_target.outline
+
+    def wrong(data: bytes, at: int, count: int) -> object:
+        found = outline(data, at, count)
+        return found and found._replace(greatest_delta=found.greatest_delta + 1)
+
+    return patch.object(batch_target, "outline", wrong)
+
+
+def long_ends_at_its_edge() -> Patch:
+    """Offsets and timestamps beyond a Java long are its greatest or least one; only broken batches have them."""
+    edge = 2**63
+    return patch.object(record, "wrap_int64", lambda number: max(-edge, min(number, edge - 1)))
+
+
+def length_of_three_bytes_in_record() -> Patch:
+    """Of a length that takes three bytes the third does not count: contents from 8 KiB on."""
+    read = record.read_raw_varint
+
+    def short(data: Sequence[int], at: int) -> tuple[int, int]:
+        raw, end = read(data, at)
+        return (raw & 0x3FFF if end - at == 3 and len(data) > 2**13 else raw), end
+
+    return patch.object(record, "read_raw_varint", short)
 
 
 def index_error_of_record() -> Patch:
@@ -488,6 +538,8 @@ def controller_raises() -> Patch:
 
 _DECODER = (
     (varint_off_by_one, (Kind.REFUSED, Kind.CHANGED), ()),
+    (varint_of_three_bytes, (Kind.REFUSED, Kind.CHANGED, Kind.TAKEN), ()),
+    (long_text_cut_off, (Kind.CHANGED, Kind.DIFFERS), ("HeartbeatRequest",)),
     (varint_without_bound, (Kind.TAKEN,), ()),
     (null_text_taken, (Kind.TAKEN,), ()),
     (null_array_taken, (Kind.TAKEN, Kind.RAISED), ()),
@@ -507,13 +559,16 @@ _BATCH = (
     (crc_not_verified, (Kind.TAKEN,), ()),
     (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
     (crc_of_other_bytes, (Kind.REFUSED,), ()),
-    (header_key_wrong, (Kind.CHANGED,), ()),
+    (header_key_wrong, (Kind.CHANGED, Kind.DIFFERS), ()),
     (views_differ, (Kind.DIFFERS,), ()),
     (outline_without_keys, (Kind.DIFFERS,), ()),
+    (outline_time_too_high, (Kind.DIFFERS,), ()),
+    (long_ends_at_its_edge, (Kind.DIFFERS,), ()),
+    (length_of_three_bytes_in_record, (Kind.REFUSED, Kind.DIFFERS), ()),
     (index_error_of_record, (Kind.RAISED,), ()),
     (zlib_error, (Kind.RAISED,), ()),
     (long_varint_of_record, (Kind.TAKEN,), ()),
-    (key_for_value, (Kind.CHANGED,), ()),
+    (key_for_value, (Kind.CHANGED, Kind.DIFFERS), ()),
     (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
 )
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
