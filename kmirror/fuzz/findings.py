@@ -26,7 +26,7 @@ class Kind(Enum):
     MEMORY = "memory"  # More than four times the input.
     SLOW = "slow"  # A step that took longer than the bound.
     SILENT = "silent"  # Neither an answer nor a closed link.
-    STATE = "state"  # A refused request left something behind.
+    STATE = "state"  # A refused request left something behind, or one that was done has no effect.
     DEAD = "dead"  # The target no longer answers its probe, or ended.
     DIFFERS = "differs"  # Two that should agree do not.
 

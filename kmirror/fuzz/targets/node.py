@@ -2,7 +2,7 @@
 
 Each request is answered or its link is closed, at once or when what it waits for is over; a valid one is answered.
 Nothing is raised, in this broker or in the controller. A broker that refuses a request has the same logs, metadata and
-members of groups as before.
+members of groups as before; what it says is done shows in what it answers next (`effects`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
 from kmirror.fuzz.closing import check_closed, versions_in, versions_question
+from kmirror.fuzz.effects import without_effect
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
@@ -20,7 +21,9 @@ from kmirror.fuzz.targets.rows import Wanted
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
-from kmirror.protocol.headers import encode_request
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import by_key, key_of
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.api_keys import API_KEYS
@@ -30,6 +33,9 @@ SESSION_FRAMES = 2_000
 AT_ONCE_US = 2 * SECOND
 PATIENCE_US = 120 * SECOND
 STEP_S_MAX = 5.0
+EFFECT_US = 5 * SECOND
+"""How long a broker may take to hear of what was done."""
+_EFFECT_STEP_S = 0.1
 _PEER = "fuzz"
 _CLOSED = "closed"
 _CONFIGS = {
@@ -170,12 +176,31 @@ class NodeTarget:
                 return "waits"
             self._has_come(PATIENCE_US)
         if peer.answer is not None:
-            return judged(data, peer.answer)
+            answer = peer.answer
+            outcome = judged(data, answer)
+            self._check_effect(data, answer)
+            return outcome
         if peer.is_closed:
             return _CLOSED
         raise Fault(
             Kind.SILENT, "neither an answer nor a closed link", "silent", f"one within {PATIENCE_US // SECOND} s"
         )
+
+    def _check_effect(self, data: bytes, answer: bytes) -> None:
+        """Raise `Fault` if what was answered with NONE cannot be seen, not even after a while."""
+        deadline = self._world.now + EFFECT_US
+        while problem := without_effect(data, answer, self._question):
+            if self._world.now >= deadline:
+                name = by_key(api_of(data)[0]).name
+                told = f"{name} is answered with NONE, and {problem}"
+                raise Fault(Kind.STATE, told, f"no effect of {name}", "what was answered")
+            self.cluster.simulation.run_for(span_s=_EFFECT_STEP_S)
+
+    def _question(self, body: Message, version: int) -> Message:
+        """Put a question to the broker, and return its answer."""
+        self._ask(encode_request(body, version, correlation_id=0, client_id=_PEER))
+        assert self._peer.answer is not None, "questions are answered at once"
+        return decode_response(self._peer.answer, key_of(type(body)), version).body
 
     def _ask(self, data: bytes) -> bool:
         """Send a request; return whether it was answered or its link closed at once."""

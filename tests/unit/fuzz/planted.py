@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -16,7 +15,6 @@ from kmirror.cluster.server import Handler, Inbound, Routes, Server
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.fuzz.findings import Kind
 from kmirror.fuzz.requests import TOPIC
-from kmirror.fuzz.targets import batch as batch_target
 from kmirror.kernel.clock import Instant
 from kmirror.protocol import careful, headers, wire
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
@@ -27,9 +25,9 @@ from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.wire import Malformed
-from kmirror.records import batch as batches
-from kmirror.records import legacy, record, views
 from kmirror.spec.error_codes import ErrorCode
+from tests.unit.fuzz.planted_batches import BATCH
+from tests.unit.fuzz.planted_effects import EFFECTS
 from tests.unit.fuzz.planted_files import INTERNAL_TOPICS, LOG, LOG_DIR
 
 SEED = 1
@@ -206,136 +204,6 @@ def version_without_a_field() -> Patch:
         return request.decode_prefix(frame, head.api_version, head.body_position)[0]
 
     return patch.object(headers, "decode_body", bare)
-
-
-# -- record batches -----------------------------------------------------------------------------
-
-
-def crc_not_verified() -> Patch:
-    """No checksum is wrong."""
-    return patch.object(batches.Batch, "verify_crc", lambda self: None)
-
-
-def crc_of_legacy_not_verified() -> Patch:
-    """No checksum of a message of format 0 or 1 is wrong."""
-    return patch.object(legacy.LegacyBatch, "verify_crc", lambda self: None)
-
-
-def crc_of_other_bytes() -> Patch:
-    """The checksum is computed of one byte less."""
-    crc32c = batches.crc32c
-    return patch.object(batches, "crc32c", lambda data: crc32c(data[:-1]))
-
-
-def header_key_wrong() -> Patch:
-    """The key of a header loses its first letter, in all that read records."""
-    read = record.read_headers
-
-    def shifted(data: bytes, at: int, end: int) -> tuple[list[record.Header], int]:
-        headers, at = read(data, at, end)
-        return [(name[1:], value) for name, value in headers], at
-
-    return patch.object(record, "read_headers", shifted)
-
-
-def views_differ() -> Patch:
-    """Views have the time of the producer where the broker's counts."""
-    decode = views.decode_records
-
-    def of_producer(data: bytes, count: int, context: record.RecordContext) -> Iterator[record.Record]:
-        return decode(data, count, context._replace(log_append_time=None))
-
-    return patch.object(views, "decode_records", of_producer)
-
-
-def outline_without_keys() -> Patch:
-    """The outline says that all records have keys."""
-    outline = batch_target.outline
-
-    def wrong(data: bytes, at: int, count: int) -> object:
-        found = outline(data, at, count)
-        return found and found._replace(has_keys=True)
-
-    return patch.object(batch_target, "outline", wrong)
-
-
-def outline_time_too_high() -> Patch:
-    """The outline says a greatest timestamp that no record has."""
-    outline = batch_target.outline
-
-    def wrong(data: bytes, at: int, count: int) -> object:
-        found = outline(data, at, count)
-        return found and found._replace(greatest_delta=found.greatest_delta + 1)
-
-    return patch.object(batch_target, "outline", wrong)
-
-
-def long_ends_at_its_edge() -> Patch:
-    """Offsets and timestamps beyond a Java long are its greatest or least one; only broken batches have them."""
-    edge = 2**63
-    return patch.object(record, "wrap_int64", lambda number: max(-edge, min(number, edge - 1)))
-
-
-def length_of_three_bytes_in_record() -> Patch:
-    """Of a length that takes three bytes the third does not count: contents from 8 KiB on."""
-    read = record.read_raw_varint
-
-    def short(data: Sequence[int], at: int) -> tuple[int, int]:
-        raw, end = read(data, at)
-        return (raw & 0x3FFF if end - at == 3 and len(data) > 2**13 else raw), end
-
-    return patch.object(record, "read_raw_varint", short)
-
-
-def index_error_of_record() -> Patch:
-    """A record that runs past its batch is told as an IndexError."""
-
-    def untyped(error: Exception, *_: object) -> Exception:
-        return error
-
-    return patch.object(record, "_fault", untyped)
-
-
-def zlib_error() -> Patch:
-    """What cannot be inflated is told as zlib tells it."""
-    decompress = batches.decompress
-
-    def untyped(codec: object, data: bytes, **options: Any) -> bytes:
-        return decompress(codec, data, **options) if codec != 1 else zlib.decompress(data, 31)
-
-    return patch.object(batches, "decompress", untyped)
-
-
-def long_varint_of_record() -> Patch:
-    """The length of a record may take as many bytes as it likes."""
-
-    def endless(data: Sequence[int], at: int) -> tuple[int, int]:
-        raw = shift = 0
-        while True:
-            octet = data[at]
-            at += 1
-            raw |= (octet & 127) << shift
-            shift += 7
-            if octet < 128:
-                return raw & 0xFFFFFFFF, at
-
-    return patch.object(record, "read_raw_varint", endless)
-
-
-def key_for_value() -> Patch:
-    """Key and value of a message of format 0 or 1 change places."""
-    body = legacy.LegacyBatch._body
-    return patch.object(legacy.LegacyBatch, "_body", lambda self: body(self)[::-1])
-
-
-def last_record_left_out() -> Patch:
-    """The last record of each batch is left out."""
-    decode = batches.decode_records
-
-    def lax(data: bytes, count: int, context: record.RecordContext, placed: Any) -> Iterator[record.Record]:
-        return iter(list(decode(data, count, context, placed))[: max(0, count - 1)] if data else [])
-
-    return patch.object(batches, "decode_records", lax)
 
 
 # -- a broker -----------------------------------------------------------------------------------
@@ -555,22 +423,6 @@ _REQUEST = (
     (header_tags_not_skipped, (Kind.REFUSED, Kind.DIFFERS), ()),
     (version_without_a_field, (Kind.RAISED,), ()),
 )
-_BATCH = (
-    (crc_not_verified, (Kind.TAKEN,), ()),
-    (crc_of_legacy_not_verified, (Kind.TAKEN,), ()),
-    (crc_of_other_bytes, (Kind.REFUSED,), ()),
-    (header_key_wrong, (Kind.CHANGED, Kind.DIFFERS), ()),
-    (views_differ, (Kind.DIFFERS,), ()),
-    (outline_without_keys, (Kind.DIFFERS,), ()),
-    (outline_time_too_high, (Kind.DIFFERS,), ()),
-    (long_ends_at_its_edge, (Kind.DIFFERS,), ()),
-    (length_of_three_bytes_in_record, (Kind.REFUSED, Kind.DIFFERS), ()),
-    (index_error_of_record, (Kind.RAISED,), ()),
-    (zlib_error, (Kind.RAISED,), ()),
-    (long_varint_of_record, (Kind.TAKEN,), ()),
-    (key_for_value, (Kind.CHANGED, Kind.DIFFERS), ()),
-    (last_record_left_out, (Kind.CHANGED, Kind.DIFFERS), ()),
-)
 _NODE: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
     (answer_of_another_version, (Kind.REFUSED,), ()),
     (byte_behind_the_answer, (Kind.REFUSED,), ()),
@@ -613,10 +465,11 @@ def _rows(target: str, rows: Any) -> Iterator[Planted]:
 PLANTED = (
     *_rows("decoder", _DECODER),
     *_rows("request", _REQUEST),
-    *_rows("batch", _BATCH),
+    *_rows("batch", BATCH),
     *_rows("log", LOG),
     *_rows("log-dir", LOG_DIR),
     *_rows("internal-topics", INTERNAL_TOPICS),
     *_rows("node", _NODE),
+    *_rows("node", EFFECTS),
     *_rows("bootstrap-server", _TCP),
 )

@@ -1,0 +1,125 @@
+"""Faults planted in a broker that answers with NONE and does nothing, or something else; one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.server import Inbound
+from kmirror.fuzz.findings import Kind
+from kmirror.fuzz.requests import TOPIC
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.message import Message
+
+Patch = AbstractContextManager[object]
+
+
+def _not_persisted(is_meant: Callable[[Sequence[Message]], bool]) -> Patch:
+    """Return what has the controller answer, and persist nothing of what is meant."""
+    commit = Controller.commit
+
+    def forgetful(self: Controller, now: Instant, records: Sequence[Message], *, atomic: bool = False) -> None:
+        commit(self, now, () if is_meant(records) else records, atomic=atomic)
+
+    return patch.object(Controller, "commit", forgetful)
+
+
+def _answered(response: type[Message], change: Callable[[Any], object]) -> Patch:
+    """Return what has answers of this class changed before they are sent."""
+    reply = Inbound.reply
+
+    def changed(self: Inbound, body: Message) -> None:
+        if isinstance(body, response):
+            change(body)
+        reply(self, body)
+
+    return patch.object(Inbound, "reply", changed)
+
+
+def _is_new_topic(records: Sequence[Message]) -> bool:
+    return any(isinstance(row, TopicRecord) and row.name != TOPIC and row.name[:2] != "__" for row in records)
+
+
+def topic_not_created() -> Patch:
+    """A topic that is created is not in the metadata log."""
+    return _not_persisted(_is_new_topic)
+
+
+def topic_not_deleted() -> Patch:
+    """A topic that is deleted stays."""
+    return _not_persisted(lambda records: any(isinstance(row, RemoveTopicRecord) for row in records))
+
+
+def partitions_not_added() -> Patch:
+    """A topic is answered to have more partitions, and has as many as before."""
+    return _not_persisted(lambda records: bool(records) and all(isinstance(row, PartitionRecord) for row in records))
+
+
+def configs_not_set() -> Patch:
+    """Configs that are set are not in the metadata log."""
+    return _not_persisted(lambda records: bool(records) and all(isinstance(row, ConfigRecord) for row in records))
+
+
+def commit_refused_without_a_word() -> Patch:
+    """Offsets that are refused are answered with NONE."""
+
+    def change(body: OffsetCommitResponse) -> None:
+        for topic in body.topics:
+            for row in topic.partitions:
+                row.error_code = 0
+
+    return _answered(OffsetCommitResponse, change)
+
+
+def offset_above_the_batch() -> Patch:
+    """A Produce is told an offset behind its batch."""
+
+    def change(body: ProduceResponse) -> None:
+        for topic in body.responses:
+            for row in topic.partition_responses:
+                row.base_offset += 100 if row.base_offset >= 0 else 0
+
+    return _answered(ProduceResponse, change)
+
+
+def log_start_as_asked() -> Patch:
+    """A DeleteRecords that is refused says that the log begins at offset 5."""
+
+    def change(body: DeleteRecordsResponse) -> None:
+        for topic in body.topics:
+            for row in topic.partitions:
+                row.error_code, row.low_watermark = 0, 5
+
+    return _answered(DeleteRecordsResponse, change)
+
+
+def producer_of_another_epoch() -> Patch:
+    """A transactional producer is given the epoch before its own."""
+
+    def change(body: InitProducerIdResponse) -> None:
+        body.producer_epoch -= body.producer_epoch > 0
+
+    return _answered(InitProducerIdResponse, change)
+
+
+EFFECTS: tuple[tuple[Callable[[], Patch], tuple[Kind, ...], tuple[str, ...]], ...] = (
+    (topic_not_created, (Kind.STATE,), ("CreateTopicsRequest",)),
+    (topic_not_deleted, (Kind.STATE,), ("DeleteTopicsRequest",)),
+    (partitions_not_added, (Kind.STATE,), ("CreatePartitionsRequest",)),
+    (configs_not_set, (Kind.STATE,), ("AlterConfigsRequest",)),
+    (commit_refused_without_a_word, (Kind.STATE,), ("OffsetCommitRequest",)),
+    (offset_above_the_batch, (Kind.STATE,), ("ProduceRequest",)),
+    (log_start_as_asked, (Kind.STATE,), ("DeleteRecordsRequest",)),
+    (producer_of_another_epoch, (Kind.STATE,), ("InitProducerIdRequest",)),
+)
