@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kmirror.errors import ProtocolError
+from kmirror.fuzz.findings import Fault, Kind
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_transactions_request import DescribeTransactionsRequest
@@ -27,7 +28,7 @@ from kmirror.protocol.gen.offset_fetch_request import (
 )
 from kmirror.protocol.headers import peek_request, peek_response
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import find_key
+from kmirror.protocol.registry import by_key, find_key
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -41,6 +42,15 @@ _BY_NAME, _BY_ID = 9, 10  # Of OffsetFetch: before and since topics have ids.
 _EARLIEST = -2
 _SET = 0  # Of IncrementalAlterConfigs.
 _TOPIC_RESOURCE = 2
+
+
+def check_effect(request: bytes, answer: bytes, ask: Ask, waits: Callable[[], bool]) -> None:
+    """Raise `Fault` if what was answered with NONE cannot be seen, until `waits` says that the time for it is over."""
+    while problem := without_effect(request, answer, ask):
+        if not waits():
+            name = by_key(peek_request(request).api_key).name
+            told = f"{name} is answered with NONE, and {problem}"
+            raise Fault(Kind.STATE, told, f"no effect of {name}", "what was answered")
 
 
 def without_effect(request: bytes, answer: bytes, ask: Ask) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from kmirror.fuzz.answers import api_of, is_refusal, judged, may_wait
 from kmirror.fuzz.closing import check_closed, versions_in, versions_question
-from kmirror.fuzz.effects import without_effect
+from kmirror.fuzz.effects import check_effect
 from kmirror.fuzz.findings import Fault, Kind, raised
 from kmirror.fuzz.requests import GROUPS, PARTITIONS, TOPIC, requests
 from kmirror.fuzz.stream import Frame, Stream
@@ -23,7 +23,7 @@ from kmirror.kernel.events import CloseLink, Effect, Event, LinkClosed, Outbound
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
-from kmirror.protocol.registry import by_key, key_of
+from kmirror.protocol.registry import key_of
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.api_keys import API_KEYS
@@ -189,12 +189,14 @@ class NodeTarget:
     def _check_effect(self, data: bytes, answer: bytes) -> None:
         """Raise `Fault` if what was answered with NONE cannot be seen, not even after a while."""
         deadline = self._world.now + EFFECT_US
-        while problem := without_effect(data, answer, self._question):
+
+        def waits() -> bool:
             if self._world.now >= deadline:
-                name = by_key(api_of(data)[0]).name
-                told = f"{name} is answered with NONE, and {problem}"
-                raise Fault(Kind.STATE, told, f"no effect of {name}", "what was answered")
+                return False
             self.cluster.simulation.run_for(span_s=_EFFECT_STEP_S)
+            return True
+
+        check_effect(data, answer, self._question, waits)
 
     def _question(self, body: Message, version: int) -> Message:
         """Put a question to the broker, and return its answer."""

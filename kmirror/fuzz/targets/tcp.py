@@ -1,7 +1,8 @@
 """A broker behind a port as a target: one of ours that is started here, or any on loopback.
 
-Each request is answered or its link is closed, a valid one is answered; the broker goes on serving others, and ours
-keeps its memory. A frame waits for its end before the next is sent, so that a finding is of one frame.
+Each request is answered or its link is closed, a valid one is answered; the broker goes on serving others. Ours keeps
+its memory, and what it says is done shows in what it answers next. A frame waits for its end before the next is sent,
+so that a finding is of one frame.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import select
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from kmirror.errors import UsageError
 from kmirror.fuzz.answers import api_of, judged, may_wait
 from kmirror.fuzz.closing import Versions, check_closed, versions_in, versions_question
+from kmirror.fuzz.effects import check_effect
 from kmirror.fuzz.findings import Fault, Kind
 from kmirror.fuzz.processes import resident_bytes
 from kmirror.fuzz.requests import PARTITIONS, TOPIC, requests
@@ -35,6 +38,7 @@ from kmirror.protocol.registry import key_of
 PATIENCE_S = 15.0
 KNOWN_PATIENCE_S = 1.0
 WAITS_S = 0.05
+EFFECT_S = 5.0
 PROBE_EVERY = 512
 MEMORY_BYTES_MAX = 1 << 30
 """What a broker of ours may hold at any time."""
@@ -150,7 +154,10 @@ class BrokerTarget(Stateless):
         # The same finding once more is not worth as long a time.
         patience_s = KNOWN_PATIENCE_S if api in self._silent else PATIENCE_S
         try:
-            return judged(data, self.line.ask(data, WAITS_S if waits else patience_s))
+            answer = self.line.ask(data, WAITS_S if waits else patience_s)
+            outcome = judged(data, answer)
+            self.check_effect(data, answer)
+            return outcome
         except Closed:
             check_closed(frame, self._told())
             return "closed"
@@ -162,6 +169,9 @@ class BrokerTarget(Stateless):
             raise Fault(Kind.SILENT, told, f"silent {api}", "one of both") from None
         except OSError as error:
             raise Fault(Kind.DEAD, f"{self.line.address}: {error}", "no connection", "a broker that listens") from None
+
+    def check_effect(self, data: bytes, answer: bytes) -> None:
+        """Any broker may have others who undo what is asked, so this looks at nothing."""
 
     def _told(self) -> Versions:
         """Return what the broker tells of its APIs, asked once."""
@@ -208,6 +218,20 @@ class ServedTarget(BrokerTarget):
             self._server.kill()
             raise UsageError(f"kmirror serve did not start: it said {said!r}") from None
         super().__init__(host, int(port))
+
+    def check_effect(self, data: bytes, answer: bytes) -> None:
+        """Raise `Fault` if what was answered with NONE cannot be seen, not even after a while."""
+        until = time.monotonic() + EFFECT_S
+
+        def ask(body: Message, version: int) -> Message:
+            found = self.line.ask(_request(body, version), PATIENCE_S)
+            return decode_response(found, key_of(type(body)), version).body
+
+        def waits() -> bool:
+            time.sleep(WAITS_S)
+            return time.monotonic() < until
+
+        check_effect(data, answer, ask, waits)
 
     def probe(self) -> None:
         """Look at the memory of the process too."""
