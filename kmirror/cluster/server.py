@@ -22,7 +22,7 @@ from typing import ParamSpec
 from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
 from kmirror.cluster.request_meters import RequestClock, RequestMeters
-from kmirror.errors import ProtocolError
+from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
 from kmirror.kernel.failures import Failures
@@ -107,8 +107,23 @@ class Inbound:
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
-        chunks = encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id)
+        try:
+            chunks = encode_response_chunks(body, self.version, correlation_id=self.head.correlation_id)
+        except LocalProtocolError as error:
+            if self._can_be_written():
+                raise
+            self.server.outbox.note(f"closing {self.client.link.name}: no answer can name what was asked: {error}")
+            self.drop()
+            return
         self._answer(tuple(chunks), body)
+
+    def _can_be_written(self) -> bool:
+        """Return whether the request can be written: bytes of its texts that are no UTF-8 take three each then."""
+        try:
+            self.body.encode(self.version)
+        except LocalProtocolError:
+            return False
+        return True
 
     def reply_encoded(self, body: bytes) -> None:
         """Answer with a body that was encoded before, in the version of the request."""
