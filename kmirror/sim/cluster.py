@@ -18,7 +18,7 @@ from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
-from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 LEVELS = {row.name: (row.minimum, row.maximum) for row in FEATURES}
 STOP_WITHIN_S = 310
+CLOCK_PPM_MAX = 100_000
 
 
 class Cluster(ClusterInside):
@@ -273,6 +274,15 @@ class Cluster(ClusterInside):
                 lost = sum(disk.cut_power(rng) for disk in self.log_dirs[node_id])
                 world.trace.add(world.now, name, f"lost {lost} bytes")
                 world.tell(name, PowerLost(lost))
+
+    def set_clock(self, node_id: int, *, ahead_ms: int = 0, ppm: int = 0) -> None:
+        """Have a node's clock be wrong from now on: so far ahead (below 0: behind), and gaining `ppm` us a second.
+
+        Without arguments it is right again. A clock never goes back while its node runs: that waits for the next start.
+        """
+        world = self.simulation.world
+        arguments.whole_number("ppm", ppm, -CLOCK_PPM_MAX, CLOCK_PPM_MAX)
+        world.set_clock(self.process(node_id), ahead=ahead_ms * MILLISECOND, ppm=ppm)
 
     def restart(self, node_id: int) -> None:
         """Start a node that was killed or stopped, over its disk; UsageError if it runs, or was never started."""

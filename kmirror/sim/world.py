@@ -52,6 +52,7 @@ from kmirror.kernel.rng import Rng
 from kmirror.kernel.told_by_runner import LinkCounts, ToldByRunner
 from kmirror.kernel.trace import Trace
 from kmirror.kernel.wrapping import Interpose
+from kmirror.sim.clocks import WrongClock
 from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.facts import NodeKilled, NodeStarted, NodeStopped
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions, Passing
@@ -100,6 +101,14 @@ class Process:
     """Those that are set, each with the number of its plan."""
     told: ToldByRunner = field(default_factory=ToldByRunner)
     """What is counted for the node that runs."""
+    clock: WrongClock | None = None
+    """The clock of the node that runs; None for one that is right."""
+    next_clock: WrongClock | None = None
+    """That of the next node that is started here."""
+
+    def local(self, now: Instant) -> Instant:
+        """Return what the node takes for the time."""
+        return now if self.clock is None else self.clock.local(now)
 
 
 class World:
@@ -178,6 +187,7 @@ class World:
         if process.interpose is not None:
             process.node = process.interpose(name, process.inside)
         process.incarnation += 1
+        process.clock = process.next_clock
         process.told = ToldByRunner()
         process.timers.clear()  # What was wanted after `Stopped` was wanted of nobody.
         self.trace.add(self.now, name, "started")
@@ -200,6 +210,16 @@ class World:
         assert process.node is not None, f"{name} does not run"
         with self.one_event():
             self._deliver(process, process.incarnation, Stop())
+
+    def set_clock(self, name: str, *, ahead: Duration, ppm: int) -> None:
+        """Have a process's clock be wrong; 0 and 0 are right. One that would go back does so at the next start."""
+        process = self.processes[name]
+        wrong = process.next_clock = WrongClock(ahead, ppm, self.now) if ahead or ppm else None
+        self.trace.add(self.now, name, f"clock {ahead} us ahead, {ppm} ppm")
+        if process.node is not None and (self.now if wrong is None else wrong.local(self.now)) >= process.local(
+            self.now
+        ):
+            process.clock = wrong
 
     def _end(self, process: Process, how: str) -> None:
         name = process.name
@@ -322,7 +342,8 @@ class World:
         assert process.node is not None, process.name
         process.events += 1
         carry_out = self._carry_out
-        for effect in process.node.handle(self.now, event):
+        now = self.now if process.clock is None else process.clock.local(self.now)
+        for effect in process.node.handle(now, event):
             carry_out[type(effect)](process, effect)
 
     def _deliver(self, process: Process, incarnation: int, event: Event) -> None:
@@ -351,6 +372,8 @@ class World:
 
     def _set_timer(self, process: Process, effect: SetTimer) -> None:
         at, key, now = effect.at, effect.key, self.now
+        if process.clock is not None:
+            at = process.clock.instant(at)
         process.timers[key] = self._sequence = number = self._sequence + 1
         if at - now < FAR:
             heappush(self._heap, (at if at > now else now, number, None, process, key))
@@ -465,7 +488,8 @@ class World:
         if is_lost:
             return
         if effect.timed is not None:
-            process.told.answered(effect.timed, self.now, self.now, self.now)
+            local = process.local(self.now)
+            process.told.answered(effect.timed, local, local, local)
         frame = b"".join(effect.chunks)
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         self._plan(link.back_at, self._come_back, link, frame)

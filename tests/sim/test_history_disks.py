@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,3 +86,30 @@ def test_a_mirror_is_throttled_and_catches_up() -> None:
     looks = [(seen.cluster, seen.log_end_offset) for seen in outcome.account.logs if seen.tp == TP and seen.at > 6e6]
     behind = max(end for name, end in looks if name == "a") - min(end for name, end in looks if name == "b")
     assert behind > 5
+
+
+def kept(ahead_ms: int) -> Plan:
+    """Return a plan in which records are kept for an hour, and the leader's clock leaps by `ahead_ms`."""
+    where: dict[str, Value] = {"cluster": "a", "topic": "t"}
+    leaps = [(5_000, "set_clock", {"cluster": "a", "broker": n, "ahead_ms": ahead_ms}) for n in (1, 2)]
+    found = plan(
+        (1_000, "alter_topic", {**where, "name": "retention.ms", "value": "3600000"}),
+        (1_100, "alter_topic", {**where, "name": "segment.ms", "value": "1000"}),
+        *leaps,
+    )
+    checks = {"log.initial.task.delay.ms": "1000", "log.retention.check.interval.ms": "2000"}
+    clusters = tuple(replace(cluster, configs={**cluster.configs, **checks}) for cluster in found.clusters)
+    return replace(found, clusters=clusters)
+
+
+def test_a_clock_two_hours_ahead_deletes_what_is_kept_for_one() -> None:
+    outcome = run_history(kept(7_200_000))
+    assert outcome.anomalies == []
+    assert outcome.account.final["a", TP].log_start_offset > 5
+    assert "retention" in {row.decision for row in outcome.accepted}
+
+
+def test_a_clock_that_is_nearly_right_entitles_nobody_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kmirror.cluster.replication.log_manager.to_ms", lambda now: now // 1_000 + 7_200_000)
+    outcome = run_history(kept(60_000))
+    assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}

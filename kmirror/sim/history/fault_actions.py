@@ -214,6 +214,12 @@ def _fail_log_dir(hands: Hands, args: Args) -> None:
     hands.fail_log_dir(cluster, broker_id, number, _for_ms(args))
 
 
+def _set_clock(hands: Hands, args: Args) -> None:
+    cluster, node_id = str(args["cluster"]), int(args["broker"])
+    hands.wrong_clocks[cluster, node_id] = None
+    hands.scene.clusters[cluster].set_clock(node_id, ahead_ms=int(args["ahead_ms"]), ppm=int(args.get("ppm", 0)))
+
+
 ROWS: tuple[Action, ...] = (
     Action(
         "when",
@@ -227,5 +233,11 @@ ROWS: tuple[Action, ...] = (
         "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
         "cluster broker number",
         _fail_log_dir,
+    ),
+    Action(
+        "set_clock",
+        "Set a node's clock: `ahead_ms`, below 0 from its next start on, and `ppm` too fast.",
+        "cluster broker ahead_ms",
+        _set_clock,
     ),
 )

@@ -176,6 +176,30 @@ def _fail_log_dir(story: Story) -> bool:
     return True
 
 
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+CLOCKS_MS = ((-20 * HOUR_MS, -HOUR_MS), (-10 * MINUTE_MS, -1_000), (1_000, 10 * MINUTE_MS), (HOUR_MS, 20 * HOUR_MS))
+"""How wrong a clock may be: less than the day after which a producer is forgotten."""
+
+
+def _wrong_clock(story: Story) -> bool:
+    """A node's clock leaps, is set back and shows that after a restart, or drifts; now and then it is put right."""
+    cluster = story.cluster()
+    node = CONTROLLER_ID if story.rng.chance(1, 5) else story.broker(cluster)
+    ahead_ms = story.drawn(story.rng.choice(CLOCKS_MS))
+    ppm = story.rng.choice((0, 0, -500, 200, 20_000))
+    story.step("set_clock", cluster=cluster, broker=node, ahead_ms=ahead_ms, ppm=ppm)
+    if ahead_ms < 0 or story.rng.chance(1, 3):
+        story.wait(0, 500)
+        if node == CONTROLLER_ID:
+            story.step("kill_controller", cluster=cluster, for_ms=story.drawn(SHORT_MS))
+        else:
+            story.step("kill_broker", cluster=cluster, broker=node, for_ms=story.drawn(SHORT_MS))
+    if story.rng.chance(1, 3):
+        story.wait(1_000, 4_000)
+        story.step("set_clock", cluster=cluster, broker=node, ahead_ms=0)
+    return True
+
+
 # -- orders that no mirror gives --------------------------------------------------------------
 
 
@@ -205,12 +229,51 @@ def _throttle(story: Story, line: Line) -> bool:
     return True
 
 
+# -- what a source knows that has lost its controller -------------------------------------------
+
+
+@on_line(ADDED)
+def _stale_source(story: Story, line: Line) -> bool:
+    """A source broker without its controller tells the mirror of what was, while others know better or are away."""
+    brokers, rng = story.clusters[line.source].brokers, story.rng
+    if brokers < 2:
+        return False
+    cut_off = story.broker(line.source)
+    controller = f"{line.source}-{CONTROLLER_ID}"
+    story.step("line_down", one=f"{line.source}-{cut_off}", other=controller, for_ms=rng.between(5_000, 9_000))
+    story.wait(0, 1_500)
+    where: dict[str, Value] = {"cluster": line.source, "topic": line.topic}
+    match rng.below(4):
+        case 0 if story.spare_topics:  # The broker that is cut off has never heard of the topic.
+            topic = story.spare_topics.pop()
+            story.step("create_topic", cluster=line.source, topic=topic, partitions=1)
+            story.wait(100, 800)
+            new = Line(line.mirror, topic, line.source, line.destination, flips=line.flips)
+            story.lines.append(new)
+            story.add(new)
+        case 1:
+            story.step("grow_topic", **where, partitions=rng.between(2, 4))
+        case 2:
+            story.step("delete_topic", **where)
+            story.wait(100, 2_000)
+            story.step("create_topic", **where, partitions=1)
+        case _:
+            story.step("alter_topic", **where, name="retention.ms", value=rng.choice(("3600000", "86400000")))
+    story.wait(0, 1_000)
+    if brokers > 1 and rng.chance(2, 3):
+        other = rng.choice([broker for broker in range(1, brokers + 1) if broker != cut_off])
+        story.step("kill_broker", cluster=line.source, broker=other, for_ms=story.drawn(LONG_MS))
+    return True
+
+
 FAULT_MOVES: dict[str, Move] = {
     "strike_at": _strike_at,
     "second_failure": _second_failure,
     "isolated_leader": _isolated_leader,
     "power_at": _power_at,
+    "stale_source": _stale_source,
     "fail_log_dir": _fail_log_dir,
+    "wrong_clock": _wrong_clock,
     "delete_records": _delete_records,
     "throttle": _throttle,
 }

@@ -42,6 +42,8 @@ class Hands:
     """Names of traps that have sprung."""
     chained: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
     """By the name of a trap what sets those that wait for it."""
+    wrong_clocks: dict[tuple[str, int], None] = field(default_factory=dict)
+    """Cluster and node of clocks that were set."""
     over: bool = False
     """Faults have ended."""
 
@@ -83,6 +85,8 @@ class Hands:
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 if not cluster.runs(node_id):
                     cluster.restart(node_id)
+        for name, node_id in self.wrong_clocks:
+            scene.clusters[name].set_clock(node_id)
         scene.simulation.world.trace.add(scene.simulation.world.now, "history", "faults end")
         scene.note("faults end: every node runs, every line is up")
 

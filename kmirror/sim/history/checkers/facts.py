@@ -262,7 +262,15 @@ class Facts:
     def is_expired(self, value: str, at: Instant) -> bool:
         """Return whether a record may have been deleted by its age, which counts from its making."""
         write = self.account.writes.get(value)
-        return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) <= at
+        return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) - self.clocks_differ_by <= at
+
+    @cached_property
+    def clocks_differ_by(self) -> Duration:
+        """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+        rows = [step.args for step in self.plan.steps if step.action == "set_clock"]
+        drifted = [int(args.get("ppm", 0)) * self.plan.faults_end_ms // 1_000_000 for args in rows]
+        shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
+        return (max(shown) - min(shown)) * MILLISECOND
 
     def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:
         """Return whether a record may have been deleted by its age, or because an operator asked for that."""

@@ -51,7 +51,7 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.moves) <= set(MOVES)
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
-    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power", "power_at"}
+    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power", "power_at", "stale_source"}
     assert "lose_power" in PROFILES["power"].moves
 
 

@@ -1,0 +1,57 @@
+"""Wrong clocks: what nodes are shown, when their timers go off, and that none goes back while its node runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.sim.clocks import WrongClock
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("ahead", [-5_000_000, 0, 7])
+@pytest.mark.parametrize("ppm", [-500, 0, 333, 20_000])
+def test_a_timer_goes_off_at_the_first_instant_at_which_its_time_is_shown(ahead: int, ppm: int) -> None:
+    clock = WrongClock(ahead, ppm, 1_000)
+    for local in range(clock.local(2_000), clock.local(2_000) + 300):
+        instant = clock.instant(local)
+        assert clock.local(instant) >= local > clock.local(instant - 1)
+
+
+def stamp(cluster: Cluster) -> int:
+    """Return the time that the leader gives a record, as an offset from the world's in ms."""
+    cluster.produce("t", 0, [b"v"])
+    leader = cluster.leader(cluster.partitions(["t"])[0])
+    assert leader is not None
+    *_, batch = leader.log.batches()
+    return batch.max_timestamp - cluster.simulation.now_ms
+
+
+def test_a_clock_leaps_at_once_and_goes_back_with_a_restart() -> None:
+    with Simulation(seed=1) as simulation, Cluster(simulation, "a", brokers=1) as a:
+        a.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
+        assert abs(stamp(a)) < 100
+        a.set_clock(1, ahead_ms=HOUR_MS)
+        assert abs(stamp(a) - HOUR_MS) < 100
+        a.set_clock(1, ahead_ms=-HOUR_MS)
+        assert abs(stamp(a) - HOUR_MS) < 100
+        a.kill(1)
+        a.restart(1)
+        simulation.run_for(span_s=10)
+        assert abs(stamp(a) + HOUR_MS) < 100
+        a.set_clock(1)
+        assert abs(stamp(a)) < 100
+
+
+def test_a_clock_that_is_too_fast_gains_time_and_timers_keep_to_it() -> None:
+    with Simulation(seed=1) as simulation, Cluster(simulation, "a", brokers=1) as a:
+        a.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
+        a.set_clock(1, ppm=100_000)
+        simulation.run_for(span_s=30)
+        assert abs(stamp(a) - 3_000) < 200, "a tenth of thirty seconds"
+        world = simulation.world
+        before = world.events
+        simulation.run_for(span_s=10)
+        assert world.events - before < 5_000, "no timer goes off over and over"
