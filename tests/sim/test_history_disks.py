@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
@@ -113,3 +114,26 @@ def test_a_clock_that_is_nearly_right_entitles_nobody_to_delete(monkeypatch: pyt
     monkeypatch.setattr("kmirror.cluster.replication.log_manager.to_ms", lambda now: now // 1_000 + 7_200_000)
     outcome = run_history(kept(60_000))
     assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}
+
+
+def abandoned(ahead_ms: int) -> Plan:
+    """Return a plan in which transactions are left open, while the clocks of all coordinators are ahead."""
+    nodes = [{"cluster": "a", "broker": number} for number in (1, 2)]
+    steps: list[tuple[int, str, dict[str, Value]]] = []
+    for at_ms, ahead in ((100, ahead_ms), (6_000, 0)):
+        steps += [(at_ms, "set_clock", {**node, "ahead_ms": ahead}) for node in nodes]
+    steps += [(6_100, "kill_broker", {**node, "for_ms": 300}) for node in nodes]
+    clients = (ClientPlan("p", "abandoned", "a", ("t",), 200, {"timeout_ms": 3_000}),)
+    return replace(plan(*steps), clients=clients, converge_ms=8_000)
+
+
+def test_a_transaction_that_a_fast_clock_dated_may_stay_open() -> None:
+    outcome = run_history(abandoned(3_600_000))
+    assert outcome.anomalies == []
+    assert "wrong clock" in {row.decision for row in outcome.accepted}
+
+
+def test_a_slow_clock_is_no_excuse_for_an_open_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TransactionCoordinator, "abort_and_fence", lambda *_: None)
+    outcome = run_history(abandoned(-1))
+    assert {row.checker for row in outcome.anomalies} >= {"hanging-transaction"}

@@ -16,6 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.account import Account, Order
+from kmirror.sim.history.late_timeouts import may_be_open
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Plan
@@ -283,6 +284,8 @@ class Rest:
             return []
         log = leader.log
         ongoing = {offset: pid for offset, pid in log.producers.ongoing.items() if not self._left_open(tp, log, offset)}
+        plan, account = self._scene.plan, self._scene.account
+        ongoing = {offset: pid for offset, pid in ongoing.items() if not may_be_open(plan, account, pid)}
         if not ongoing or self._has_all_that_is_decided(name, tp, rows):
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())

@@ -12,8 +12,10 @@ from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
+from kmirror.sim.history.late_timeouts import times_out_late
 from kmirror.sim.history.verdict import Anomaly
 
+CLOCKS = "wrong clock"
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 UNCLEAN = "unclean election"
@@ -151,6 +153,9 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
             continue
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
         owner = facts.transaction(rows[0].value) if rows else None
+        if owner is not None and times_out_late(facts.plan, owner):
+            yield from accepted([(CLOCKS, *place)])
+            continue
         whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
         text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
         yield Anomaly("hanging-transaction", *place, offset, text, final.at)
