@@ -216,9 +216,8 @@ class World:
         process = self.processes[name]
         wrong = process.next_clock = WrongClock(ahead, ppm, self.now) if ahead or ppm else None
         self.trace.add(self.now, name, f"clock {ahead} us ahead, {ppm} ppm")
-        if process.node is not None and (self.now if wrong is None else wrong.local(self.now)) >= process.local(
-            self.now
-        ):
+        shown = self.now if wrong is None else wrong.local(self.now)
+        if process.node is not None and shown >= process.local(self.now):
             process.clock = wrong
 
     def _end(self, process: Process, how: str) -> None:
