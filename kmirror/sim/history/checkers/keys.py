@@ -90,8 +90,12 @@ def is_superseded(facts: Facts, place: Place, value: str, offset: int, at: Insta
         return False
     if write.is_tombstone and _is_due(facts, place, write.sent_at, at):
         return True
+    # A value in doubt that superseded it would be there; a tombstone in doubt may have gone in its time.
     return any(
-        row.value != value and row.sent_at <= at and (min(row.offset, offset) < 0 or row.offset > offset)
+        (row.sure or row.is_tombstone)
+        and row.value != value
+        and row.sent_at <= at
+        and (min(row.offset, offset) < 0 or row.offset > offset)
         for row in keyed(facts, place).get(write.key, [])
     )
 

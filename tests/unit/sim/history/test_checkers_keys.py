@@ -72,11 +72,15 @@ def test_a_deleted_key_may_not_come_back() -> None:
     assert hand.found() == ["key-came-back"]
 
 
-def test_a_tombstone_that_may_have_been_written_is_reason_enough() -> None:
+@pytest.mark.parametrize(("tombstone", "expected"), [(True, []), (False, ["acked-lost", "key-lost"])])
+def test_a_tombstone_that_may_have_been_written_is_a_reason_and_a_value_is_none(
+    tombstone: bool, expected: list[str]
+) -> None:
+    """A value that superseded the record would be there."""
     hand = compacted(OLD, OTHER).wrote("perhaps", 1, at=3, acked=False)
     write = hand.account.writes["perhaps"]
-    hand.account.writes["perhaps"] = replace(write, key="k", is_tombstone=True)
-    assert hand.look("a", [OLD, OTHER], at=2.5).final("a", [OTHER]).found() == []
+    hand.account.writes["perhaps"] = replace(write, key="k", is_tombstone=tombstone)
+    assert hand.look("a", [OLD, OTHER], at=2.5).final("a", [OTHER]).found() == expected
 
 
 def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> None:
