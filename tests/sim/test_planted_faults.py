@@ -12,8 +12,8 @@ from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
+from tests.sim import group_plans, planted_groups, planted_keys, planted_syncs
 from tests.sim import planted as plants
-from tests.sim import planted_keys, planted_syncs
 from tests.sim.planted import FAULTS, Fault, planted
 
 
@@ -312,7 +312,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         orders_while_away,
         keys_and_tombstones,
     )
-}
+} | group_plans.PLANS
 
 
 QUICK = "smoke", *PLANS
@@ -349,7 +349,8 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    named = [*vars(plants).items(), *vars(planted_keys).items(), *vars(planted_syncs).items()]
+    modules = (plants, planted_groups, planted_keys, planted_syncs)
+    named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)
     assert len(FAULTS) >= 20

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.group_account import GroupAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +256,7 @@ class Account:
     """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)
     """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
+    groups: GroupAccount = field(default_factory=GroupAccount)
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 

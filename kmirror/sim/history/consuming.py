@@ -9,6 +9,7 @@ With the option `group` it commits its positions for that group, of which it is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -33,7 +34,7 @@ from kmirror.sim.history.account import Marks, Read
 from kmirror.sim.history.directory import Leader
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Ask, Script
-from kmirror.sim.history.values import ValueReader
+from kmirror.sim.history.values import ValueReader, ValueRow
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType, IsolationLevel, OffsetSpec
@@ -70,23 +71,30 @@ class Consumer:
         scene = self.desk.scene
         while scene.reading:
             cluster = self.desk.cluster
-            directory = scene.directories[cluster]
-            by_leader: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
-            for tp in self.desk.partitions():
-                leader = directory.leader(tp)
-                if leader is not None:
-                    by_leader.setdefault(leader.endpoint, []).append((tp, leader))
-            for endpoint, led in by_leader.items():
-                ready = []
-                for tp, leader in led:
-                    valid = yield from self._validate(cluster, tp, leader)
-                    if valid:
-                        ready.append((tp, leader))
-                if ready:
-                    yield from self._fetch(cluster, endpoint, ready)
+            yield from self.read(cluster, self.desk.partitions())
             if self._group:
                 yield from self._commit(cluster)
             yield self.desk.pause()
+
+    def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
+        """Fetch once from each leader of the partitions, and take what comes."""
+        directory = self.desk.scene.directories[cluster]
+        by_leader: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
+        for tp in partitions:
+            leader = directory.leader(tp)
+            if leader is not None:
+                by_leader.setdefault(leader.endpoint, []).append((tp, leader))
+        for endpoint, led in by_leader.items():
+            ready = []
+            for tp, leader in led:
+                valid = yield from self._validate(cluster, tp, leader)
+                if valid:
+                    ready.append((tp, leader))
+            if ready:
+                yield from self._fetch(cluster, endpoint, ready)
+
+    def given(self, tp: TopicPartition, row: ValueRow) -> None:
+        """Take a record that the application is given."""
 
     def _commit(self, cluster: str) -> Script[None]:
         """Commit the positions that have moved since they were committed in this cluster, as nobody's member."""
@@ -167,16 +175,26 @@ class Consumer:
     # -- records ------------------------------------------------------------------------------
 
     def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
+        request = self._request({tp: self._row(tp, leader) for tp, leader in ready})
+        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            self.desk.scene.directories[cluster].refresh()
+            return
+        yield from self._take_all(cluster, dict(ready), reply)
+
+    def _row(self, tp: TopicPartition, leader: Leader) -> FetchPartition:
+        return FetchPartition(
+            partition=tp.partition,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=self.positions[tp].offset,
+            partition_max_bytes=BYTES_MAX,
+        )
+
+    def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
-        for tp, leader in ready:
-            wanted = FetchPartition(
-                partition=tp.partition,
-                current_leader_epoch=leader.epoch,
-                fetch_offset=self.positions[tp].offset,
-                partition_max_bytes=BYTES_MAX,
-            )
+        for tp, wanted in rows.items():
             topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[])).partitions.append(wanted)
-        request = FetchRequest(
+        return FetchRequest(
             replica_id=-1,
             max_wait_ms=0,
             min_bytes=1,
@@ -186,11 +204,8 @@ class Consumer:
             session_epoch=-1,
             topics=list(topics.values()),
         )
-        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
-        if not isinstance(reply, FetchResponse) or reply.error_code:
-            self.desk.scene.directories[cluster].refresh()
-            return
-        leaders = dict(ready)
+
+    def _take_all(self, cluster: str, leaders: Mapping[TopicPartition, Leader], reply: FetchResponse) -> Script[None]:
         for topic in reply.responses:
             for data in topic.partitions:
                 tp = TopicPartition(topic.topic, data.partition_index)
@@ -215,6 +230,7 @@ class Consumer:
                 scene.account.reads.append(
                     Read(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
                 )
+                self.given(tp, row)
         for batch in batches:
             end, epoch = max(end, batch.next_offset), batch.partition_leader_epoch
         position.offset, position.epoch = end, epoch

@@ -12,6 +12,7 @@ from dataclasses import replace
 from kmirror.kernel.arguments import whole_number
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
+from kmirror.sim.history.draw_groups import group_clients, with_groups
 from kmirror.sim.history.draw_keys import with_keys
 from kmirror.sim.history.hand import ADDED, Line, Story
 from kmirror.sim.history.moves import MOVES
@@ -22,6 +23,12 @@ from kmirror.spec.releases import RELEASES
 
 CONVERGE_MS = 45_000
 TRIES_MAX = 1_000
+LIBRARY: Mapping[str, tuple[str, ...]] = {
+    "idempotent": ("library",),
+    "short": ("library_transactions",),
+    "read_committed": ("library_read", "session_read"),
+}
+"""Kinds of clients that do what others do by other means."""
 
 
 def draw(seed: int, profile: str = "full") -> Plan:
@@ -32,6 +39,10 @@ def draw(seed: int, profile: str = "full") -> Plan:
     clusters = _clusters(rng.split("clusters"), row)
     topics, lines, spare = _lines(rng.split("lines"), row, [cluster.name for cluster in clusters])
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
+    own = rng.split("groups")
+    if own.chance(row.group_apps, 100):
+        clusters = with_groups(own, clusters)
+        clients += tuple(group_clients(own, clusters, lines, topics))
     story = _story(rng.split("story"), row, clusters, lines, clients, spare)
     plan = Plan(
         seed,
@@ -186,6 +197,7 @@ def _clients(
         if KINDS[kind].transactional and own.split("transactions").chance(1, 2):
             options["transaction_version"] = 2
         options.update(_delivery(own.split("delivery")))
+        kind = _with_library(own.split("library"), row, kind)
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
@@ -194,8 +206,16 @@ def _clients(
         commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
         if commits and own.split("delivery").chance(1, 3):
             commits["answers_lost_ppm"] = 150_000
+        if not commits:
+            kind = _with_library(own.split("library"), row, kind)
         found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
     return tuple(found)
+
+
+def _with_library(rng: Rng, row: Profile, kind: str) -> str:
+    """Return the kind of client that does the same with `kmirror.client`, or in fetch sessions, for some of them."""
+    others = LIBRARY.get(kind, ())
+    return rng.choice(others) if others and rng.chance(row.library, 100) else kind
 
 
 def _story(
@@ -208,10 +228,10 @@ def _story(
 ) -> Story:
     writers: dict[str, list[str]] = {}
     for client in clients:
-        if not client.kind.startswith("read_"):
+        if KINDS[client.kind].writes:
             for topic in client.topics:
                 writers.setdefault(topic, []).append(client.name)
-    readers = [client.name for client in clients if client.kind.startswith("read_")]
+    readers = [client.name for client in clients if not KINDS[client.kind].writes]
     story = Story(
         rng, {cluster.name: cluster for cluster in clusters}, lines, writers, readers, spare_topics=list(spare)
     )

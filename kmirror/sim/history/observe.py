@@ -19,6 +19,7 @@ from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
 from kmirror.sim.history.values import ValueReader
@@ -46,6 +47,7 @@ class Observer:
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs named by unclean elections, until somebody leads in them."""
+        self._coordinators = CoordinatorLooks(scene)
 
     def attach(self) -> None:
         """Begin to watch; elections of before are not noted."""
@@ -132,6 +134,7 @@ class Observer:
         image = scene.image(name)
         self._offsets[name] = image.offset
         self._look_for_topics(name)
+        self._coordinators.look_for_elections(name, image)
         known = self._known.setdefault(name, {})
         for topic in image.topics.values():
             if is_internal(topic.name):
@@ -147,7 +150,7 @@ class Observer:
                     continue
                 if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
                     continue
-                unclean = before is not None and _is_unclean(before, partition)
+                unclean = before is not None and is_unclean(before, partition)
                 scene.account.elections.append(
                     Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
                 )
@@ -248,6 +251,7 @@ class Observer:
                     account.final[name, tp] = seen
                 self._compare_replicas(name, tp)
         self.look_at_ids()
+        self._coordinators.look_at_offsets()
 
     def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
         leader = self._scene.leader(name, tp)
@@ -301,15 +305,6 @@ class Observer:
             if isinstance(component, MirrorComponent):
                 return component.context.partitions.get(tp)
         return None
-
-
-def _is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
-    """Return whether the leader was elected from outside the ISR.
-
-    Where all died right after an election, its one trace is an ISR without a former member.
-    """
-    is_outside = after.leader != NO_LEADER and after.leader not in before.isr
-    return is_outside or not any(member in before.isr for member in after.isr)
 
 
 def difference(leader: Partition, replica: Partition) -> str:

@@ -70,7 +70,7 @@ class Desk:
     def ask(self, ask: Ask) -> Script[Message | None]:
         """Ask, and lose the answer now and then: the client waits for it in vain, and knows nothing of the request."""
         sent_at = self.scene.now
-        reply = yield ask
+        reply: Message | None = yield ask
         if reply is None or not self._answers_lost_ppm or not self._losses.chance(self._answers_lost_ppm, MILLION):
             return reply
         yield Sleep(max(0, ask.timeout_ms - (self.scene.now - sent_at) // MILLISECOND))

@@ -42,6 +42,10 @@ class Profile:
     """Percent of histories whose mirrored topics are compacted, and have few keys."""
     old_source: int = 4
     """Percent of histories in which the first source plays an earlier release of Kafka."""
+    group_apps: int = 0
+    """Percent of histories with groups whose members come and go, or transform what they read."""
+    library: int = 0
+    """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
 
 
 # fmt: off
@@ -85,7 +89,7 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS}, MIX,
-        old_source=20, groups=50, ends_mirrored=50, keyed=35,
+        old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -154,6 +158,11 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "windows", "Failures at events of replication, and a second one in the window that the first has opened.",
         (20, 28), {**_more(STORY, 2), **_more(TRAPS, 8), "allow_unclean": 2}, MIX, single_broker=0, third_cluster=10,
+    ),
+    Profile(
+        "groups", "Groups with members that come and go, and consume, transform and produce.", (20, 28),
+        {**_more(STORY, 2), **NODES, **LINKS, **REPLICAS, "grow": 8, "turn_some": 8, "filters": 3}, MIX,
+        producers=(1, 2), groups=50, group_apps=100, library=50, old_source=10,
     ),
 )
 # fmt: on

@@ -134,6 +134,23 @@ class Scene:
                         found[name.group, name.tp] = offset.offset, offset.leader_epoch, offset.metadata
         return found
 
+    def pending_offsets(self, cluster: str) -> list[tuple[str, TopicPartition]]:
+        """Return the groups and partitions for which an open transaction has committed offsets."""
+        brokers = self.clusters[cluster]
+        shards = [
+            shard
+            for broker_id in brokers.living()
+            for shard in brokers.broker(broker_id).parts.groups.runtime.states().values()
+        ]
+        keys = [name for shard in shards for group in shard.offsets.groups() for name in shard.offsets.open_keys(group)]
+        return [(name.group, name.tp) for name in keys]
+
+    def has_members(self, cluster: str, group: str) -> bool:
+        """Return whether the group has members in this cluster now."""
+        brokers = self.clusters[cluster]
+        found = (brokers.broker(broker_id).parts.groups.find(group) for broker_id in brokers.living())
+        return any(one is not None and one.members for one in found)
+
     def topic_id(self, cluster: str, topic: str) -> Uuid:
         """Return the id of a topic as clients are told it; zeros if there is none, or the topic has none."""
         known = self.image(cluster).topics.get(topic)

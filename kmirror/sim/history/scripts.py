@@ -2,6 +2,7 @@
 
     reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
     yield Sleep(200)
+    yield Wait(start)                                              what `start` hands over to the function it is given
 
 A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of its own at
 the cluster's site, so that a line that is down between sites parts a cluster from the others and not from its clients.
@@ -9,7 +10,7 @@ the cluster's site, so that a line that is down between sites parts a cluster fr
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -37,8 +38,15 @@ class Sleep:
     ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Begin what answers by a call, such as a machine of `kmirror.client`, and go on with what it hands over."""
+
+    start: Callable[[Callable[[Any], None]], None]
+
+
 R = TypeVar("R")
-Script = Generator[Ask | Sleep, Message | None, R]
+Script = Generator[Ask | Sleep | Wait, Any, R]
 
 
 class Scripts:
@@ -59,13 +67,16 @@ class Scripts:
             found = self._clients[actor, cluster] = Client(self._world, f"{actor}@{cluster}", cluster)
         return found
 
-    def _go(self, actor: str, script: Script[Any], reply: Message | None) -> None:
+    def _go(self, actor: str, script: Script[Any], reply: Any) -> None:
         try:
             wish = script.send(reply)
         except StopIteration:
             return
         if isinstance(wish, Sleep):
             self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(actor, script, None))
+            return
+        if isinstance(wish, Wait):
+            wish.start(lambda reply: self._go(actor, script, reply))
             return
         self.client(actor, wish.cluster).send(
             wish.endpoint,

@@ -310,11 +310,17 @@ class Rest:
         return False
 
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:
-        """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election."""
+        """Return whether the marker of the transaction that is open at an offset may be lost by an unclean election.
+
+        Or what its coordinator knew of it: then nobody writes a marker.
+        """
+        account = self._scene.account
+        if any(account.groups.lost_transactions(name, 0, self._scene.now) for name in self._scene.clusters):
+            return True
         batch = next(iter(log.batches(offset, offset + 1)), None)
         if batch is None:
             return False
-        return self._scene.account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
+        return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 
     def _not_as_ordered(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
@@ -390,6 +396,8 @@ class Rest:
         for (group, at), wanted in there.items():
             if at != tp or destination is None or not _is_one_of(group, included):
                 continue
+            if scene.has_members(row.cluster, group):
+                continue  # Nobody commits for a group that is active here (D17).
             log = destination.log
             inside = min(max(wanted[0], log.log_start_offset), log.high_watermark)
             if clamps and inside != wanted[0]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kmirror.log.committed import with_aborted
 from kmirror.records.batch import Batch
+from kmirror.records.record import Header
 
 NAME = "name"
 
@@ -77,8 +78,13 @@ def _decode(batch: Batch) -> Iterator[Content]:
         yield batch.base_offset, f"<{kind} {batch.producer_id}>", "", False
         return
     for record in batch.records():
-        value = record.value
-        if value is None:
-            value = next((header for name, header in record.headers if name == NAME and header), b"")
+        name = name_of(record.value, record.headers)
         key = (record.key or b"").decode("utf-8", "replace")
-        yield record.offset, value.decode("utf-8", "replace"), key, record.value is None
+        yield record.offset, name, key, record.value is None
+
+
+def name_of(value: bytes | None, headers: Iterable[Header]) -> str:
+    """Return what names a record: its value, or for a tombstone what a header says."""
+    if value is None:
+        value = next((header for name, header in headers if name == NAME and header), b"")
+    return value.decode("utf-8", "replace")

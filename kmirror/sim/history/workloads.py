@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.consuming import Consumer
+from kmirror.sim.history.grouping import App
+from kmirror.sim.history.library import LibraryReader, library_stream, library_transactions
 from kmirror.sim.history.producing import Desk, Producer
 from kmirror.sim.history.scripts import Script, Sleep
+from kmirror.sim.history.session_consuming import SessionConsumer
+from kmirror.sim.history.transforming import TransformApp
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM
 
@@ -254,6 +258,10 @@ def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]
     return lambda desk: [(desk.plan.name, Consumer(desk, committed_only=committed).run())]
 
 
+def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, script(desk))]
+
+
 ROWS: tuple[WorkloadKind, ...] = (
     WorkloadKind(
         "plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)
@@ -276,5 +284,31 @@ ROWS: tuple[WorkloadKind, ...] = (
     ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
+    WorkloadKind("members", "A group whose members come and go.", lambda desk: App(desk).scripts(), writes=False),
+    WorkloadKind(
+        "transform",
+        "A group that writes what it reads, outputs and offsets in one transaction.",
+        lambda desk: TransformApp(desk).scripts(),
+        transactional=True,
+    ),
+    WorkloadKind("library", "`kmirror.client` writes idempotent batches.", _one(library_stream)),
+    WorkloadKind(
+        "library_transactions",
+        "`kmirror.client` writes in transactions.",
+        _one(library_transactions),
+        transactional=True,
+    ),
+    WorkloadKind(
+        "library_read",
+        "`kmirror.client` reads up to the last stable offset.",
+        _one(lambda desk: LibraryReader(desk).run()),
+        writes=False,
+    ),
+    WorkloadKind(
+        "session_read",
+        "Reads up to the last stable offset in incremental fetch sessions.",
+        _one(lambda desk: SessionConsumer(desk, committed_only=True).run()),
+        writes=False,
+    ),
 )
 KINDS: dict[str, WorkloadKind] = {row.name: row for row in ROWS}

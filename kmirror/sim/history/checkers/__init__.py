@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kmirror.sim.history.account import Account
-from kmirror.sim.history.checkers import keys, logs, losses, mirrors, transactions
+from kmirror.sim.history.checkers import groups, keys, logs, losses, mirrors, transactions, transforms
 from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.words import Finding
 from kmirror.sim.history.plan import Plan
@@ -49,6 +49,11 @@ CHECKERS: dict[str, Checker] = {
     "pause-breach": Checker(mirrors.pause_breach),
     "stuck-state": Checker(mirrors.stuck_state),
     "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
+    "offset-lost": Checker(groups.offset_lost),
+    "offset-regression": Checker(groups.offset_regression),
+    "aborted-offset": Checker(groups.aborted_offset),
+    "double-ownership": Checker(groups.double_ownership),
+    "exactly-once": Checker(transforms.exactly_once),
 }
 """Name to checker, in the order in which findings are reported."""
 

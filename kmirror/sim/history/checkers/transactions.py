@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogRow, Transaction
 from kmirror.sim.history.checkers.elections import left_open, lost_anywhere, reset_lost
-from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control, is_producer_reset
+from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_control, is_producer_reset
 from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
@@ -130,12 +130,21 @@ def _aborted(
     if key in reported:
         return
     reported[key] = None
-    if left_open(facts, place[1], row):
+    if left_open(facts, place[1], row) or _coordinator_lost(facts, transaction):
         yield from accepted([(UNCLEAN, *place)])
         return
     asked = transaction.asked or "nothing"
     text = f"{row.value!r} of transaction {transaction.key} ({asked} was asked): {text}"
     yield Anomaly("aborted-read", *place, row.offset, text)
+
+
+def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
+    """Return whether an unclean election took what the coordinator knew while the transaction was open.
+
+    What goes back to the end of the transaction before ends that once more, and this one with it.
+    """
+    sent = [facts.account.writes[value].sent_at for value in transaction.values]
+    return facts.account.groups.lost_transactions(transaction.cluster, min(sent), max(sent) + ZOMBIE)
 
 
 def hanging_transaction(facts: Facts) -> Iterator[Finding]:
@@ -148,7 +157,9 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
             continue  # A mirror gets the marker from its source; while it waits for it, it takes no other.
         offset = final.log.last_stable_offset
         first = final.by_offset.get(offset)
-        if first is not None and left_open(facts, place[1], first):
+        opened = None if first is None else facts.transaction(first.value)
+        lost = opened is not None and _coordinator_lost(facts, opened)
+        if lost or (first is not None and left_open(facts, place[1], first)):
             yield from accepted([(UNCLEAN, *place)])
             continue
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
@@ -170,7 +181,8 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
         collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
-        if refusal.first and collision and reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at):
+        lost = transactional and facts.account.groups.lost_transactions(refusal.cluster, 0, refusal.at)
+        if refusal.first and collision and (lost or reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)):
             yield from accepted([(UNCLEAN, refusal.cluster, refusal.tp)])  # It may have taken the producer reset.
         elif refusal.first and collision:
             text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"

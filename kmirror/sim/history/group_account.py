@@ -1,0 +1,133 @@
+"""What was seen of consumer groups: a part of the account of a history.
+
+Every commit carries a text of its own as metadata, so an offset that is read anywhere names the commit that it is from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+
+@dataclass(slots=True)
+class OffsetSent:
+    """One offset of one OffsetCommit or TxnOffsetCommit; each try is a row."""
+
+    token: str
+    """The metadata: unique in the history."""
+    group: str
+    cluster: str
+    tp: TopicPartition
+    offset: int
+    member_id: str
+    instance: str
+    """Of a static member; empty for a dynamic one."""
+    generation: int
+    """-1 if the request named none."""
+    transaction: str
+    """Key in `Account.transactions`, empty outside one."""
+    sent_at: Instant
+    answered_at: Instant = -1
+    """-1 if no answer came."""
+    error: str = ""
+    """NONE, another error code's name, or empty if no answer came."""
+    ended_at: Instant = -1
+    """Of a transaction: when EndTxn was answered NONE to a commit; -1 if it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsSeen:
+    """What the leader of a group's shard answered to OffsetFetch, or what it held at the end of the history."""
+
+    group: str
+    cluster: str
+    asked: tuple[TopicPartition, ...] | None
+    """None for all partitions for which the group has committed."""
+    offsets: Mapping[TopicPartition, tuple[int, str]]
+    """Offset and token by partition."""
+    unstable: tuple[TopicPartition, ...]
+    """Partitions about which nothing is said, as a transaction is open."""
+    is_stable: bool
+    """A transaction that has ended counts, though its marker may be under way."""
+    sent_at: Instant
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsDeleted:
+    """A DeleteGroups or OffsetDelete that may have been carried out."""
+
+    group: str
+    cluster: str
+    tp: TopicPartition | None
+    """None for the whole group."""
+    sent_at: Instant
+    answered_at: Instant
+    """-1 if no answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What SyncGroup assigned to a member."""
+
+    group: str
+    cluster: str
+    generation: int
+    member_id: str
+    instance: str
+    partitions: tuple[TopicPartition, ...]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorElected:
+    """The controller named another leader of a partition in which groups or transactions are kept."""
+
+    cluster: str
+    tp: TopicPartition
+    leader: int
+    unclean: bool
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """What one transaction took from an input partition: all records of [begin, end)."""
+
+    group: str
+    cluster: str
+    tp: TopicPartition
+    begin: int
+    """Where the group stood before."""
+    end: int
+    """What was committed in the transaction."""
+    token: str
+    """Of that commit."""
+    transaction: str
+    outputs: Mapping[int, str]
+    """Input offset to the value that was written for it."""
+    at: Instant
+
+
+@dataclass(slots=True)
+class GroupAccount:
+    """Each list is in the order of time."""
+
+    sent: dict[str, OffsetSent] = field(default_factory=dict)
+    """By token."""
+    seen: list[OffsetsSeen] = field(default_factory=list)
+    deleted: list[OffsetsDeleted] = field(default_factory=list)
+    owned: list[Owned] = field(default_factory=list)
+    elected: list[CoordinatorElected] = field(default_factory=list)
+    transformed: list[Transformed] = field(default_factory=list)
+
+    def lost_transactions(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether an unclean election may have taken what a coordinator knew of transactions in this time."""
+        return any(
+            row.unclean and (row.cluster, row.tp.topic) == (cluster, TRANSACTION_TOPIC) and begin <= row.at <= end
+            for row in self.elected
+        )

@@ -1,0 +1,53 @@
+"""What can be seen of coordinators: elections of the partitions that they keep their state in, and groups' offsets."""
+
+from __future__ import annotations
+
+from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.group_account import CoordinatorElected, OffsetsSeen
+from kmirror.sim.history.scene import Scene
+from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
+
+
+class CoordinatorLooks:
+    """Writes down what coordinators are and hold."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
+
+    def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
+        """Write down the new leaders of coordinators' partitions."""
+        scene = self._scene
+        for name in (GROUP_TOPIC, TRANSACTION_TOPIC):
+            topic = image.topics.get(name)
+            for index, partition in topic.partitions.items() if topic is not None else ():
+                tp = TopicPartition(name, index)
+                before = self._known.get((cluster, tp))
+                self._known[cluster, tp] = partition
+                if before is not None and before.leader_epoch != partition.leader_epoch:
+                    unclean = is_unclean(before, partition)
+                    row = CoordinatorElected(cluster, tp, partition.leader, unclean, scene.now)
+                    scene.account.groups.elected.append(row)
+
+    def look_at_offsets(self) -> None:
+        """Write down what every group that was seen has committed, in each cluster."""
+        scene = self._scene
+        groups = scene.account.groups
+        for cluster in scene.clusters:
+            committed = scene.committed_offsets(cluster)
+            unstable = scene.pending_offsets(cluster)
+            for group in dict.fromkeys(row.group for row in groups.sent.values()):
+                offsets = {tp: (row[0], row[2]) for (name, tp), row in committed.items() if name == group}
+                waiting = tuple(tp for name, tp in unstable if name == group)
+                now = scene.now
+                groups.seen.append(OffsetsSeen(group, cluster, None, offsets, waiting, True, now, now))
+
+
+def is_unclean(before: PartitionImage, after: PartitionImage) -> bool:
+    """Return whether the leader was elected from outside the ISR.
+
+    Where all died right after an election, its one trace is an ISR without a former member.
+    """
+    is_outside = after.leader != NO_LEADER and after.leader not in before.isr
+    return is_outside or not any(member in before.isr for member in after.isr)
