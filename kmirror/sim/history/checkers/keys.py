@@ -180,9 +180,9 @@ def _last_that_counts(facts: Facts, place: Place, final: Look, rows: list[Keyed]
         seen = final.seen(row.value, row.offset)
         if seen is Seen.THERE:
             return row
-        if seen is not Seen.GONE:
+        if seen in (Seen.UNDECIDED, Seen.OPEN):
             return None
-        if not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
+        if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
         reason = why_gone(facts, place, Record(row.value, row.offset, row.epoch), row.last_seen, final.at)
         if reason is not None and reason.decision == UNCLEAN:

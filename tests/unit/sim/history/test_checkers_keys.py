@@ -61,6 +61,15 @@ def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
     assert "key-lost" in found and "acked-lost" not in found
 
 
+def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
+    hidden = keyed(1, "hidden", "k")
+    hand = compacted(OLD, OTHER).wrote("hidden", 1, at=3, transaction="t")
+    hand.account.writes["hidden"] = replace(hand.account.writes["hidden"], key="k")
+    hand.transaction("t", "hidden", asked="commit", answered=False)
+    hand.look("a", [OLD, OTHER], at=2.5).final("a", [replace(hidden, visible=False), OTHER])
+    assert hand.found() == ["acked-lost", "key-lost"]
+
+
 @pytest.mark.parametrize(("at", "expected"), [(10, ["acked-lost"]), (60, [])])
 def test_a_tombstone_may_go_when_its_time_is_over(at: float, expected: list[str]) -> None:
     hand = compacted(OLD, GONE, OTHER).look("a", [OLD, GONE, OTHER], at=5).final("a", [OTHER], at=at)
