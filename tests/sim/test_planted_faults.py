@@ -12,7 +12,7 @@ from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
-from tests.sim import group_plans, planted_groups, planted_keys, planted_syncs
+from tests.sim import group_plans, planted_groups, planted_keys, planted_syncs, planted_topologies
 from tests.sim import planted as plants
 from tests.sim.planted import FAULTS, Fault, planted
 
@@ -349,7 +349,7 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    modules = (plants, planted_groups, planted_keys, planted_syncs)
+    modules = (plants, planted_groups, planted_keys, planted_syncs, planted_topologies)
     named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)

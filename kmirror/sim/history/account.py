@@ -7,6 +7,7 @@ Times are virtual microseconds since the clusters were up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import Instant
@@ -210,6 +211,16 @@ class TopicSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigsSeen:
+    """What is set for a topic since `at`, as the controller has it; a row for each change, and for each new topic."""
+
+    cluster: str
+    topic: str
+    configs: Mapping[str, str]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class CutSeen:
     """A leader cut its log because of mirroring: [offset, end) was removed."""
 
@@ -241,6 +252,7 @@ class Account:
     elections: list[Election] = field(default_factory=list)
     """Of a topic that comes back after it was deleted its first leaders are in it, too."""
     topics: list[TopicSeen] = field(default_factory=list)
+    topic_configs: list[ConfigsSeen] = field(default_factory=list)
     cuts: list[CutSeen] = field(default_factory=list)
     logs: list[LogSeen] = field(default_factory=list)
     """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history import fault_actions
 from kmirror.sim.history.fault_actions import kill_role, lose_power, turn
@@ -83,6 +84,11 @@ def _line_lossy(hands: Hands, args: Args) -> None:
     hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
 
 
+def _rest(hands: Hands, args: Args) -> None:
+    """Producers end their batch, transactions stay open and time out."""
+    hands.scene.resting_until = hands.scene.now + _for_ms(args) * MILLISECOND
+
+
 ROWS: tuple[Action, ...] = (
     Action(
         "create_mirror",
@@ -98,6 +104,7 @@ ROWS: tuple[Action, ...] = (
     Action("pause", "Pause topics of a mirror.", "mirror source destination topics"),
     Action("resume", "Resume paused topics of a mirror.", "mirror source destination topics"),
     Action("delete_mirror", "Delete a mirror; refused unless all its topics are STOPPED.", "mirror destination"),
+    Action("describe_mirror", "Describe a mirror; whatever the answer, nothing changes.", "mirror destination"),
     Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
     Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
     Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
@@ -113,6 +120,7 @@ ROWS: tuple[Action, ...] = (
         where="cluster",
     ),
     Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
+    Action("rest", "All clients rest for a while; brokers and mirrors do not.", "for_ms", _rest),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(
         "lose_power",

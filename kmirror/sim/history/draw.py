@@ -14,14 +14,20 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.sim.history.draw_groups import group_clients, with_groups
 from kmirror.sim.history.draw_keys import with_keys
-from kmirror.sim.history.hand import ADDED, Line, Story
+from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
+from kmirror.sim.history.shapes import SHAPES, Shape, lay
 from kmirror.sim.history.workloads import KINDS
 from kmirror.spec.releases import RELEASES
 
 CONVERGE_MS = 45_000
+SHORT_LIVED = {
+    "producer.id.expiration.ms": "30000",
+    "producer.id.expiration.check.interval.ms": "1000",
+}
+"""So that what is forgotten in days is forgotten in a pause of a minute, but not while a batch is repeated."""
 TRIES_MAX = 1_000
 LIBRARY: Mapping[str, tuple[str, ...]] = {
     "idempotent": ("library",),
@@ -36,8 +42,9 @@ def draw(seed: int, profile: str = "full") -> Plan:
     row = checked_profile(profile)
     whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
-    clusters = _clusters(rng.split("clusters"), row)
-    topics, lines, spare = _lines(rng.split("lines"), row, [cluster.name for cluster in clusters])
+    shape = _shape(rng.split("shape"), row)
+    clusters = _clusters(rng.split("clusters"), row, shape)
+    topics, lines, spare = _lines(rng.split("lines"), shape)
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
     own = rng.split("groups")
     if own.chance(row.group_apps, 100):
@@ -54,6 +61,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         story.at_ms + 800,
         CONVERGE_MS,
         topics,
+        row.closes_rings,
     )
     return with_keys(rng.split("keys"), row, plan)
 
@@ -68,11 +76,18 @@ def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
     raise AssertionError("the weights add up to their sum")
 
 
-def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
-    count = 3 if rng.chance(row.third_cluster, 100) else 2
+def _shape(rng: Rng, row: Profile) -> Shape | None:
+    """Return what further clusters are for; None if there are but two."""
+    return SHAPES[weighted(rng, row.shapes)] if rng.chance(row.third_cluster, 100) else None
+
+
+def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan, ...]:
+    count = 2 if shape is None else shape.clusters
     found = []
-    for name in "abc"[:count]:
-        brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice((2, 3, 3))
+    for name in "abcd"[:count]:
+        # Four clusters of three brokers would cost as much as two histories.
+        some = (2, 3, 3) if count < 4 else (1, 2, 2)
+        brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice(some)
         factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
         # An old source knows no mirrors; one that is to mirror something itself has to be new.
         old = name == "a" and rng.chance(4, 100)
@@ -86,6 +101,8 @@ def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
         own = rng.split(f"snapshots {name}")
         if "strike_at" in row.moves and own.chance(1, 2):
             configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
+        if "long_pause" in row.moves and rng.split(f"long pause {name}").chance(1, 2):
+            configs |= SHORT_LIVED
         own = rng.split(f"log dirs {name}")
         log_dirs = own.between(2, 3) if "fail_log_dir" in row.moves and own.chance(1, 3) else 1
         found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs))
@@ -152,7 +169,7 @@ def _network(rng: Rng) -> dict[str, int]:
     }
 
 
-def _lines(rng: Rng, row: Profile, names: list[str]) -> tuple[dict[str, str], list[Line], list[str]]:
+def _lines(rng: Rng, shape: Shape | None) -> tuple[dict[str, str], list[Line], list[str]]:
     """Return the topics that exist from the start, what is to be mirrored, and names of topics to come."""
     topics = {"t0": f"{rng.between(1, 2)}@a"}
     lines = [Line("m", "t0", "a", "b")]
@@ -162,17 +179,8 @@ def _lines(rng: Rng, row: Profile, names: list[str]) -> tuple[dict[str, str], li
             lines[0].topics = "t0,t1"
         else:
             lines.append(Line(rng.choice(("m", "m1")), "t1", "a", "b"))
-    if len(names) == 3:
-        other = rng.choice(("m", "m2"))
-        shape = weighted(rng, row.shapes)
-        if shape == "chain":
-            lines.append(Line(other, lines[0].topics, "b", "c", flips=False))
-        elif shape == "fan_out":
-            lines.append(Line(other, lines[0].topics, "a", "c", flips=False))
-        else:
-            topics["t3"] = "1@c"
-            # A mirror has one source: under the name of the other line it would be the same mirror.
-            lines.append(Line("m3", "t3", "c", "b"))
+    if shape is not None:
+        lines += lay(shape, rng.split("shape"), lines[0], topics)
     return topics, lines, ["t2"]
 
 
@@ -240,6 +248,11 @@ def _story(
     if rng.chance(9, 10):  # Else nothing might ever be mirrored.
         story.go_on(lines[0])
         story.wait(800, 3_500)
+    begins = rng.split("shape")
+    for line in lines[1:] if len(clusters) > 2 else ():
+        if line.phase == NEW and begins.chance(2, 3):
+            story.go_on(line)
+            story.wait(*row.gap_ms)
     for _ in range(TRIES_MAX):
         if len(story.steps) >= wanted:
             break

@@ -25,7 +25,7 @@ class Line:
     destination: str
     phase: str = NEW
     flips: bool = True
-    """The way back may be ordered; not where that could close a ring of three clusters."""
+    """The way back may be ordered; not where a mirror of that name has another source over there."""
 
     @property
     def topic(self) -> str:
@@ -85,7 +85,19 @@ class Story:
             )
             self.wait(20, 400)
         self.step("add", **where, topics=line.topics)
-        line.phase = ADDED
+        if self.rival(line) is None:  # Else the order is refused.
+            line.phase = ADDED
+
+    def rival(self, line: Line, destination: str = "") -> Line | None:
+        """Return the other line that has a topic of this one at its destination, or at the one named; None for none."""
+        at, topics = destination or line.destination, line.topics.split(",")
+        found = (
+            other
+            for other in self.lines
+            if other is not line and other.phase == ADDED and other.destination == at
+            and any(topic in topics for topic in other.topics.split(","))
+        )  # fmt: skip
+        return next(found, None)
 
     def remove(self, line: Line) -> None:
         self.step("remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
@@ -122,11 +134,15 @@ class Story:
 
     def go_on(self, line: Line) -> None:
         """Order what comes next."""
+        rival = None if line.phase == ADDED else self.rival(line)
+        if rival is not None and self.rng.chance(3, 4):
+            self.remove(rival)
+            self.wait(300, 4_000)
         if line.phase == NEW:
             self.add(line)
         elif line.phase == ADDED:
             self.fail_over(line)
-        elif line.flips and self.rng.chance(3, 4):
+        elif line.flips and self.rival(line, line.source) is None and self.rng.chance(3, 4):
             self.fail_back(line)
         else:
             self.add(line)

@@ -11,6 +11,7 @@ from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Step, Value
 from kmirror.sim.history.topic_moves import TOPIC_MOVES, flag
+from kmirror.sim.history.topology_moves import TOPOLOGY_MOVES
 
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
@@ -444,6 +445,7 @@ MOVES: dict[str, Move] = {
     "turn_some": _turn_some,
     **TOPIC_MOVES,
     **FAULT_MOVES,
+    **TOPOLOGY_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
     "lose_power": _lose_power,

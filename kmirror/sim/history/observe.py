@@ -18,7 +18,7 @@ from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
-from kmirror.sim.history.account import CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -42,6 +42,8 @@ class Observer:
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
         self._topics: dict[str, dict[str, Uuid]] = {}
         """By cluster the topics that there are, with their ids."""
+        self._configs: dict[tuple[str, str], dict[str, str]] = {}
+        """By (cluster, topic) what was last seen to be set for it."""
         self._deleted: dict[tuple[str, str], None] = {}
         """(cluster, topic) of those that were deleted at least once."""
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
@@ -161,7 +163,7 @@ class Observer:
                 scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
 
     def _look_for_topics(self, name: str) -> None:
-        """Write down the topics that came and went."""
+        """Write down the topics that came and went, and what is set for them."""
         scene, known = self._scene, self._topics.setdefault(name, {})
         found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
         for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
@@ -174,6 +176,11 @@ class Observer:
             if topic not in known:
                 known[topic] = topic_id
                 self._topic_seen(name, topic, topic_id, exists=True)
+                self._configs.pop((name, topic), None)
+            configs = scene.image(name).topic_config(topic)
+            if self._configs.get((name, topic)) != configs:
+                self._configs[name, topic] = dict(configs)
+                scene.account.topic_configs.append(ConfigsSeen(name, topic, self._configs[name, topic], scene.now))
 
     def _topic_seen(self, name: str, topic: str, topic_id: Uuid, *, exists: bool) -> None:
         scene = self._scene

@@ -34,6 +34,8 @@ from kmirror.protocol.gen.delete_records_request import (
 )
 from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -80,6 +82,8 @@ DELETED_BY_ROWS_FROM = 6
 """The first version of DeleteTopics that has rows in place of names."""
 MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
 """Makes the request of one kind of order to a cluster, of a step's arguments."""
+WhyNot = Callable[[str, int, Step], str]
+"""Says why the order to a cluster is not given; empty if it is."""
 
 
 @dataclass(slots=True)
@@ -89,6 +93,7 @@ class Operator:
     scene: Scene
     observer: Observer
     cluster: str
+    why_not: WhyNot = lambda cluster, number, step: ""
     _waiting: list[tuple[int, Step]] = field(default_factory=list)
     _works: bool = False
 
@@ -112,6 +117,10 @@ class Operator:
     def _carry_out(self, number: int, step: Step) -> Script[None]:
         scene, args = self.scene, step.args
         topics = topics_of(args)
+        reason = self.why_not(self.cluster, number, step)
+        if reason:
+            scene.note(f"order {number} is not given: {reason}")
+            return
         if step.action in LOOKED_AT_BEFORE:
             self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
@@ -166,6 +175,8 @@ def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
 
 def _error_of(reply: Message, topic: str) -> ErrorCode:
     """Return what an answer says of a topic, or at all if it has no row for it."""
+    if isinstance(reply, DescribeMirrorsResponse):
+        return ErrorCode(reply.error_code)
     if isinstance(reply, AlterConfigsResponse):
         return next((ErrorCode(row.error_code) for row in reply.responses if row.error_code), ErrorCode.NONE)
     if isinstance(reply, DeleteRecordsResponse):
@@ -227,6 +238,10 @@ def _resume(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
 
 def _delete_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     return DeleteMirrorRequest(mirror_name=str(args["mirror"]))
+
+
+def _describe_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return DescribeMirrorsRequest(mirror_names=[str(args["mirror"])])
 
 
 def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
@@ -308,6 +323,7 @@ ORDERS: dict[str, MakeRequest] = {
     "pause": _pause,
     "resume": _resume,
     "delete_mirror": _delete_mirror,
+    "describe_mirror": _describe_mirror,
     "create_topic": _create_topic,
     "grow_topic": _grow_topic,
     "delete_topic": _delete_topic,

@@ -21,7 +21,7 @@ class ClusterPlan:
     """One cluster of a history."""
 
     name: str
-    """a, b, c."""
+    """a, b, c, d."""
     brokers: int
     replication_factor: int
     configs: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +74,8 @@ class Plan:
     """So long everything may take after that to come to rest."""
     topics: Mapping[str, str] = field(default_factory=dict)
     """Topics that exist from the start: name to the cluster that has it, with `partitions` in front, such as `2@a`."""
+    closes_rings: bool = True
+    """Operators also give an order that lets clusters mirror a topic in a ring; see rings.py."""
 
     def to_json(self) -> str:
         """Return the plan as JSON text, indented, keys in the order of the fields."""
@@ -103,4 +105,5 @@ class Plan:
             faults_end_ms=raw["faults_end_ms"],
             converge_ms=raw["converge_ms"],
             topics=raw["topics"],
+            closes_rings=raw.get("closes_rings", True),
         )

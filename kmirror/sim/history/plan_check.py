@@ -35,6 +35,7 @@ def _is_mapping_to(*kinds: type) -> Callable[[object], bool]:
 # By the words of the annotation: what a field has to be, and what it is called.
 TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "int": (_is_int, "a whole number"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
     "str": (lambda value: isinstance(value, str), "a text"),
     "tuple[str, ...]": (
         lambda value: isinstance(value, tuple) and all(isinstance(item, str) for item in value), "a list of texts",

@@ -125,9 +125,9 @@ class Desk:
         return next((Endpoint(host, port) for error, host, port in found if not error), None)
 
     def pause(self) -> Sleep:
-        """Return a rest of about `pause_ms`."""
-        half = self.plan.pause_ms // 2
-        return Sleep(half + self.rng.between(0, 2 * half))
+        """Return a rest of about `pause_ms`, at least until all clients stop resting."""
+        half, resting_ms = self.plan.pause_ms // 2, (self.scene.resting_until - self.scene.now) // MILLISECOND
+        return Sleep(max(half + self.rng.between(0, 2 * half), resting_ms))
 
 
 @dataclass(slots=True, eq=False)

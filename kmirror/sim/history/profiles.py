@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.errors import UsageError, did_you_mean
 from kmirror.kernel.arguments import text
+from kmirror.sim.history.shapes import OF_EVERY_KIND, OF_THREE, RINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,10 @@ class Profile:
     """Between two moves."""
     third_cluster: int = 30
     """Percent of histories."""
-    shapes: Mapping[str, int] = field(default_factory=lambda: {"chain": 3, "fan_out": 3, "fan_in": 2})
-    """What a third cluster is for."""
+    shapes: Mapping[str, int] = field(default_factory=lambda: OF_THREE)
+    """What a third cluster, and a fourth, are for: rows of shapes.SHAPES."""
+    closes_rings: bool = False
+    """Operators also give an order that lets three or more clusters mirror a topic in a ring."""
     single_broker: int = 12
     """Percent of clusters."""
     ends_mirrored: int = 0
@@ -72,6 +75,10 @@ TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader":
 CLOCKS: dict[str, int] = {"wrong_clock": 3}
 DISKS: dict[str, int] = {"fail_log_dir": 4, "delete_records": 3, "throttle": 2}
 MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
+TOPOLOGY: dict[str, int] = {
+    "middle_fails_back": 3, "take_over": 3, "second_mirror": 2, "move_on": 4, "recreate_both": 2, "wrong_order": 3,
+    "look_at_mirror": 1, "long_pause": 1,
+}
 ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
 MIX: dict[str, int] = {
@@ -88,8 +95,8 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
-        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS}, MIX,
-        old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30,
+        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY}, MIX,
+        old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
@@ -139,7 +146,12 @@ ROWS: tuple[Profile, ...] = (
         compacted=100, keyed=50, ends_mirrored=80, third_cluster=10, old_source=0,
     ),
     Profile(
-        "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
+        "topologies", "Three or four clusters: chains, fans, meshes, topics that move on from mirror to mirror.",
+        (20, 28), {**ALL, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=OF_EVERY_KIND,
+    ),
+    Profile(
+        "rings", "Rings of three and four clusters that mirror one topic: records are lost (issue 31, points 4 and 5).",
+        (20, 28), {**STORY, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=RINGS, closes_rings=True,
     ),
     Profile(
         "disks", "Log directories that fail, records that are deleted, mirrors that are throttled.", (20, 28),

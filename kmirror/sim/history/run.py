@@ -30,6 +30,7 @@ from kmirror.sim.history.orders import Operator
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.plan_check import problem
 from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.rings import RingWatch
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.settled import Rest, owed
 from kmirror.sim.history.verdict import Outcome
@@ -114,6 +115,7 @@ class _History:
 
     def _begin(self) -> None:
         scene, plan = self._scene, self._scene.plan
+        rings = None if plan.closes_rings else RingWatch(scene, self._observer)
         for row in plan.clusters:
             plays: Callable[..., Cluster] = Cluster
             if row.release:
@@ -133,7 +135,9 @@ class _History:
             scene.clusters[row.name] = cluster
             cluster.start()
             scene.directories[row.name] = Directory(cluster)
-            self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
+            operator = self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
+            if rings is not None:
+                operator.why_not = rings.why_not
         for topic, text in plan.topics.items():
             count, _, name = text.partition("@")
             scene.clusters[name].create_topic(topic, int(count))

@@ -55,6 +55,8 @@ class Scene:
     writing: bool = True
     """Producers go on; then they end what they are at and stop."""
     reading: bool = True
+    resting_until: Instant = 0
+    """Clients do nothing before: a long pause costs few events."""
     busy: int = 0
     """Producers that have not come to their end yet."""
     scripts: Scripts = field(init=False)

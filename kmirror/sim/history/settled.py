@@ -41,6 +41,7 @@ STATE_AFTER = {
 }
 """To what an order brings a partition in the end."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
+MIRROR_OPEN = "orders about two mirrors were not answered: either may have the topic"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 NO_TOPIC = "the source has no such topic"
 OTHER_ID = "the source's topic has another id"
@@ -67,6 +68,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     """Return what every topic owes that was ever ordered into a mirror, in the order of its first order.
 
     A topic that was added may wait for ever
+    - while it is open which of two mirrors has it;
     - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
@@ -95,7 +97,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
         if "MIRRORING" in states or "PAUSED" in states:
             pointed = pointed_to(plan, account, cluster, row.mirror)
             source = pointed[-1] if pointed else NOBODY
-            excuse = _excuse(account, wishes, row, pointed)
+            mirrors = dict.fromkeys(order.mirror for order in possible if order.action != "delete_topic")
+            excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, pointed)
             row = Owed(cluster, topic, row.mirror, source, states, excuse, excuse in (BOTH_WAYS, ONLY_COPY))
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
             row = _while_the_source_had_none(plan, account, row, added_at)

@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kmirror.sim.history.account import Account
-from kmirror.sim.history.checkers import groups, keys, logs, losses, mirrors, transactions, transforms
+from kmirror.sim.history.checkers import (
+    configs,
+    failbacks,
+    groups,
+    keys,
+    logs,
+    losses,
+    mirrors,
+    stops,
+    transactions,
+    transforms,
+)
 from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.words import Finding
 from kmirror.sim.history.plan import Plan
@@ -47,6 +58,9 @@ CHECKERS: dict[str, Checker] = {
     "lme-loss": Checker(mirrors.lme_loss),
     "read-only-breach": Checker(mirrors.read_only_breach),
     "pause-breach": Checker(mirrors.pause_breach),
+    "unordered-stop": Checker(stops.unordered_stop),
+    "config-regression": Checker(configs.config_regression),
+    "failback-copies-again": Checker(failbacks.failback_copies_again),
     "stuck-state": Checker(mirrors.stuck_state),
     "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
     "offset-lost": Checker(groups.offset_lost),

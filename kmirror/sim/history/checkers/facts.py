@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import (
@@ -361,6 +362,15 @@ class Facts:
         moments = [begin, *(span.end for spans in (lines, *brokers) for span in spans if begin <= span.end <= end)]
         return any(
             not covers(lines, at) and any(not covers(spans, at) for spans in brokers) for at in moments
+        )  # fmt: skip
+
+    def without_controller(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether a broker of `cluster` had no line to its controller at some time in [begin, end]."""
+        ends = [[f"{cluster}-{number}", f"{cluster}-{CONTROLLER_ID}"] for number in range(1, self.brokers[cluster] + 1)]
+        return any(
+            span.kind == "line" and span.begin <= end and (span.end < 0 or begin <= span.end)
+            and _ends(span.subject) in (*ends, *(pair[::-1] for pair in ends))
+            for span in self.account.spans
         )  # fmt: skip
 
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:

@@ -237,7 +237,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
 
     That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
-    one must have dropped it without a reason, or each of them because another one still had it.
+    one must have dropped it without a reason, or each of them because another one still had it, or had dropped it.
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
     for loss in losses(facts):
@@ -252,7 +252,9 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         reasons = [loss.reason for loss in rows]
         if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
             continue
-        if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
+        had_it = [loss.place[0] for loss in rows]
+        followed = (reason.source for reason in reasons if reason is not None and reason.lacking)
+        if None in reasons or all(source in had_it for source in followed):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
         "last-copy-lost",

@@ -22,7 +22,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
         for row in rows:
             if row.state in FOLLOWING:
                 kept.pop(row.mirror, None)
-            if row.state != "STOPPED" or not _leads(facts, place, row):
+            if row.state != "STOPPED" or not leads(facts, place, row):
                 continue
             before = kept.setdefault(row.mirror, row)
             if max(before.last_mirror_epoch, -1) == max(row.last_mirror_epoch, -1):
@@ -37,7 +37,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
             yield Anomaly("lme-loss", *place, -1, text, row.at)
 
 
-def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
+def leads(facts: Facts, place: Place, row: StateSeen) -> bool:
     """Return whether the broker that said it was the leader; a deposed one may report an earlier session."""
     named = [election.leader for election in facts.elections.get(place, []) if election.at <= row.at]
     return not named or named[-1] == row.broker
@@ -81,7 +81,7 @@ def pause_breach(facts: Facts) -> Iterator[Finding]:
     """The log of a paused partition grew before anybody asked for the topic to be resumed or removed."""
     for place, rows in facts.states.items():
         for number, row in enumerate(rows):
-            if row.state != "PAUSED" or not _leads(facts, place, row):
+            if row.state != "PAUSED" or not leads(facts, place, row):
                 continue
             left, asked = rows[number + 1].at if number + 1 < len(rows) else NEVER, _asked_again(facts, place, row)
             for look in facts.looks.get(place, []):

@@ -27,8 +27,8 @@ SCRATCH = "KIP: from scratch"
 ASYNCHRONOUS = "KIP: asynchronous"
 MARKERS = "D29"
 REOPENED = "D42"
-CHAIN_MAX = 3
-"""Links of a chain that are followed back: with three clusters there are no more."""
+CHAIN_MAX = 4
+"""Links of a chain that are followed back: four clusters have no more, a ring of them included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class Reason:
     decision: str
     lacking: bool = False
     """The source lacked the record already when it was last seen here."""
+    source: str = ""
+    """Of a record that was cut or dropped as the source's log is: that cluster."""
 
 
 def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
@@ -77,7 +79,7 @@ def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Inst
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
-    return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, (stay.source, stay.tp), record, begin))
+    return Reason(ASYNCHRONOUS, lacks_before(facts, (stay.source, stay.tp), record, begin), stay.source)
 
 
 def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
@@ -92,7 +94,7 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
         return None
     if lost_by_election(facts, source, record.value, record.offset, stay.began, end):
         return Reason(UNCLEAN)
-    return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, source, record, begin))
+    return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source)
 
 
 def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:
@@ -183,13 +185,20 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
 
 
 def shares(facts: Facts, stay: Stay, record: Record) -> bool:
-    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32)."""
+    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32).
+
+    A topic that has gone into a mirror of another name at the source since then is not in the one that we ask for: it
+    has settled nothing there.
+    """
     if facts.versions.get(stay.source, 1) < 1:
         return False
     backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]
     if not backs or any(back.ended > stay.began for back in backs):
         return False
     last = backs[-1]
+    source = facts.stays((stay.source, stay.tp))
+    if any(other.mirror != stay.mirror and last.ended <= other.began < stay.cutting_until for other in source):
+        return False
     look = facts.look_before((stay.source, stay.tp), stay.began)
     row = None if look is None else look.by_value.get(record.value)
     if row is None or facts.deleted(last.destination, last.mirror, last.removed, stay.ended):
