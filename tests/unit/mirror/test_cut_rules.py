@@ -29,6 +29,9 @@ class Log:
 CUTS = [
     pytest.param(Log(9, (2, 0), (5, 4)), FROM_SCRATCH, 0, id="from scratch goes everything"),
     pytest.param(Log(9, (2, 0), (5, 4)), -7, 0, id="any epoch below 0 is from scratch"),
+    pytest.param(Log(9, (2, 4)), FROM_SCRATCH, 0, id="from scratch goes what is older than the first epoch, too"),
+    pytest.param(Log(6), FROM_SCRATCH, 0, id="from scratch goes a log without epochs"),
+    pytest.param(Log(9, (0, 0), (5, 4)), 0, 4, id="epoch 0 is one that a cut can leave"),
     pytest.param(Log(9, (2, 0), (5, 4)), 0, 0, id="all epochs are later"),
     pytest.param(Log(9, (2, 0), (5, 4)), 2, 4, id="the log's own epoch stays whole"),
     pytest.param(Log(9, (2, 0), (5, 4)), 3, 4, id="an epoch that the log does not have"),
@@ -75,7 +78,7 @@ def test_a_cut_leaves_the_list_before_it_as_it_was() -> None:
 def test_whoever_has_confirmed_is_struck_off() -> None:
     listed = {SESSION: 4, 1: 4, 2: 3, 5: -1}
     assert without(listed, [2, 5, 9]) == {SESSION: 4, 1: 4}
-    assert without(listed, iter([SESSION])) == {1: 4, 2: 3, 5: -1}
+    assert without(listed, iter([5, SESSION])) == {1: 4, 2: 3}
     assert without(listed, []) == listed
     assert without(NONE_UNCUT, [1]) == {}
 
