@@ -13,7 +13,21 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import engine, fuzz, log, mirror, net, pass_through, protocol, proxy, records, report, spark, tools
+from benchmarks import (
+    engine,
+    fuzz,
+    histories,
+    log,
+    mirror,
+    net,
+    pass_through,
+    protocol,
+    proxy,
+    records,
+    report,
+    spark,
+    tools,
+)
 from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
@@ -21,6 +35,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "records": records.cases,
     "log": lambda: log.cases() + pass_through.cases(),
     "engine": engine.cases,
+    "histories": histories.cases,
     "tools": tools.cases,
     "net": net.cases,
     "mirror": mirror.cases,
