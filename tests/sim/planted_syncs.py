@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmirror.cluster.coordinators import runtime
+from kmirror.cluster.coordinators.groups.offsets import Offsets
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import driver, metadata_sync
+from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.syncs import cycle, groups, topic_scripts, topics
@@ -111,3 +114,48 @@ def another_topic_is_followed(patch: Patch) -> None:
 def epochs_of_a_deleted_topic_are_forgotten(patch: Patch) -> None:
     """A topic that is mirrored again begins in epoch 0, as if its id had never been there (D49)."""
     patch(MetadataImage, "first_leader_epoch", lambda self, topic_id: 0)
+
+
+@fault("changed-by-restart", profile="killed_in_the_end")
+def committed_offsets_not_loaded(patch: Patch) -> None:
+    """A group coordinator that starts does not read which offsets were committed."""
+
+    def replay(self: Any, record: Any, key: Any, value: Any) -> None:
+        if not loads:
+            original(self, record, key, value)
+
+    def load(*args: Any, **options: Any) -> Any:
+        loads.append(None)
+        try:
+            return whole(*args, **options)
+        finally:
+            loads.pop()
+
+    loads: list[None] = []
+    original = patch(Offsets, "replay", replay)
+    whole = patch(runtime, "load", load)
+
+
+@fault("described-wrong", profile="killed_in_the_end")
+def log_end_described_as_its_last_record(patch: Patch) -> None:
+    """DescribeMirrors tells the offset of the last record for the log end offset."""
+
+    def detail(context: Any, mp: Any) -> Any:
+        found = original(context, mp)
+        found.destination_offset = max(0, found.destination_offset - 1)
+        return found
+
+    original = patch(describe_mirrors, "_detail", detail)
+
+
+@fault("described-wrong", profile="killed_in_the_end")
+def last_mirrored_epoch_described_of_the_log(patch: Patch) -> None:
+    """DescribeMirrors of a stopped partition tells the latest epoch of its log for the last mirrored one."""
+
+    def detail(context: Any, mp: Any) -> Any:
+        found, partition = original(context, mp), context.replicas.led(mp.tp)
+        if partition is not None:
+            found.last_mirror_epoch = partition.log.latest_epoch
+        return found
+
+    original = patch(describe_mirrors, "_detail", detail)

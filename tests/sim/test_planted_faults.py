@@ -287,6 +287,16 @@ def keys_and_tombstones() -> Plan:
     return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **often}) for row in plan.clusters))
 
 
+def killed_in_the_end(way: str = "kill") -> Plan:
+    """Cluster b mirrors what a writes, and stops; a group commits at a. Then every node dies, and starts again."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(3_000, "remove", there)
+    reader = replace(client("c0", "read_committed"), options={"group": "g"})
+    plan = by_hand(steps, [client("p0", "plain"), client("p1", "short"), reader], clusters="ab", brokers=1)
+    nodes = [f"{name}-{node}" for name in "ab" for node in (1, 100)]
+    return replace(plan, faults_end_ms=5_000, restart=dict.fromkeys(nodes, way))
+
+
 LATE_MS = 5_600
 STOP_MS = 9_000
 PLANS: dict[str, Callable[[], Plan]] = {
@@ -311,6 +321,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         stop_among_long_ones,
         orders_while_away,
         keys_and_tombstones,
+        killed_in_the_end,
     )
 } | group_plans.PLANS
 

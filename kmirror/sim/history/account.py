@@ -236,6 +236,40 @@ class CutSeen:
         return f"{self.cluster}-{self.broker} cuts {self.tp} at {self.offset} (was {self.end}): {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One partition's row of DescribeMirrors, as its leader answers when logs are looked at."""
+
+    cluster: str
+    mirror: str
+    tp: TopicPartition
+    broker: int
+    state: str
+    source_offset: int
+    """-1 if it is not known; so is the lag then."""
+    destination_offset: int
+    lag: int
+    last_mirror_epoch: int
+    reason: str
+    """Of the partition, or else of the mirror."""
+    at: Instant
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What clients and operators are told at one moment, while nothing is written."""
+
+    logs: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    states: dict[tuple[str, TopicPartition], tuple[str, int]] = field(default_factory=dict)
+    """Of mirrored partitions: the state, and the last mirrored epoch."""
+    offsets: dict[tuple[str, str, TopicPartition], str] = field(default_factory=dict)
+    """What (cluster, group, partition) has committed."""
+    configs: dict[tuple[str, int, str], dict[str, str]] = field(default_factory=dict)
+    """What is set for (cluster, kind of resource, its name)."""
+    ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Of (cluster, topic)."""
+
+
 @dataclass(slots=True)
 class Account:
     """All that was seen, each list in the order of time."""
@@ -257,6 +291,8 @@ class Account:
     logs: list[LogSeen] = field(default_factory=list)
     """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered
     that ends a session (MIRRORING, STOPPED)."""
+    described: list[Described] = field(default_factory=list)
+    """Whenever logs are looked at, of the partitions that are."""
     heirs: list[LogSeen] = field(default_factory=list)
     """The whole log of each leader from outside the ISR when it began to lead: what it lacks, its election lost. All
     rows up to the log end are there."""
@@ -264,11 +300,22 @@ class Account:
     """Of every partition when all has come to rest."""
     replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
     """At the end: replicas in the ISR that differ from their leader: cluster, partition, broker, where."""
+    joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
+    """As `replicas`, of those that differ from their leader when they join the ISR, and when that was."""
     unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)
     """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
     groups: GroupAccount = field(default_factory=GroupAccount)
+    before_restart: Snapshot = field(default_factory=Snapshot)
+    """Both are empty where a plan has no restart."""
+    after_restart: Snapshot = field(default_factory=Snapshot)
+    heirs_again: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    """As `heirs`: the last one of each partition during the restart."""
+    unsettled_again: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
+    """As `unsettled`, after the restart."""
+    refused_again: list[tuple[str, str]] = field(default_factory=list)
+    """After the restart: cluster, and the error of a fresh producer."""
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
 

@@ -18,6 +18,7 @@ from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
+from kmirror.sim.history.restarting import draw_restart
 from kmirror.sim.history.shapes import SHAPES, Shape, lay
 from kmirror.sim.history.workloads import KINDS
 from kmirror.spec.releases import RELEASES
@@ -62,6 +63,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         CONVERGE_MS,
         topics,
         row.closes_rings,
+        draw_restart(rng.split("restart"), clusters),
     )
     return with_keys(rng.split("keys"), row, plan)
 

@@ -19,6 +19,7 @@ from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
+from kmirror.sim.history.describing import described
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -150,6 +151,8 @@ class Observer:
                 known[tp] = partition
                 if before is None and not came_back:
                     continue
+                if before is not None and is_news:
+                    self._look_at_joiners(name, tp, before, partition)
                 if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
                     continue
                 unclean = before is not None and is_unclean(before, partition)
@@ -161,6 +164,20 @@ class Observer:
                 how = "unclean, " if unclean else ""
                 subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
                 scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+
+    def _look_at_joiners(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+        """Write down where replicas that join the ISR differ from their leader at this moment."""
+        joiners = [broker_id for broker_id in after.isr if broker_id not in before.isr and broker_id != after.leader]
+        leader = self._scene.leader(name, tp) if joiners else None
+        if leader is None or leader.leader_epoch != after.leader_epoch:
+            return
+        account, now = self._scene.account, self._scene.now
+        if may_be_compacted(self._scene.plan, account, name, tp.topic, now):
+            return
+        for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
+            where = difference(leader, replica) if broker_id in joiners else ""
+            if where:
+                account.joiners.append((name, tp, broker_id, where, now))
 
     def _look_for_topics(self, name: str) -> None:
         """Write down the topics that came and went, and what is set for them."""
@@ -204,6 +221,7 @@ class Observer:
                 seen = self.log_seen(cluster, tp)
                 if seen is not None:
                     self._scene.account.logs.append(seen)
+            self._scene.account.described.extend(described(self._scene, cluster, partitions))
 
     def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
         """Return the log at the leader, or None if there is no leader."""
@@ -257,6 +275,7 @@ class Observer:
                 if seen is not None:
                     account.final[name, tp] = seen
                 self._compare_replicas(name, tp)
+            account.described.extend(described(self._scene, name, self._scene.partitions(name)))
         self.look_at_ids()
         self._coordinators.look_at_offsets()
 

@@ -76,6 +76,8 @@ class Plan:
     """Topics that exist from the start: name to the cluster that has it, with `partitions` in front, such as `2@a`."""
     closes_rings: bool = True
     """Operators also give an order that lets clusters mirror a topic in a ring; see rings.py."""
+    restart: Mapping[str, str] = field(default_factory=dict)
+    """How each node ends before it starts again when all is over: `a-1` to stop or kill. Empty for no restart."""
 
     def to_json(self) -> str:
         """Return the plan as JSON text, indented, keys in the order of the fields."""
@@ -106,4 +108,5 @@ class Plan:
             converge_ms=raw["converge_ms"],
             topics=raw["topics"],
             closes_rings=raw.get("closes_rings", True),
+            restart=raw.get("restart", {}),
         )

@@ -10,9 +10,11 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.names import counted
 from kmirror.sim.history.actions import problem_with
 from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.restarting import KILL, STOP
 from kmirror.sim.network import NetworkOptions
 from kmirror.spec.releases import RELEASES
 
@@ -86,6 +88,10 @@ def _sizes(plan: Plan) -> str | None:
             return f"cluster {row.name}: no release {row.release!r} is known, there are {known}"
         if row.release and row.mirror_version:
             return f"cluster {row.name}: a broker of {row.release} does not mirror, its mirror_version is 0"
+    nodes = [f"{row.name}-{node}" for row in plan.clusters for node in (CONTROLLER_ID, *range(1, row.brokers + 1))]
+    for node, way in plan.restart.items():
+        if node not in nodes or way not in (STOP, KILL):
+            return f"restart: {node} to {way}: it takes nodes such as {nodes[-1]} to {STOP} or {KILL}"
     for name in plan.network:
         if name not in NETWORK:
             near = get_close_matches(name, NETWORK, 1)

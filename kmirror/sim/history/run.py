@@ -3,6 +3,7 @@
     1  steps of the plan while clients write and read; nothing waits for an answer
     2  faults end; producers go on for a while, end what they are at and stop; everything must come to rest
     3  a last look at everything
+    4  every node restarts, if the plan says so, and everything is compared with what was before
 
 A run never raises for what happens inside it: an exception in a node is the account's crash.
 """
@@ -30,6 +31,7 @@ from kmirror.sim.history.orders import Operator
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.plan_check import problem
 from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.restarting import Restart
 from kmirror.sim.history.rings import RingWatch
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.settled import Rest, owed
@@ -110,6 +112,8 @@ class _History:
         self._look_on()
         scene.reading = False
         self._observer.look_at_everything()
+        if scene.plan.restart:
+            Restart(scene, self._observer, self._missing).run()
         if self._watch is not None:
             self._watch.finish()
 

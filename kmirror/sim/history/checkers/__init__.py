@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from kmirror.sim.history.account import Account
 from kmirror.sim.history.checkers import (
     configs,
+    descriptions,
     failbacks,
     groups,
     keys,
     logs,
     losses,
     mirrors,
+    restarts,
     stops,
     transactions,
     transforms,
@@ -68,6 +70,8 @@ CHECKERS: dict[str, Checker] = {
     "aborted-offset": Checker(groups.aborted_offset),
     "double-ownership": Checker(groups.double_ownership),
     "exactly-once": Checker(transforms.exactly_once),
+    "described-wrong": Checker(descriptions.described_wrong),
+    "changed-by-restart": Checker(restarts.changed_by_restart),
 }
 """Name to checker, in the order in which findings are reported."""
 

@@ -29,6 +29,9 @@ def divergence(facts: Facts) -> Iterator[Finding]:
     """Replicas of a partition differ, or a destination differs from its source where both are decided."""
     for cluster, tp, broker, where in facts.account.replicas:
         yield Anomaly("divergence", cluster, tp, -1, f"broker {broker} of {cluster} is in the ISR and differs: {where}")
+    for cluster, tp, broker, where, at in facts.account.joiners:
+        text = f"broker {broker} of {cluster} joins the ISR at {clock(at)} and differs: {where}"
+        yield Anomaly("divergence", cluster, tp, -1, text, at)
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.looks:
         for stay in facts.stays(place):

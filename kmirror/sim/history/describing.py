@@ -1,0 +1,65 @@
+"""What DescribeMirrors says at one moment, as an operator has it who asks every living broker.
+
+Where a broker was deposed without knowing it, what the leader says counts: which of two rows an admin client believes
+is not judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from kmirror.assembly.mirrors import rows_in
+from kmirror.cluster.authorizer import ALLOW_ALL, Rights
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.ids import Principal, TopicPartition
+from kmirror.mirror.broker_apis import describe_mirrors
+from kmirror.mirror.component import MirrorComponent
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.sim.history.account import Described
+from kmirror.sim.history.scene import Scene
+
+
+@dataclass(slots=True)
+class _Question:
+    """A DescribeMirrors request that is asked and answered in one event, outside the network."""
+
+    body: DescribeMirrorsRequest = field(default_factory=DescribeMirrorsRequest)
+    rights: Rights = field(default_factory=lambda: Rights(ALLOW_ALL, Principal("User", "ANONYMOUS"), ""))
+    answer: DescribeMirrorsResponse = field(default_factory=DescribeMirrorsResponse)
+
+    def reply(self, body: DescribeMirrorsResponse) -> None:
+        self.answer = body
+
+
+def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
+    """Yield what the leaders of partitions say of them."""
+    leaders: dict[int, list[TopicPartition]] = {}
+    for tp in partitions:
+        leader = scene.leader(cluster, tp)
+        if leader is not None:
+            leaders.setdefault(leader.broker_id, []).append(tp)
+    for broker_id, led in leaders.items():
+        for component in scene.clusters[cluster].broker(broker_id).parts.components:
+            if not isinstance(component, MirrorComponent):
+                continue
+            question = _Question()
+            describe_mirrors.handle(component.context, scene.simulation.world.now, cast(Inbound, question))
+            for mirror in question.answer.mirrors:
+                for row in rows_in(mirror):
+                    if row.tp in led:
+                        yield Described(
+                            cluster,
+                            mirror.mirror_name,
+                            row.tp,
+                            broker_id,
+                            row.state.name,
+                            row.source_offset,
+                            row.destination_offset,
+                            row.lag,
+                            row.last_mirrored_epoch,
+                            row.reason or mirror.reason,
+                            scene.now,
+                        )
