@@ -20,6 +20,7 @@ from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
 from kmirror.sim.history.restarting import draw_restart
 from kmirror.sim.history.shapes import SHAPES, Shape, lay
+from kmirror.sim.history.themes import themed
 from kmirror.sim.history.workloads import KINDS
 from kmirror.spec.releases import RELEASES
 
@@ -40,9 +41,9 @@ LIBRARY: Mapping[str, tuple[str, ...]] = {
 
 def draw(seed: int, profile: str = "full") -> Plan:
     """Return the plan that `seed` names in `profile`; UsageError if there is no such profile, or the seed is none."""
-    row = checked_profile(profile)
     whole_number("seed", seed, 0, SEED_MAX)
     rng = Rng(seed).split(f"draw {profile}")
+    row = themed(checked_profile(profile), rng.split("theme"))
     shape = _shape(rng.split("shape"), row)
     clusters = _clusters(rng.split("clusters"), row, shape)
     topics, lines, spare = _lines(rng.split("lines"), shape)

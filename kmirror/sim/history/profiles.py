@@ -49,6 +49,8 @@ class Profile:
     """Percent of histories with groups whose members come and go, or transform what they read."""
     library: int = 0
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
+    themes: int = 0
+    """Percent of histories with a theme of themes.THEMES, which draws some moves and workloads more often."""
 
 
 # fmt: off
@@ -97,6 +99,7 @@ ROWS: tuple[Profile, ...] = (
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
+        themes=70,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
