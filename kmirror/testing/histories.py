@@ -14,6 +14,7 @@ A failure reads as `kmirror sim` prints it: the anomaly, the story, the logs sid
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from kmirror.experiments.plan_file import read_plan
@@ -26,14 +27,19 @@ from kmirror.sim.history.verdict import Exit, Outcome
 
 
 def assert_history_clean(
-    *, seed: int = 0, profile: str = "full", plan: Plan | Path | None = None, shrink_runs: int = 0
+    *,
+    seed: int = 0,
+    profile: str = "full",
+    plan: Plan | Path | None = None,
+    shrink_runs: int = 0,
+    coverage: bool = False,
 ) -> Outcome:
     """Run the history of a seed, or of a plan or a file with one, and return its outcome if it is clean.
 
     Otherwise AssertionError with the whole story, of the smallest history that `shrink_runs` further runs find (0: of
     the history itself, for a test that fails should fail soon). `outcome.digest` names the run, `outcome.accepted` has
-    the losses that the KIP accepts. UsageError for a plan that cannot be run, a file that holds none, and for a seed or
-    a profile that does not exist.
+    the losses that the KIP accepts, and with `coverage` `outcome.coverage` has the events that were reached. UsageError
+    for a plan that cannot be run, a file that holds none, and for a seed or a profile that does not exist.
     """
     whole_number("shrink_runs", shrink_runs, 0)
     again = f"kmirror sim --seed {seed} --profile {profile}"
@@ -42,7 +48,8 @@ def assert_history_clean(
     elif plan is not None:
         instance("plan", plan, Plan, "Path(...) names a file with one")
         again = "run_history(plan); plan.to_json() is what `kmirror sim --plan` takes"
-    outcome = run_history(plan) if plan is not None else run_history(seed=seed, profile=profile)
+    run = partial(run_history, coverage=True) if coverage else run_history
+    outcome = run(plan) if plan is not None else run(seed=seed, profile=profile)
     if outcome.exit is Exit.CLEAN:
         return outcome
     if shrink_runs:

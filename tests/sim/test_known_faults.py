@@ -37,6 +37,11 @@ KNOWN: dict[str, tuple[str, str, str]] = {
     "stale-topic-configs": (
         "issue 31, point 6", "issue 31, point 6", "Such a broker has a topic's config flip at a mirror.",
     ),
+    "unclean-without-epoch": (
+        "stuck-state", "issue 31, to be added",
+        "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "
+        "batch is of a later epoch than its own ask for an epoch that it does not know, for ever.",
+    ),
 }  # fmt: skip
 
 

@@ -74,6 +74,23 @@ def test_a_failure_is_shrunk_and_printed(sim: Any) -> None:
     assert "2 steps" not in few.out and few.code == Exit.SAFETY
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_coverage_is_a_table_over_all_histories_and_a_field_of_each(sim: Any, jobs: int) -> None:
+    told = sim("--profile", "clean", "--seeds", 4, "--jobs", jobs, "--coverage")
+    (row,) = [line.split() for line in told.lines if line.startswith("isr.shrink ")]
+    assert row == ["isr.shrink", "4", "12"]
+    assert any(line.startswith("isr.grow ") for line in told.lines), "what was not reached is named, too"
+    rows = sim("--profile", "clean", "--seeds", 2, "--jobs", jobs, "--coverage", "-o", "json").lines
+    assert [json.loads(line)["coverage"] for line in rows] == [{"isr.shrink": 3}] * 2
+    assert "COVERAGE" in sim("--profile", "clean", "--coverage").out
+    assert "COVERAGE" not in sim("--profile", "clean").out
+
+
+def test_coverage_is_not_kept_by_spark(sim: Any) -> None:
+    told = sim("--spark", "--coverage")
+    assert (told.code, told.err) == (2, "kmirror: --spark keeps no coverage: count it with --jobs\n")
+
+
 def test_json_is_one_object_with_the_promised_fields_and_nothing_else(sim: Any) -> None:
     told = sim("--seed", 7, "-o", "json")
     (line,) = told.lines

@@ -40,6 +40,7 @@ CODES: dict[str, str] = {
     "SyncGroup": f"{_COORDINATOR} {_MEMBER} ILLEGAL_GENERATION REBALANCE_IN_PROGRESS",
     "Heartbeat": f"{_COORDINATOR} {_MEMBER} ILLEGAL_GENERATION REBALANCE_IN_PROGRESS",
     "LeaveGroup": f"{_COORDINATOR} {_MEMBER}",
+    "DeleteGroups": f"{_COORDINATOR} NON_EMPTY_GROUP GROUP_ID_NOT_FOUND",
     "ListGroups": "COORDINATOR_LOAD_IN_PROGRESS",
     "TxnOffsetCommit": f"{_COORDINATOR} {_MEMBER} INVALID_PRODUCER_EPOCH INVALID_TXN_STATE ILLEGAL_GENERATION",
     "InitProducerId": f"{_COORDINATOR} {_TRANSACTION}",
@@ -56,7 +57,8 @@ CODES: dict[str, str] = {
     "DeleteRecords": f"{_LEADER} OFFSET_OUT_OF_RANGE READ_ONLY_TOPIC REQUEST_TIMED_OUT",
     "DescribeConfigs": "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_MIRROR",
     "AlterConfigs": f"{_CONTROLLER} UNKNOWN_TOPIC_OR_PARTITION INVALID_CONFIG",
-    "IncrementalAlterConfigs": f"{_CONTROLLER} UNKNOWN_TOPIC_OR_PARTITION UNSUPPORTED_VERSION INVALID_CONFIG",
+    "IncrementalAlterConfigs": f"{_CONTROLLER} UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_MIRROR UNSUPPORTED_VERSION "
+    "INVALID_CONFIG",
     "AlterPartition": "FENCED_LEADER_EPOCH INELIGIBLE_REPLICA INVALID_UPDATE_VERSION NOT_CONTROLLER "
     "STALE_BROKER_EPOCH UNKNOWN_TOPIC_ID",
     "AssignReplicasToDirs": "NOT_LEADER_OR_FOLLOWER STALE_BROKER_EPOCH UNKNOWN_TOPIC_OR_PARTITION",
@@ -64,7 +66,7 @@ CODES: dict[str, str] = {
     "BrokerHeartbeat": "STALE_BROKER_EPOCH BROKER_ID_NOT_REGISTERED",
     "AllocateProducerIds": "STALE_BROKER_EPOCH",
     "FetchSnapshot": "SNAPSHOT_NOT_FOUND",
-    "CreateMirror": f"{_CONTROLLER} MIRROR_ALREADY_EXISTS UNSUPPORTED_VERSION",
+    "CreateMirror": f"{_CONTROLLER} MIRROR_ALREADY_EXISTS UNSUPPORTED_VERSION INVALID_REPLICATION_FACTOR",
     "AddTopicsToMirror": f"{_CONTROLLER} {_MIRROR} INVALID_REQUEST COORDINATOR_NOT_AVAILABLE TOPIC_ALREADY_IN_MIRROR "
     "INCONSISTENT_TOPIC_ID READ_ONLY_TOPIC",
     "RemoveTopicsFromMirror": f"{_CONTROLLER} {_MIRROR}",
@@ -79,12 +81,20 @@ CODES: dict[str, str] = {
 }
 """API to the error codes that its answers may have in a history."""
 
+_UNREACHABLE = {
+    "NOT_CONTROLLER": "a cluster of a history has one controller",
+    "BROKER_ID_NOT_REGISTERED": "no broker is unregistered: UnregisterBroker is not served",
+}
+
 ROWS: tuple[Row, ...] = tuple(
-    Row(f"{way}.{api}.{code}", f"{api} is answered with {code}; the answer {told}.", How.ANSWER)
+    Row(
+        f"{way}.{api}.{code}", f"{api} is answered with {code}; the answer {told}.", How.ANSWER,
+        unreachable=_UNREACHABLE.get(code, ""),
+    )
     for way, told in (("sent", "is sent"), ("received", "comes back to who asked"))
     for api, codes in CODES.items()
     for code in codes.split()
-)
+)  # fmt: skip
 
 
 def error_codes(body: Struct) -> Iterator[int]:

@@ -27,5 +27,4 @@ ROWS: tuple[Row, ...] = (
     Row("load.unclean", "A broker opens logs after it did not end in order.", How.FACT),
     Row("load.repaired", "A log is repaired when it is opened: its tail is torn.", How.FACT),
     Row("load.repaired-segments", "A repair removes whole segments.", How.FACT),
-    Row("order.refused", "An operator's order is answered with an error.", How.FACT),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from kmirror.protocol.headers import decode_body, decode_response, peek_request, peek_response
@@ -23,14 +24,28 @@ _EMPTY_FETCH = 24
 Count = Callable[[str], None]
 
 
+@dataclass(slots=True)
+class _UnderWay:
+    """A request that has no answer yet, or whose answer is on its way."""
+
+    key: int
+    version: int
+    body: Message | None
+    """The request, if a row wants it."""
+    answer: Message | None = None
+    """The answer once it was sent; None for that of a fetch that has nothing new."""
+    codes: list[str] = field(default_factory=list)
+    """Names of the error codes in the answer."""
+
+
 class Frames:
     """Follows the requests on each link until they are answered."""
 
     def __init__(self, world: World, rows: tuple[Row, ...], count: Count) -> None:
         self._world = world
         self._count = count
-        self._open: dict[int, dict[int, tuple[int, int, Message | None]]] = {}
-        """Link to what is under way on it: correlation id to key, version and, if a row wants it, the request."""
+        self._open: dict[int, dict[int, _UnderWay]] = {}
+        """Link to what is under way on it by correlation id."""
         self.last_key = -1
         """Of the API of the frame that was seen last."""
         self._asked = _by_api(rows, How.REQUEST)
@@ -42,21 +57,25 @@ class Frames:
             self._on_request(link, frame)
             return
         under_way = self._open.get(link.number, {})
-        request = under_way.get(int.from_bytes(frame[:4], "big"))
+        number = int.from_bytes(frame[:4], "big")
+        request = under_way.get(number)
         if request is None:
             return
-        key, version, _ = request
-        self.last_key = key
+        self.last_key = request.key
         if passing is Passing.LOST:
             self._count("link.answer-lost")
         elif passing is Passing.TOO_LATE:
             self._count("link.answer-too-late")
         elif passing is Passing.SENT:
-            self._on_answer("sent", key, version, link, frame)
+            self._read_answer(request, frame)
+            self._count_codes("sent", request)
         else:
-            del under_way[int.from_bytes(frame[:4], "big")]
-            self._count(f"answered.{_NAMES[key]}")
-            self._on_answer("received", key, version, link, frame)
+            del under_way[number]
+            self._count(f"answered.{_NAMES[request.key]}")
+            self._count_codes("received", request)
+            rows = self._answered.get(request.key)
+            if rows is not None and request.answer is not None:
+                self._tell(rows, Answered(request.answer, self._role(link)))
 
     def _role(self, link: Link) -> str:
         client, server = self._world.processes[link.client], self._world.processes[link.server]
@@ -72,30 +91,29 @@ class Frames:
         body: Message | None = None
         if rows is not None and not (role == PEER and head.api_key == _FETCH):
             body = decode_body(frame, head)
-            before = tuple(kept for key, _, kept in under_way.values() if key == head.api_key)
+            before = tuple(other.body for other in under_way.values() if other.key == head.api_key)
             server = self._world.processes[link.server].inside
             assert server is not None, "it is about to be given the frame"
-            asked = Asked(body, role, server, before)
+            asked = Asked(body, role, server, before, self._world.now)
             self._tell(rows, asked)
         if getattr(body, "acks", Acks.ALL) != Acks.NONE:  # Else no answer comes.
-            under_way[head.correlation_id] = head.api_key, head.api_version, body
+            under_way[head.correlation_id] = _UnderWay(head.api_key, head.api_version, body)
 
-    def _on_answer(self, way: str, key: int, version: int, link: Link, frame: bytes) -> None:
-        if key == _FETCH and len(frame) <= _EMPTY_FETCH:
-            body: Any = None
-            at = peek_response(frame, key, version).body_position
+    def _read_answer(self, request: _UnderWay, frame: bytes) -> None:
+        if request.key == _FETCH and len(frame) <= _EMPTY_FETCH:
+            at = peek_response(frame, request.key, request.version).body_position
             throttled, codes = any(frame[at : at + 4]), [int.from_bytes(frame[at + 4 : at + 6], "big", signed=True)]
         else:
-            body = decode_response(frame, key, version).body
+            body: Any = decode_response(frame, request.key, request.version).body
             throttled, codes = getattr(body, "throttle_time_ms", 0) > 0, list(error_codes(body))
-        for code in codes:
-            if code:
-                self._count(f"{way}.{_NAMES[key]}.{ErrorCode(code).name}")
-        if way == "sent":
-            if throttled:
-                self._count("quota.throttled")
-        elif body is not None and (rows := self._answered.get(key)) is not None:
-            self._tell(rows, Answered(body, self._role(link)))
+            request.answer = body
+        request.codes = [ErrorCode(code).name for code in codes if code]
+        if throttled:
+            self._count("quota.throttled")
+
+    def _count_codes(self, way: str, request: _UnderWay) -> None:
+        for name in request.codes:
+            self._count(f"{way}.{_NAMES[request.key]}.{name}")
 
     def _tell(self, rows: list[Row], seen: Asked | Answered) -> None:
         for row in rows:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Node
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -33,6 +34,7 @@ class Asked:
     """What it arrives at."""
     in_flight: tuple[Any, ...]
     """Requests of the same API on the same link that are not answered yet, oldest first."""
+    now: Instant = 0
 
     def led(self, tp: TopicPartition) -> Partition | None:
         """Return the partition if the server leads it."""
@@ -176,6 +178,12 @@ _FETCH: tuple[tuple[str, str, Callable[[Asked], int]], ...] = (
 # -- groups and others ----------------------------------------------------------------------------
 
 
+def _at_stale_broker(asked: Asked) -> int:
+    """Return whether a mirror asks a broker that may have been fenced, for its controller has not answered it."""
+    server = asked.server
+    return asked.role == MIRROR and isinstance(server, Broker) and server.context.in_session_until < asked.now
+
+
 def _commits_back(asked: Asked) -> int:
     """Return how many offsets are below those that the group has committed."""
     if not isinstance(asked.server, Broker):
@@ -225,6 +233,9 @@ _OTHERS: tuple[tuple[str, str, str, Callable[[Asked], int]], ...] = (
      lambda asked: any(p.timestamp == -1 for t in asked.body.topics for p in t.partitions)),
     ("ListOffsets", "consume.list-time", "A client asks for the offset of a time.",
      lambda asked: any(p.timestamp >= 0 for t in asked.body.topics for p in t.partitions)),
+    ("Metadata", "sync.stale-broker", "A mirror asks a broker at its source that may be fenced.", _at_stale_broker),
+    ("DescribeConfigs", "sync.stale-configs", "A mirror asks such a broker for configs.", _at_stale_broker),
+    ("ListGroups", "sync.stale-groups", "A mirror asks such a broker for its groups.", _at_stale_broker),
     ("AlterPartition", "isr.asked-shrink-or-grow", "A leader proposes an ISR.", lambda _: 1),
 )  # fmt: skip
 

@@ -66,6 +66,11 @@ def _is_both_ways(plan: Plan) -> bool:
     return any((destination, source) in edges for source, destination in edges)
 
 
+def _is_mesh(plan: Plan) -> bool:
+    names, edges = [row.name for row in plan.clusters], _edges(plan)
+    return len(names) > 2 and all((one, other) in edges for one in names for other in names if one != other)
+
+
 _SHAPES: tuple[tuple[str, str, Callable[[Plan], bool]], ...] = (
     ("two-clusters", "Two clusters.", lambda plan: len(plan.clusters) == 2),
     ("three-clusters", "Three clusters.", lambda plan: len(plan.clusters) == 3),
@@ -75,6 +80,7 @@ _SHAPES: tuple[tuple[str, str, Callable[[Plan], bool]], ...] = (
     ("fan-in", "One destination has several sources.", _fans_in),
     ("both-ways", "Two clusters mirror from each other, at once or in turn.", _is_both_ways),
     ("ring", "Mirrors of one topic go round through three clusters or more.", _has_ring),
+    ("mesh", "Each of three clusters or more mirrors from every other one, at once or in turn.", _is_mesh),
     ("old-source", "A cluster plays an earlier release.", lambda plan: any(row.release for row in plan.clusters)),
     ("no-feature", "A cluster does not have mirror.version.", lambda plan: any(
         row.mirror_version == 0 and not row.release for row in plan.clusters)),

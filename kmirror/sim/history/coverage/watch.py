@@ -51,6 +51,8 @@ class Watch:
         self._frames = Frames(self._world, MESSAGES, self._count)
         self._segments: dict[tuple[str, TopicPartition], int] = {}
         """(process, partition) to the base offset of the newest segment that was seen."""
+        self._tombstones: dict[tuple[str, TopicPartition], dict[int, None]] = {}
+        """(process, partition) to the offsets of the tombstones that the cleaner had left."""
         self._opened: dict[str, int] = {}
         """Process to the incarnation whose logs were looked at when it was unfenced."""
         self._groups: dict[tuple[str, str], tuple[Group, GroupState]] = {}
@@ -125,6 +127,7 @@ class Watch:
             case LogCompacted():
                 if fact.bytes_after < fact.bytes_before:
                     self._count("log.compacted-records")
+                self._look_at_tombstones(process, fact.tp)
             case StateEntered():
                 topic = self._scene.image(cluster).topic_config(fact.tp.topic)
                 assignment = parse(topic.get(MIRROR_NAME, ""))
@@ -134,6 +137,16 @@ class Watch:
                 self._look_at_load(self._scene.clusters[cluster].process(fact.broker_id))
             case _:
                 pass
+
+    def _look_at_tombstones(self, process: str, tp: TopicPartition) -> None:
+        inside = self._world.processes[process].inside
+        assert isinstance(inside, Broker), "a broker has told it"
+        log = inside.parts.replicas.partitions[tp].log
+        found = {record.offset: None for batch in log.batches() if not batch.is_control for record in batch.records()
+                 if record.key is not None and record.value is None}  # fmt: skip
+        before = self._tombstones.get((process, tp), {})
+        self.counts["log.compacted-tombstones"] += sum(offset not in found for offset in before)
+        self._tombstones[process, tp] = found
 
     def _look_at_load(self, name: str) -> None:
         process = self._world.processes[name]
@@ -162,7 +175,8 @@ class Watch:
                     key = process.name, group.group_id
                     before = known.get(key)
                     is_known = before is not None and before[0] is group
-                    self._groups[key] = before if before and is_known else (group, group.previous_state)
+                    began = group.state if group.previous_state is GroupState.DEAD else group.previous_state
+                    self._groups[key] = before if before and is_known else (group, began)
 
     def _after_event(self, now: Instant) -> None:
         for key, (group, known) in self._groups.items():

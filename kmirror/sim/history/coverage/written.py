@@ -46,6 +46,7 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     *(Row(f"topic.control-{kind.name}", f"A topic has a control record {kind.name}.", How.LOG) for kind in _CONTROLS),
+    Row("transaction.timed-out", "A coordinator aborts a transaction that took too long.", How.LOG),
     Row("topic.segments", "A leader's log has more than one segment.", How.LOG),
     Row("topic.start-above-0", "A leader's log begins above 0.", How.LOG),
     Row("topic.epochs", "A leader's log has more than three leader epochs.", How.LOG),
@@ -113,6 +114,9 @@ class Coordinators:
             known = self._transactions.setdefault(place, {})
             if raw in known:
                 self._count(transitions.of_transaction(known[raw], Status(value.transaction_status)))
+            lasted_ms = value.transaction_last_update_timestamp_ms - value.transaction_start_timestamp_ms
+            if value.transaction_status == Status.PREPARE_ABORT and lasted_ms >= value.transaction_timeout_ms:
+                self._count("transaction.timed-out")
             known[raw] = Status(value.transaction_status)
 
 

@@ -55,11 +55,13 @@ def draw(seed: int, profile: str) -> Plan:
     )  # fmt: skip
 
 
-def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
+def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full", coverage: bool = False) -> Outcome:
     """Return the outcome of the fake history; `UsageError` for an action that it does not know."""
     plan = plan or draw(seed, profile)
     digest = hashlib.sha256(plan.to_json().encode()).hexdigest()
     outcome = Outcome(plan, digest, events=1000, virtual_seconds=12.5, account=account())
+    if coverage:
+        outcome.coverage = {"isr.shrink": 3}
     killed = None
     for step in plan.steps:
         if step.action not in ("line_slow", "line_lossy", "kill_broker", "remove"):
