@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.run import play, run_history
@@ -137,3 +139,27 @@ def test_a_slow_clock_is_no_excuse_for_an_open_transaction(monkeypatch: pytest.M
     monkeypatch.setattr(TransactionCoordinator, "abort_and_fence", lambda *_: None)
     outcome = run_history(abandoned(-1))
     assert {row.checker for row in outcome.anomalies} >= {"hanging-transaction"}
+
+
+def site_without_power(flush_every: str) -> Plan:
+    """Return a plan in which all of cluster a loses power three times, for a moment each."""
+    found = plan(*((at_ms, "lose_site_power", {"cluster": "a", "for_ms": 300}) for at_ms in (3_000, 7_000, 11_000)))
+    flushed = {"log.flush.interval.messages": flush_every}
+    return replace(
+        found, clusters=tuple(replace(cluster, configs={**cluster.configs, **flushed}) for cluster in found.clusters)
+    )
+
+
+def test_a_site_that_flushes_what_it_acknowledges_loses_nothing_with_its_power() -> None:
+    outcome = run_history(site_without_power("1"))
+    assert outcome.account.crash == "" and outcome.anomalies == []
+    assert sum(text.endswith("loses power") for _, text in outcome.story) == 9
+    skipped = run_history(site_without_power("2"))
+    assert not any(text.endswith("loses power") for _, text in skipped.story)
+
+
+def test_a_broker_that_acknowledges_before_it_has_flushed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PartitionLog, "is_flush_due", property(lambda self: False))
+    monkeypatch.setattr(LogManager, "_flush_if_due", lambda *_: None)
+    outcome = run_history(site_without_power("1"))
+    assert {row.checker for row in outcome.anomalies} >= {"acked-lost"}

@@ -14,6 +14,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.sim.history.draw_groups import group_clients, with_groups
 from kmirror.sim.history.draw_keys import with_keys
+from kmirror.sim.history.fault_actions import FLUSH
 from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
@@ -106,6 +107,8 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
             configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
         if "long_pause" in row.moves and rng.split(f"long pause {name}").chance(1, 2):
             configs |= SHORT_LIVED
+        if "lose_site_power" in row.moves:
+            configs[FLUSH] = "1"
         own = rng.split(f"log dirs {name}")
         log_dirs = own.between(2, 3) if "fail_log_dir" in row.moves and own.chance(1, 3) else 1
         found.append(ClusterPlan(name, brokers, factor, configs, *levels, log_dirs=log_dirs))

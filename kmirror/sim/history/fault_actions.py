@@ -19,6 +19,7 @@ from kmirror.sim.history.sights import SIGHTS, Watch
 from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 CUT = "CUT"
+FLUSH = "log.flush.interval.messages"
 WITHIN_MS = 10_000
 """So long a trap waits, unless it says otherwise."""
 COORDINATORS = {"mirror_coordinator": MIRROR_STATE_TOPIC, "transaction_coordinator": TRANSACTION_TOPIC}
@@ -220,6 +221,19 @@ def _set_clock(hands: Hands, args: Args) -> None:
     hands.scene.clusters[cluster].set_clock(node_id, ahead_ms=int(args["ahead_ms"]), ppm=int(args.get("ppm", 0)))
 
 
+def _lose_site_power(hands: Hands, args: Args) -> None:
+    """Cut the power of all nodes of a cluster at once; where every record is flushed nothing may be lost."""
+    cluster = str(args["cluster"])
+    found = hands.scene.clusters[cluster]
+    if found.configs.get(FLUSH) != "1":
+        raise StepSkipped(f"{cluster} acknowledges what it has not flushed: {FLUSH} is not 1")
+    nodes = [node_id for node_id in (CONTROLLER_ID, *found.broker_ids) if found.runs(node_id)]
+    if not nodes:
+        raise StepSkipped(f"all of {cluster} is down")
+    for node_id in nodes:
+        hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
+
+
 ROWS: tuple[Action, ...] = (
     Action(
         "when",
@@ -233,6 +247,12 @@ ROWS: tuple[Action, ...] = (
         "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
         "cluster broker number",
         _fail_log_dir,
+    ),
+    Action(
+        "lose_site_power",
+        "Cut the power of every node of a cluster at once; only where `log.flush.interval.messages` is 1.",
+        "cluster",
+        _lose_site_power,
     ),
     Action(
         "set_clock",

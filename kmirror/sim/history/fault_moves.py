@@ -164,6 +164,17 @@ def _power_at(story: Story, line: Line) -> bool:
     return True
 
 
+@on_line()
+def _lose_site_power(story: Story, line: Line) -> bool:
+    """A whole site loses power, now and then in the midst of what is ordered next."""
+    cluster = story.rng.choice([line.source, line.destination])
+    if story.rng.chance(1, 2):
+        story.go_on(line)
+        story.wait(0, 1_500)
+    story.step("lose_site_power", cluster=cluster, for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS))
+    return True
+
+
 def _fail_log_dir(story: Story) -> bool:
     """One log directory of a broker fails, and comes back with a restart."""
     found = [name for name, cluster in story.clusters.items() if cluster.log_dirs > 1]
@@ -274,6 +285,7 @@ FAULT_MOVES: dict[str, Move] = {
     "stale_source": _stale_source,
     "fail_log_dir": _fail_log_dir,
     "wrong_clock": _wrong_clock,
+    "lose_site_power": _lose_site_power,
     "delete_records": _delete_records,
     "throttle": _throttle,
 }

@@ -171,6 +171,10 @@ ROWS: tuple[Profile, ...] = (
         groups=50,
     ),
     Profile(
+        "site_power", "Whole sites lose power; every record is flushed before it is acknowledged, so nothing may go.",
+        (20, 28), {**_more(STORY, 2), "lose_site_power": 20, "line_down": 4}, MIX, third_cluster=10,
+    ),
+    Profile(
         "windows", "Failures at events of replication, and a second one in the window that the first has opened.",
         (20, 28), {**_more(STORY, 2), **_more(TRAPS, 8), "allow_unclean": 2}, MIX, single_broker=0, third_cluster=10,
     ),

@@ -39,7 +39,7 @@ def test_every_action_and_every_workload_is_drawn() -> None:
     actions: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for seed in SEEDS:
-        for plan in (draw(seed), draw(seed, "power"), draw(seed, "syncs")):
+        for plan in (draw(seed), draw(seed, "power"), draw(seed, "syncs"), draw(seed, "site_power")):
             actions.update(step.action for step in plan.steps)
             kinds.update(client.kind for client in plan.clients)
     assert set(actions) == set(ACTIONS)
@@ -51,7 +51,7 @@ def test_profiles_name_moves_and_workloads_that_there_are() -> None:
         assert set(profile.moves) <= set(MOVES)
         assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
     # A loss of power together with another death loses records, as in Kafka without KIP-966: it has its own profile.
-    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power", "power_at", "stale_source"}
+    assert set(PROFILES["full"].moves) == set(MOVES) - {"lose_power", "lose_site_power", "power_at", "stale_source"}
     assert "lose_power" in PROFILES["power"].moves
 
 
