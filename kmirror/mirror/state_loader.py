@@ -23,8 +23,14 @@ from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState
 from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.spec.error_codes import ErrorCode
+
+FAILED_BEFORE = (
+    "failed under an earlier leader, whose log says why: remove the topic from the mirror, then add it again"
+)
+"""The reason of a leader that reads FAILED: reasons are not persisted (D38)."""
 
 
 class StateLoader:
@@ -113,6 +119,8 @@ class StateLoader:
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy = False
         mp.enter(own.state)
+        if own.state is MirrorState.FAILED and not mp.reason:
+            mp.reason = FAILED_BEFORE
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         apply_uncut(mp, self._context.replicas.led(mp.tp), own.uncut)

@@ -9,10 +9,10 @@ import pytest
 
 from kmirror.sim.history.account import Described
 from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan import Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
-from tests.sim.test_planted_faults import killed_in_the_end
+from tests.sim.test_planted_faults import by_hand, client, killed_in_the_end
 
 
 def still_mirrored() -> Plan:
@@ -31,6 +31,24 @@ def test_a_mirror_that_came_to_rest_has_no_lag_and_no_reason(outcome: Outcome) -
     assert outcome.anomalies == [] and last.cluster == "b"
     assert (last.state, last.lag, last.reason) == ("MIRRORING", 0, "")
     assert last.source_offset == last.destination_offset > 10
+
+
+@pytest.mark.decision("D38")
+def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
+    """Cluster b has a topic of that name of its own; its leader there dies once the mirror has given the topic up."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0", "named": False}
+    steps = (
+        Step(100, "create_mirror", there),
+        Step(200, "create_topic", {"cluster": "b", "topic": "t0", "partitions": 1}),
+        Step(400, "add", there),
+        Step(3_000, "kill_replica", {"cluster": "b", "topic": "t0", "victim": "leader", "for_ms": 2_500}),
+    )
+    plan = replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=7_000)
+    outcome = run_history(plan)
+    last = outcome.account.described[-1]
+    assert outcome.anomalies == [] and (last.cluster, last.state) == ("b", "FAILED")
+    assert last.reason.startswith("failed under an earlier leader")
+    assert "remove the topic" in last.reason
 
 
 CHANGES: dict[str, dict[str, Any]] = {
