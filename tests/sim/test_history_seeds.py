@@ -26,11 +26,16 @@ NOT_YET = [row for row in (PLANS / "coverage-not-yet.txt").read_text().splitline
 """Rows of coverage that these histories do not reach, or only a few of them; the list is to end empty."""
 REACHED: list[dict[str, int]] = []
 """What each history has reached whose seed or plan is fixed."""
+FAILED: list[str] = []
+"""Those of them that were not clean."""
 
 
 def run_fixed(*, seed: int = 0, profile: str = "full", plan: Plan | None = None) -> None:
     """Run a history that is the same every time, and keep what it has reached."""
+    name = f"{plan.profile}-{plan.seed}" if plan else f"{profile}-{seed}"
+    FAILED.append(name)  # Until it has proved clean.
     REACHED.append(assert_history_clean(seed=seed, profile=profile, plan=plan, coverage=True).coverage)
+    FAILED.remove(name)
 
 
 @pytest.mark.parametrize("first", SMALL[::20])
@@ -45,16 +50,13 @@ def new_seeds() -> list[int]:
     return [first + ten for ten in range(0, int(os.environ.get("KMIRROR_HISTORIES", "0")), 10)]
 
 
-@pytest.mark.parametrize("first", OF_EVERY_KIND[::10])
+@pytest.mark.parametrize("first", [*OF_EVERY_KIND[::10], *new_seeds()])
 def test_histories_of_every_kind(first: int) -> None:
     for seed in range(first, first + 10):
-        run_fixed(seed=seed, profile="full")
-
-
-@pytest.mark.parametrize("first", new_seeds())
-def test_new_histories(first: int) -> None:
-    for seed in range(first, first + 10):
-        assert_history_clean(seed=seed, profile="full")
+        if first in OF_EVERY_KIND:
+            run_fixed(seed=seed, profile="full")
+        else:  # A new seed is another one each time: what it reaches does not count.
+            assert_history_clean(seed=seed, profile="full")
 
 
 @pytest.mark.parametrize("profile", KINDS)
@@ -70,8 +72,9 @@ def test_histories_that_once_failed(name: str) -> None:
 
 def test_what_these_histories_reach() -> None:
     """Every row of coverage is reached, but for those that are marked or still to come; it needs the tests before."""
+    assert FAILED == [], "what is reached is not known: these histories failed"
     if len(REACHED) < FIXED:
-        pytest.skip("some of the histories that reach the rows were not chosen, or failed")
+        pytest.skip(f"{len(REACHED)} of {FIXED} fixed histories were run; all are needed to say what they reach")
     reached = {name for counts in REACHED for name in counts}
     assert unlisted(reached) == [], "give each a row, or find out why it happens"
     assert [row.name for row in ROWS.values() if row.unreachable and row.name in reached] == []
