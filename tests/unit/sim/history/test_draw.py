@@ -28,11 +28,12 @@ def test_every_plan_can_be_carried_out_and_goes_to_json_and_back(profile: str) -
         assert 2 <= len(plan.clusters) <= 4
 
 
-def test_a_full_history_has_at_least_twenty_steps_and_takes_about_a_minute_at_most() -> None:
-    for seed in SEEDS:
-        plan = draw(seed)
-        assert len(plan.steps) >= 20
-        assert plan.faults_end_ms < 75_000
+def test_a_full_history_has_at_least_twenty_steps_and_mostly_takes_less_than_a_minute() -> None:
+    plans = [draw(seed) for seed in SEEDS]
+    assert all(len(plan.steps) >= 20 for plan in plans)
+    ends_ms = sorted(plan.faults_end_ms for plan in plans)
+    assert ends_ms[len(plans) * 9 // 10] < 60_000
+    assert ends_ms[-1] < 150_000, "a long pause, and not two"
 
 
 def test_every_action_and_every_workload_is_drawn() -> None:
@@ -70,8 +71,8 @@ def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() ->
     assert found > 25
 
 
-def test_the_profile_of_topologies_has_three_clusters_always() -> None:
-    assert all(len(draw(seed, "topologies").clusters) == 3 for seed in range(20))
+def test_the_profile_of_topologies_has_three_or_four_clusters_always() -> None:
+    assert {len(draw(seed, "topologies").clusters) for seed in range(20)} == {3, 4}
 
 
 def test_another_seed_is_another_plan() -> None:
