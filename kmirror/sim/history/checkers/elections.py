@@ -38,7 +38,12 @@ def _has(look: Look, value: str, offset: int) -> bool:
 def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, begin: Instant) -> bool:
     """Return whether the record came into the log after the election: what acknowledged or showed it was no zombie."""
     ack = facts.acked.get((place[0], value))
-    if ack is not None and ack.sent_at > heir.at and ack.broker == facts.leader_named(place, ack.sent_at):
+    if (
+        ack is not None
+        and ack.offset == offset  # Written again after the election it stands elsewhere: the first one is lost.
+        and ack.sent_at > heir.at
+        and ack.broker == facts.leader_named(place, ack.sent_at)
+    ):
         return True
     return any(heir.at < look.at <= begin and _has(look, value, offset) for look in facts.looks.get(place, []))
 

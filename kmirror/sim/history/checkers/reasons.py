@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from kmirror.kernel.clock import Instant
 from kmirror.sim.history.checkers.elections import brought_back, lost_by_election
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
-from kmirror.sim.history.checkers.sessions import NEVER, Stay
+from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
 
 UNCLEAN = "unclean election"
 DELETED = "topic deleted"
@@ -154,7 +154,19 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
     return [
         back for back in facts.stays((stay.source, stay.tp))
         if back.source == stay.destination and back.mirror == stay.mirror and back.began <= stay.ended
+        and not _belongs_to_another(facts, back)
     ]  # fmt: skip
+
+
+def _belongs_to_another(facts: Facts, back: Stay) -> bool:
+    """Return whether the mirror pointed to another cluster before: it remembers that one, and says so (D16, D25)."""
+    mine = [p for p in facts.pointings if (p.destination, p.mirror) == (back.destination, back.mirror)]
+    names = [
+        p.to for p in mine
+        if p.at <= back.ended and p.to != NOBODY
+        and not facts.deleted(back.destination, back.mirror, p.at, back.began)
+    ]  # fmt: skip
+    return bool(names) and names[0] != back.source
 
 
 def may_cut(facts: Facts, stay: Stay) -> bool:

@@ -44,7 +44,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                 if facts.deleted_anywhere(place[1].topic, written, look.at):
                     yield from accepted([(DELETED, *place)])
                     continue
-                if _spans_a_stay(facts, place, readable, lost):
+                if _spans_a_stay(facts, place[1], readable, lost):
                     yield from accepted([(SPANNING, *place)])
                     continue
                 text = (
@@ -60,9 +60,13 @@ def _lost_to_an_election(facts: Facts, tp: TopicPartition, value: str, look: Loo
     return lost_anywhere(facts, tp, value, look.at) or (row is not None and left_open(facts, tp, row, look.at))
 
 
-def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it."""
-    before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
+def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
+    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it.
+
+    Its stays are those of the cluster that they were written to; every mirror of that one has the same half.
+    """
+    place = (facts.written_at(lost), tp)
+    before, after = (facts.acked[place[0], value].at for value in (lost, readable))
     for stay in facts.stays(place):
         look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None
         if look is not None and not look.holds(lost):
