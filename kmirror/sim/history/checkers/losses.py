@@ -237,7 +237,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
 
     That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
-    one must have dropped it without a reason, or each of them because another one still had it, or had dropped it.
+    one must have dropped it without a reason, or each of them because another one still had it, or dropped it later.
+    Who orders a cluster to follow one that has dropped the record already gives it up.
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
     for loss in losses(facts):
@@ -252,9 +253,9 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         reasons = [loss.reason for loss in rows]
         if any(reason is not None and reason.decision in KEPT_BY_NOBODY for reason in reasons):
             continue
-        had_it = [loss.place[0] for loss in rows]
-        followed = (reason.source for reason in reasons if reason is not None and reason.lacking)
-        if None in reasons or all(source in had_it for source in followed):
+        dropped = {loss.place[0]: loss.end for loss in rows}
+        followed = [reason for reason in reasons if reason is not None and reason.lacking]
+        if None in reasons or all(row.ordered < dropped.get(row.source, 0) for row in followed):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
         "last-copy-lost",

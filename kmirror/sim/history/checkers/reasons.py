@@ -48,6 +48,8 @@ class Reason:
     """The source lacked the record already when it was last seen here."""
     source: str = ""
     """Of a record that was cut or dropped as the source's log is: that cluster."""
+    ordered: Instant = NEVER
+    """When the topic was ordered to follow that cluster."""
 
 
 def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
@@ -79,7 +81,7 @@ def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Inst
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
-    return Reason(ASYNCHRONOUS, lacks_before(facts, (stay.source, stay.tp), record, begin), stay.source)
+    return Reason(ASYNCHRONOUS, lacks_before(facts, (stay.source, stay.tp), record, begin), stay.source, stay.began)
 
 
 def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
@@ -94,7 +96,7 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
         return None
     if lost_by_election(facts, source, record.value, record.offset, stay.began, end):
         return Reason(UNCLEAN)
-    return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source)
+    return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source, stay.began)
 
 
 def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:

@@ -185,6 +185,11 @@ class Hand:
         self.account.logs.append(_seen(cluster, content, at, stable, high, end, leader_epoch, start))
         return self
 
+    def heir(self, cluster: str, content: Sequence[LogRow], *, at: float, leader_epoch: int = 50) -> Hand:
+        """Write down the log with which a leader from outside the ISR began."""
+        self.account.heirs.append(_seen(cluster, content, at, -1, -1, -1, leader_epoch, 0))
+        return self
+
     def final(
         self,
         cluster: str,

@@ -83,9 +83,9 @@ def test_either_may_go_on_in_an_epoch_where_the_other_ends() -> None:
     assert longer.final("b", [X0, row(1, "<ABORT 7>", epoch=1)]).found() == []
 
 
-def test_an_unclean_election_at_the_source_may_have_changed_it_since() -> None:
+def test_an_unclean_election_at_the_source_explains_no_other_record_in_an_epoch_of_both() -> None:
     hand = stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).elected(2, 1, at=50, unclean=True)
-    assert hand.found() == []
+    assert hand.found() == ["divergence"]
 
 
 # -- duplicate-at-offset --------------------------------------------------------------------------

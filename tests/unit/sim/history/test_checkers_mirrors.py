@@ -122,8 +122,13 @@ def test_what_ends_a_pause_may_have_been_carried_out(action: str, error: str) ->
 
 
 def test_an_unclean_election_may_bring_a_longer_log() -> None:
-    hand = paused().elected(2, 9, at=8, cluster="b", unclean=True)
+    hand = paused().elected(2, 9, at=8, cluster="b", unclean=True).heir("b", rows("x", "y"), at=8, leader_epoch=9)
     assert hand.look("b", rows("x", "y"), at=9, leader_epoch=9).found() == []
+
+
+def test_a_log_that_grows_after_an_unclean_election_is_told_all_the_same() -> None:
+    hand = paused().elected(2, 9, at=8, cluster="b", unclean=True).heir("b", rows("x"), at=8, leader_epoch=9)
+    assert hand.look("b", rows("x", "y"), at=9, leader_epoch=9).found() == ["pause-breach"]
 
 
 # -- stuck-state, topic-id-mismatch ---------------------------------------------------------------
