@@ -49,7 +49,7 @@ ROWS: tuple[Row, ...] = (
         Row(of_mirror(before, after), f"A partition's record says {after.name} after {before.name}.", How.LOG)
         for after in MirrorState
         for before in MirrorState
-        if before in states.PREDECESSORS[after] or (before is after and after is not MirrorState.UNKNOWN)
+        if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again moves what replicas owe (D30).
     ),
     *(
         Row(of_wish(wish, state), f"A partition is in {state.name}, and the user wants {wish.name}.", How.FACT)
