@@ -12,6 +12,9 @@ NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {
 }
 """From the next version on topics are named by their ids alone (KIP-516)."""
 
+ONE_GROUP_LAST: Final[Mapping[str, int]] = {"OffsetFetchRequest": 7}
+"""From the next version on several groups are asked about (KIP-709)."""
+
 WITHOUT_MIRRORS_LAST: Final[Mapping[str, int]] = {"DescribeConfigsRequest": 4}
 """The next version is that of KIP-1279, or of somebody else's who took the number."""
 

@@ -35,7 +35,7 @@ from kmirror.sim.history.consuming import Position
 from kmirror.sim.history.group_account import OffsetsDeleted, OffsetSent, OffsetsSeen
 from kmirror.sim.history.producing import Desk, Producer
 from kmirror.sim.history.scripts import Ask, Script
-from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import GROUP_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
@@ -44,8 +44,6 @@ STATIC_FROM = {"OffsetCommit": 7, "TxnOffsetCommit": 3}
 """The first versions that name a static member; TxnOffsetCommit names no generation before."""
 STABLE_FROM = 7
 """The first version of OffsetFetch that may leave out what an open transaction is about to change."""
-ONE_GROUP_LAST = 7
-"""The last version of OffsetFetch that asks about one group."""
 ELSEWHERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -125,7 +123,7 @@ class GroupDesk:
             for name in names
         ]  # fmt: skip
         request = OffsetFetchRequest(group_id=self.group, topics=topics, require_stable=stable)
-        reply = yield from self.ask(cluster, request, ONE_GROUP_LAST)
+        reply = yield from self.ask(cluster, request, ONE_GROUP_LAST[request.NAME])
         if not isinstance(reply, OffsetFetchResponse):
             return None
         if reply.error_code:
