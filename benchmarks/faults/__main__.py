@@ -35,7 +35,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     run.add_argument("--finders", nargs="+", choices=list(FINDERS), default=list(ALWAYS), metavar="FINDER")
     run.add_argument("--survivors", action="store_true", help="only faults that nothing has found yet")
     run.add_argument("--only", default="", help="only faults whose name holds this text")
-    nightly = commands.add_parser("nightly", help="draw faults anew, and ask every finder up to the first that finds")
+    nightly = commands.add_parser("nightly", help="draw new faults and run the finders on each until one finds it")
     nightly.add_argument("--count", type=int, default=200)
     nightly.add_argument("--seed", type=int, default=None, help="of the draw; the day if it is not given")
     for command in (run, nightly):
@@ -46,8 +46,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     draw.add_argument("count", type=int)
     draw.add_argument("--seed", type=int, required=True)
     draw.add_argument("--packages", nargs="+", default=list(PACKAGES), metavar="PACKAGE")
-    told = commands.add_parser("report", help="print the tables, and renew them in docs/faults.md")
-    told.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
+    report_parser = commands.add_parser("report", help="print the tables, and renew them in docs/faults.md")
+    report_parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
     return parser.parse_args(arguments)
 
 

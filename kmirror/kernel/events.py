@@ -24,7 +24,7 @@ from kmirror.kernel.values import value
 
 TimerKey = tuple[Hashable, ...]
 PREFIX_BYTES = 4
-"""Of the length that goes before a frame on a socket, and that no node sees."""
+"""Size of the length field before each frame on a socket; nodes see frames without it."""
 Chunk = bytes | memoryview
 """Bytes that nobody changes from now on, neither the node nor whoever runs it."""
 

@@ -17,7 +17,7 @@ class LogCut:
     end: int
     why: str
     segments: int = 1
-    """In how many segments that lay."""
+    """Number of segments that held the removed range."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ P = TypeVar("P", int, float)
 
 
 class Passing(Enum):
-    """What a frame is that passes by whoever watches frames."""
+    """Stage of a frame on its way, as reported to watchers of frames."""
 
     REQUEST = "a request arrives"
     SENT = "an answer is sent"

@@ -96,7 +96,7 @@ class Process:
     """What `make` returned: the same, or what is in the midst of `node`."""
     incarnation: int = 0
     events: int = 0
-    """How many its nodes were given: while this stays, so does all that the node knows."""
+    """Number of events that its nodes have handled; a node's state changes only with it."""
     timers: dict[TimerKey, int] = field(default_factory=dict)
     """Those that are set, each with the number of its plan."""
     told: ToldByRunner = field(default_factory=ToldByRunner)
@@ -107,7 +107,7 @@ class Process:
     """That of the next node that is started here."""
 
     def local(self, now: Instant) -> Instant:
-        """Return what the node takes for the time."""
+        """Return the time that the node's clock shows."""
         return now if self.clock is None else self.clock.local(now)
 
 

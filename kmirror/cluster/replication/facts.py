@@ -1,4 +1,4 @@
-"""What a broker tells those who watch it about its logs. Values beside the lines of the trace."""
+"""Facts that a broker reports about its logs; each goes with a line of the trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kmirror.kernel.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class FollowerCut:
-    """A follower cut its log: [offset, end) was removed, which lay in so many segments."""
+    """A follower cut its log: [offset, end) was removed from `segments` segments."""
 
     tp: TopicPartition
     offset: int
@@ -19,7 +19,7 @@ class FollowerCut:
 
 @dataclass(frozen=True, slots=True)
 class LogCompacted:
-    """The cleaner went through a log up to an offset: so many bytes of it became so many."""
+    """The cleaner compacted a log up to `end_offset` (exclusive), from `bytes_before` to `bytes_after` bytes."""
 
     tp: TopicPartition
     end_offset: int
