@@ -1,0 +1,110 @@
+"""Excuses of checkers, one at a time: each holds for what it is there for, and for nothing next to it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Ack, LogRow, LogSeen
+from kmirror.sim.history.checkers.elections import lost_by_election
+from kmirror.sim.history.checkers.facts import Facts, Look
+from kmirror.sim.history.checkers.reasons import stays_back
+from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
+from kmirror.sim.history.checkers.transactions import _spans_a_stay
+
+T0 = TopicPartition("t0", 0)
+
+
+def stay(destination: str, source: str, began: int, ended: int) -> Stay:
+    return Stay("m", source, destination, T0, began, began, began, began, ended, ended, -1)
+
+
+def look(at: int, *rows: tuple[int, str]) -> Look:
+    seen = tuple(LogRow(offset, 0, value, -1, True) for offset, value in rows)
+    return Look(LogSeen("a", T0, 1, 0, 0, 100, 100, 100, seen, at))
+
+
+def ack(value: str, offset: int, at: int, broker: int = 1) -> Ack:
+    return Ack(value, "a", T0, offset, at, at, broker)
+
+
+def facts_of(**known: object) -> Facts:
+    return cast(Facts, SimpleNamespace(**known))
+
+
+@pytest.mark.parametrize(
+    ("pointings", "deleted", "counts"),
+    [
+        ([("c", 1), ("b", 5)], NEVER, False),
+        ([("b", 1), ("c", 5)], NEVER, True),
+        ([(NOBODY, 1), ("b", 5)], NEVER, True),
+        ([("c", 1), ("b", 5)], 3, True),
+        ([("c", 1), ("b", 5)], 15, False),
+        ([("c", 25)], NEVER, True),
+        ([("b", 1)], NEVER, True),
+        ([], NEVER, True),
+    ],
+)
+def test_a_mirror_that_pointed_elsewhere_first_is_no_stay_back(
+    pointings: list[tuple[str, int]], deleted: int, counts: bool
+) -> None:
+    """It belongs to the first cluster (D16), unless it was deleted since, or that one does not exist."""
+    back = stay("a", "b", 10, 20)
+    elsewhere = [Pointing("a", "n", "c", 0, True), Pointing("b", "m", "c", 0, True)]  # Neither is this mirror.
+    facts = facts_of(
+        stays=lambda place: [back] if place == ("a", T0) else [],
+        pointings=[*elsewhere, *(Pointing("a", "m", to, at, True) for to, at in pointings)],
+        deleted=lambda cluster, mirror, begin, end: begin <= deleted <= end,
+    )
+    assert stays_back(facts, stay("b", "a", 30, NEVER)) == ([back] if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("lost_at", "readable_at", "written_to", "held_after", "spans"),
+    [
+        (15, 25, "a", False, True),
+        (15, 25, "a", True, False),  # It was still there after the stay: something else took it.
+        (15, 18, "a", False, False),  # Both were written before the stay ended.
+        (21, 25, "a", False, False),  # Both were written after it.
+        (20, 25, "a", False, False),
+        (15, 20, "a", False, True),
+        (15, 25, "b", False, False),  # The stay is another cluster's.
+    ],
+)
+def test_half_of_a_transaction_is_excused_if_a_stay_ended_between(
+    lost_at: int, readable_at: int, written_to: str, held_after: bool, spans: bool
+) -> None:
+    after = look(20, (5, "lost")) if held_after else look(20, (9, "other"))
+    facts = facts_of(
+        written_at=lambda value: written_to,
+        acked={
+            (written_to, "lost"): ack("lost", 5, lost_at),
+            (written_to, "readable"): ack("readable", 7, readable_at),
+        },
+        stays=lambda place: [stay("a", "b", 10, 20)] if place[0] == "a" else [],
+        look_after=lambda place, at: after,
+    )
+    assert _spans_a_stay(facts, T0, "readable", "lost") is spans
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "lost"),
+    [
+        (ack("v", 5, 30), False),
+        (ack("v", 8, 30), True),  # Sent again, it stands elsewhere: the first one is lost.
+        (ack("v", 5, 9), True),  # Before the election.
+        (ack("v", 5, 30, broker=2), True),  # By a leader that was deposed.
+    ],
+)
+def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack, lost: bool) -> None:
+    place = ("a", T0)
+    facts = facts_of(
+        unclean=lambda *_: iter([look(10, (0, "other"))]),
+        acked={("a", "v"): acknowledged},
+        leader_named=lambda *_: 1,
+        looks={},
+    )
+    assert lost_by_election(facts, place, "v", 5, 40, 50) is lost
