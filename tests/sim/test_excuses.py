@@ -11,6 +11,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow, LogSeen
 from kmirror.sim.history.checkers.elections import lost_by_election
 from kmirror.sim.history.checkers.facts import Facts, Look
+from kmirror.sim.history.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
 from kmirror.sim.history.checkers.reasons import stays_back
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
 from kmirror.sim.history.checkers.transactions import _spans_a_stay
@@ -108,3 +109,19 @@ def test_an_ack_after_an_unclean_election_shows_its_own_offset(acknowledged: Ack
         looks={},
     )
     assert lost_by_election(facts, place, "v", 5, 40, 50) is lost
+
+
+@pytest.mark.parametrize(
+    ("offset", "sent_at", "counts"),
+    [
+        (-1, 100 - GIVEN_UP, False),
+        (-1, 99 - GIVEN_UP, True),
+        (6, 200, False),
+        (4, 200, True),
+    ],
+)
+def test_a_tombstone_in_doubt_silences_what_may_lie_below_it(offset: int, sent_at: int, counts: bool) -> None:
+    tombstone = Keyed(offset, "gone", -1, True, sent_at, sent_at, sure=False)
+    row = Keyed(5, "v", 0, False, 100, 100, sure=True)
+    found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]))
+    assert found == (row if counts else None)

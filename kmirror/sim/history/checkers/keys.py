@@ -11,16 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Ack, LogRow
-from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen
 from kmirror.sim.history.checkers.reasons import SCRATCH, UNCLEAN, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
+from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS
 from kmirror.sim.history.survivors import latest, may_be_compacted, tombstones_stay
 from kmirror.sim.history.verdict import Anomaly
+
+GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
+"""So long after a client first sent a record it may still come into a log."""
 
 
 class Keyed(NamedTuple):
@@ -172,10 +176,9 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
 
 def _last_that_counts(facts: Facts, place: Place, final: Look, rows: list[Keyed]) -> Keyed | None:
     """Return the last record of a key that nothing but compaction may have taken; None if that cannot be said."""
-    if any(row.is_tombstone and not row.sure for row in rows):
-        return None
+    doubtful = [row for row in rows if row.is_tombstone and not row.sure]
     for row in reversed(rows):
-        if row.offset < 0:
+        if row.offset < 0 or any(_may_follow(tombstone, row) for tombstone in doubtful):
             return None
         seen = final.seen(row.value, row.offset)
         if seen is Seen.THERE:
@@ -191,6 +194,13 @@ def _last_that_counts(facts: Facts, place: Place, final: Look, rows: list[Keyed]
         if reason is None or (reason.decision == SCRATCH and any(s.ended == NEVER for s in facts.stays(place))):
             return row
     return None
+
+
+def _may_follow(tombstone: Keyed, row: Keyed) -> bool:
+    """Return whether a tombstone in doubt may lie above a record, and so have superseded it and gone in its time."""
+    if tombstone.offset >= 0:
+        return tombstone.offset > row.offset
+    return row.sent_at <= tombstone.sent_at + GIVEN_UP
 
 
 def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
