@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -9,6 +10,7 @@ import pytest
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow, LogSeen
+from kmirror.sim.history.checkers import logs
 from kmirror.sim.history.checkers.elections import lost_by_election
 from kmirror.sim.history.checkers.facts import Facts, Look
 from kmirror.sim.history.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
@@ -26,6 +28,10 @@ def stay(destination: str, source: str, began: int, ended: int) -> Stay:
 def look(at: int, *rows: tuple[int, str]) -> Look:
     seen = tuple(LogRow(offset, 0, value, -1, True) for offset, value in rows)
     return Look(LogSeen("a", T0, 1, 0, 0, 100, 100, 100, seen, at))
+
+
+def row(offset: int, value: str, crc: int = 0) -> LogRow:
+    return LogRow(offset, 0, value, -1, True, crc)
 
 
 def ack(value: str, offset: int, at: int, broker: int = 1) -> Ack:
@@ -125,3 +131,29 @@ def test_a_tombstone_in_doubt_silences_what_may_lie_below_it(offset: int, sent_a
     row = Keyed(5, "v", 0, False, 100, 100, sure=True)
     found = _last_that_counts(facts_of(), ("a", T0), look(300, (5, "v")), sorted([tombstone, row]))
     assert found == (row if counts else None)
+
+
+@pytest.mark.parametrize(
+    ("here", "differs"),
+    [
+        ([row(0, "x"), row(1, "y"), row(2, "z")], False),
+        ([row(0, "x"), row(1, "y", crc=9), row(2, "z")], False),  # The cleaner wrote the batch again.
+        ([row(0, "x"), row(1, "other"), row(2, "z")], True),
+        ([row(0, "x"), row(2, "other")], False),  # It was cleaned: what is left is no beginning.
+        ([row(1, "other"), row(2, "z")], False),
+    ],
+)
+def test_a_stop_is_judged_where_nothing_was_cleaned(
+    here: list[LogRow], differs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "is_compacted", lambda *_: True)
+    there = [row(0, "x"), row(1, "y"), row(2, "z")]
+    ours, theirs = (Look(LogSeen("b", T0, 1, 0, 0, 3, 3, 3, tuple(rows), 20)) for rows in (here, there))
+    stopped = replace(stay("b", "a", 10, 20), last_mirror_epoch=0)
+    facts = facts_of(
+        looks={("b", T0): [ours]},
+        look_after=lambda place, at: theirs,
+        stays=lambda place: [stopped] if place[0] == "b" else [],
+        was_deleted=lambda *_: False,
+    )
+    assert [found.offset for found in logs._at_the_stop(facts, ("b", T0), stopped)] == ([1] if differs else [])

@@ -139,7 +139,9 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         return
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     if is_compacted(facts, place, theirs.at) or is_compacted(facts, source, theirs.at):
-        return  # The source goes on and cleans; what is left is no beginning of what was there.
+        if not (_is_whole(ours, start) and _is_whole(theirs, start)):
+            return  # The source cleans after the stop, too: what is left is no beginning of what was there.
+        ours, theirs = _without_crc(ours), _without_crc(theirs)
     mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
     for epoch, found in mine.items():
         expected = other.get(epoch, {})
@@ -148,6 +150,16 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         yield from differs
         if differs:
             return
+
+
+def _is_whole(look: Look, start: int) -> bool:
+    """Return whether every offset from `start` to the high watermark has its record: the cleaner removed none."""
+    return all(offset in look.by_offset for offset in range(start, look.log.high_watermark))
+
+
+def _without_crc(look: Look) -> Look:
+    """Return the look without checksums: the cleaner may write a batch again of which it removes no record."""
+    return Look(replace(look.log, rows=tuple(replace(row, crc=0) for row in look.log.rows)))
 
 
 def _survivors_differ(place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int) -> Iterator[Anomaly]:
