@@ -19,7 +19,7 @@ ONCE_FAILED = {
 }
 """Histories in which the engine, or the judge, was wrong; kept as plans, for a seed draws another one as soon as
 profiles change."""
-KINDS = ("transactions", "control", "replicas", "operators", "topologies", "power")
+KINDS = ("transactions", "control", "replicas", "operators", "topologies", "power", "site_power")
 SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(100), range(500, 530), range(4)
 FIXED = len(SMALL) + len(OF_EVERY_KIND) + len(OF_EACH_KIND) * len(KINDS) + len(ONCE_FAILED)
 NOT_YET = [row for row in (PLANS / "coverage-not-yet.txt").read_text().splitlines() if not row.startswith("#")]
