@@ -60,6 +60,21 @@ def with_another_last_mirrored_epoch(account: Account) -> Account:
     return replace(account, after_restart=replace(account.after_restart, states=states))
 
 
+def with_a_record_that_was_gone(account: Account) -> Account:
+    """Another replica leads, which excuses nothing: the topic is not compacted."""
+    log = account.before_restart.logs["a", T0]
+    logs = {**account.before_restart.logs, ("a", T0): replace(log, rows=log.rows[1:], broker=log.broker + 1)}
+    return replace(account, before_restart=replace(account.before_restart, logs=logs))
+
+
+def with_a_later_log_start(account: Account) -> Account:
+    """Another replica leads, which excuses nothing: no record was to be deleted."""
+    log = account.after_restart.logs["a", T0]
+    later = replace(log, log_start_offset=log.log_start_offset + 1, broker=log.broker + 1)
+    logs = {**account.after_restart.logs, ("a", T0): later}
+    return replace(account, after_restart=replace(account.after_restart, logs=logs))
+
+
 def without_configs(account: Account) -> Account:
     return replace(account, after_restart=replace(account.after_restart, configs={}))
 
@@ -84,6 +99,8 @@ def with_something_that_waits(account: Account) -> Account:
 CHANGES: tuple[Callable[[Account], Account], ...] = (
     without_the_last_row,
     with_a_lower_high_watermark,
+    with_a_record_that_was_gone,
+    with_a_later_log_start,
     with_another_last_mirrored_epoch,
     without_configs,
     with_other_ids,

@@ -369,7 +369,7 @@ class Facts:
         ends = [[f"{cluster}-{number}", f"{cluster}-{CONTROLLER_ID}"] for number in range(1, self.brokers[cluster] + 1)]
         return any(
             span.kind == "line" and span.begin <= end and (span.end < 0 or begin <= span.end)
-            and _ends(span.subject) in (*ends, *(pair[::-1] for pair in ends))
+            and ends_of(span.subject) in (*ends, *(pair[::-1] for pair in ends))
             for span in self.account.spans
         )  # fmt: skip
 
@@ -401,15 +401,16 @@ def covers(spans: Iterable[Span], at: Instant) -> bool:
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
 
 
-def _ends(subject: str) -> list[str]:
+def ends_of(subject: str) -> list[str]:
+    """Return the node, or the two ends of the line, that a span is about."""
     return subject.replace(">", "|").split("|")
 
 
 def _joins(subject: str, one: str, other: str) -> bool:
-    ends = _ends(subject)
+    ends = ends_of(subject)
     return len(ends) == 2 and ends in ([one, other], [other, one])
 
 
 def _within(span: Span, cluster: str) -> bool:
     """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
-    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.subject))
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in ends_of(span.subject))

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogSeen
-from kmirror.sim.history.checkers.facts import Facts, Place, is_control
+from kmirror.sim.history.checkers.facts import NEVER, Facts, Place, ends_of, is_control
+from kmirror.sim.history.checkers.keys import is_compacted
 from kmirror.sim.history.checkers.words import Finding
-from kmirror.sim.history.verdict import Anomaly
+from kmirror.sim.history.survivors import parted, tombstones_stay
+from kmirror.sim.history.verdict import Accepted, Anomaly
 from kmirror.spec.wire_values import ResourceType
 
 NAME = "changed-by-restart"
 SETTLED = ("MIRRORING", "PAUSED", "STOPPED", "FAILED")
 """States in which a partition stays; others are on their way."""
+MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
 
 
 def changed_by_restart(facts: Facts) -> Iterator[Finding]:
@@ -22,7 +25,9 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
     """
     account = facts.account
     for cluster, tp, what in account.unsettled_again:
-        if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
+        if _lacks_markers(facts, (cluster, tp)):
+            yield Accepted(MARKERS_CLEANED, cluster, tp, 1)
+        elif not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
             yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
     for cluster, error in account.refused_again:
         yield Anomaly(NAME, cluster, None, -1, f"after a restart a fresh producer cannot write: {error}")
@@ -48,7 +53,8 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         # The cleaner writes a batch anew: when its tombstones and markers may go stands in it.
         if found is not None and same and (found.crc == row.crc or _may_go(facts, place)):
             # A transaction that was open may have timed out; nothing is hidden that could be read.
-            if row.visible and not found.visible and heir is None and not _is_mirrored(facts, place):
+            hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
+            if hidden and not _lacks_markers(facts, place):
                 yield Anomaly(
                     NAME, *place, row.offset, f"after a restart {row.value!r} can no longer be read", after.at
                 )
@@ -65,7 +71,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         return
     end = before.log_end_offset
     new = [r for r in after.rows if r.offset >= end and not is_control(r)]
-    if after.log_start_offset > before.log_start_offset and not _may_go(facts, place):
+    if after.log_start_offset > before.log_start_offset and not _may_begin_later(facts, place, before, after):
         text = f"the log began at {before.log_start_offset}, after a restart it begins at {after.log_start_offset}"
         yield Anomaly(NAME, *place, after.log_start_offset, text, after.at)
     elif after.high_watermark < before.high_watermark and heir is None and not _is_mirrored(facts, place):
@@ -74,9 +80,56 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
     elif new and heir is None and not _is_mirrored(facts, place):
         text = f"nobody wrote, and after a restart there is {new[0].value!r} behind offset {end}"
         yield Anomaly(NAME, *place, new[0].offset, text, after.at)
-    elif heir is None and not known.keys() >= {r.offset for r in after.rows if r.offset < before.high_watermark}:
-        offset = min(r.offset for r in after.rows if r.offset not in known)
-        yield Anomaly(NAME, *place, offset, "after a restart there is a record that was gone", after.at)
+    elif heir is None:
+        yield from _back_again(facts, place, before, after)
+
+
+def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Iterator[Anomaly]:
+    """Yield the first record that was gone and is there again.
+
+    Each replica of a compacted topic cleans its own log, so a leader may hold superseded records that the leader before
+    it had removed.
+    """
+    text = "after a restart there is a record that was gone"
+    if before.broker != after.broker and is_compacted(facts, place, after.at):
+        start = max(before.log_start_offset, after.log_start_offset)
+        different = parted(before.rows, after.rows, start, before.high_watermark)
+        if different is not None and not _lacks_markers(facts, place):
+            yield Anomaly(NAME, *place, different[0], text, after.at)
+        return
+    known = {row.offset for row in before.rows}
+    new = [row.offset for row in after.rows if row.offset < before.high_watermark and row.offset not in known]
+    if new:
+        yield Anomaly(NAME, *place, new[0], text, after.at)
+
+
+def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
+    """Return whether a log may begin later than before: by its configs, or because another replica leads.
+
+    Each replica deletes by age on its own, and a follower learns from its leader where DeleteRecords cut.
+    """
+    if _may_go(facts, place):
+        return True
+    deleted = facts.kept_for(place[1].topic, after.at) != NEVER or any(
+        facts.plan.steps[order.number].args["topic"] == place[1].topic for order in facts.orders("delete_records")
+    )
+    return before.broker != after.broker and deleted
+
+
+def _lacks_markers(facts: Facts, place: Place) -> bool:
+    """Return whether the leader after the restart was away for so long that its leader had cleaned away markers.
+
+    It keeps those transactions open: `delete.retention.ms` bounds how long a replica may be away (as in Kafka).
+    """
+    account = facts.account
+    before, after = account.before_restart.logs.get(place), account.after_restart.logs.get(place)
+    if before is None or after is None or before.broker == after.broker or not is_compacted(facts, place, after.at):
+        return False
+    stay = tombstones_stay(facts.plan, account, place[0], place[1].topic, after.at)
+    name = f"{place[0]}-{after.broker}"
+    return any(
+        span.end - span.begin >= stay for span in account.spans if span.end >= 0 and name in ends_of(span.subject)
+    )
 
 
 def _may_go(facts: Facts, place: Place) -> bool:

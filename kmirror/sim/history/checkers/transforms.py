@@ -35,7 +35,7 @@ def exactly_once(facts: Facts) -> Iterator[Finding]:
             elif outcome:
                 if last is not None and row.begin not in (last.end, *open_ends):
                     yield _broken(facts, chain, last, row)
-                yield from _without_output(facts, row)
+                yield from _without_output(facts, row, 0 if last is None else last.at)
                 last, open_ends = row, []
 
 
@@ -78,12 +78,17 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
     )
 
 
-def _without_output(facts: Facts, row: Transformed) -> Iterator[Anomaly]:
-    """Yield the first record that the transaction passed over, if a read_committed consumer is given it."""
+def _without_output(facts: Facts, row: Transformed, since: Instant) -> Iterator[Anomaly]:
+    """Yield the first record that the transaction passed over, if a read_committed consumer is given it.
+
+    Its records were read after `since`, when the transaction before it was committed.
+    """
     place = row.cluster, row.tp
     look = facts.look_after(place, row.at)
-    if look is None or _may_begin_elsewhere(
-        facts, (row.group, row.cluster, row.tp), facts.account.groups.sent[row.token], look.at
+    if (
+        look is None
+        or facts.was_deleted(place, since, look.at)
+        or _may_begin_elsewhere(facts, (row.group, row.cluster, row.tp), facts.account.groups.sent[row.token], look.at)
     ):
         return
     for record in look.decided():
