@@ -14,6 +14,12 @@ from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import config_answers
 from kmirror.mirror.syncs.config_answers import TOPICS_MAX, KnownAnswers, SourceConfigs, read
 from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.protocol.gen.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from kmirror.protocol.gen.delete_records_response import DeleteRecordsResponse
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
 from kmirror.protocol.gen.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -400,6 +406,19 @@ def test_an_offset_above_the_local_end_is_committed_as_it_is_or_clamped(clamp: s
     there.commit(10_000, epoch=0)
     cycle(p)
     assert here.get() == offset
+
+
+def test_an_offset_below_a_log_start_that_moved_is_clamped_though_it_is_the_sources() -> None:
+    p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
+    there.commit(5, epoch=0)
+    cycle(p)
+    assert here.get() == Found(5, 0)
+    rows = [DeleteRecordsPartition(partition_index=TP.partition, offset=8)]
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=TP.topic, partitions=rows)], timeout_ms=60_000)
+    answer = p.a.client.call(p.a.endpoint(p.a.await_leader(TP).broker_id), request, 2)
+    assert isinstance(answer, DeleteRecordsResponse) and answer.topics[0].partitions[0].low_watermark == 8
+    cycle(p, 2)
+    assert here.get() == Found(8)
 
 
 def test_only_the_groups_that_match_are_copied() -> None:

@@ -73,9 +73,11 @@ class GroupSync:
         view, topic_ids = self._view, self._topic_ids()
         synced = {tp: None for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids}
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
-        differing = _named(groups.plan(theirs, ours, synced, topic_ids))
-        mirroring = yield from self._mirroring(differing)
-        if view.rules().clamps_offsets:
+        clamps = view.rules().clamps_offsets
+        # An offset that is the source's may lie outside the local log by now, when the log begins later.
+        asked_about = list(synced) if clamps else _named(groups.plan(theirs, ours, synced, topic_ids))
+        mirroring = yield from self._mirroring(asked_about)
+        if clamps:
             logs: Mapping[TopicPartition, LocalLog | None] = yield from self._logs(mirroring)
         else:
             logs = dict.fromkeys(mirroring)
