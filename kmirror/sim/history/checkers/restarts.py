@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogSeen
-from kmirror.sim.history.checkers.facts import NEVER, Facts, Place, ends_of, is_control
+from kmirror.sim.history.checkers.facts import Facts, Place, ends_of, is_control
 from kmirror.sim.history.checkers.keys import is_compacted
+from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding
 from kmirror.sim.history.survivors import parted, tombstones_stay
 from kmirror.sim.history.verdict import Accepted, Anomaly
