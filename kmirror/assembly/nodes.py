@@ -5,7 +5,7 @@ the configs that a small cluster needs: the same for every runner.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -68,6 +68,8 @@ class Assembly:
     on_failure: OnFailure = OnFailure.RAISE
     authorizer: Authorizer = ALLOW_ALL
     """Whom every node asks what a principal may do, the other nodes among them."""
+    racks: Mapping[int, str] = field(default_factory=dict)
+    """`broker.rack` of brokers that have one."""
     clock: Callable[[], Instant] | None = None
     """By which nodes tell how long requests kept them at work; without one that takes no time."""
 
@@ -101,8 +103,10 @@ class Assembly:
     def broker(self, broker_id: int, disks: Disks, rng: Rng) -> Broker:
         """Return one broker."""
         here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
+        rack = {"broker.rack": self.racks[broker_id]} if broker_id in self.racks else {}
+        configs = {**self.configs, **rack}
         options = BrokerOptions(
-            broker_id, self.cluster_id, here, controller, self.configs, self.on_failure, self.authorizer, self.clock
+            broker_id, self.cluster_id, here, controller, configs, self.on_failure, self.authorizer, self.clock
         )
         broker = Broker(options, disks, rng)
         broker.add(MirrorComponent(broker.parts))

@@ -61,7 +61,8 @@ class Cluster(ClusterInside):
     many as there are brokers, unless `replication_factor` says how many. Each broker has `log_dirs` log directories
     in memory, unless `disks` opens those of a node, by its id, each time that it starts, such as a list of
     `LogFolder`. `interpose` is called with the name of a process and its node whenever one starts, and returns what
-    is to stand there: `Hooks` is such a function. `mirror_version` and `transaction_version` are the levels of
+    is to stand there: `Hooks` is such a function. `racks` is `broker.rack` by broker id.
+    `mirror_version` and `transaction_version` are the levels of
     these features. UsageError for arguments of which no cluster can be made.
     """
 
@@ -74,6 +75,7 @@ class Cluster(ClusterInside):
         replication_factor: int | None = None,
         logs: Logs | None = None,
         configs: Mapping[str, str] | None = None,
+        racks: Mapping[int, str] | None = None,
         mirror_version: int = 1,
         transaction_version: int = 2,
         on_failure: OnFailure = OnFailure.RAISE,
@@ -114,6 +116,7 @@ class Cluster(ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
+            racks={} if racks is None else racks,
             bootstrap=feature_records(mirror_version, transaction_version)
             + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,

@@ -37,7 +37,7 @@ _BOTH = ("broker", "controller")
 ROWS: tuple[ApiRow, ...] = (
     # librdkafka gives up compression where it is not told of version 0 (KAFKA-18659); whoever sends it is disconnected.
     ApiRow("Produce", 3, 13, _BROKER, left_out="quotas", told_from=0),
-    ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
+    ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="quotas, tiered storage"),
     ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
     ApiRow("Metadata", 0, 13, _BROKER),
     ApiRow("DescribeTopicPartitions", 0, 0, _BROKER, left_out="eligible leader replicas"),

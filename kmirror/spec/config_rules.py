@@ -35,6 +35,8 @@ ACL_WORDS = {
     "permissionType": ("ALLOW", "DENY"),
 }
 """ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can ask for them."""
+SELECTORS = ("", "org.apache.kafka.common.replica.RackAwareReplicaSelector")
+"""Who tells consumers from which replica to fetch (KIP-392); nobody if empty."""
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")

@@ -34,7 +34,6 @@ class Idle:
 OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
     "whoever starts the node says it, and the broker tells": (
         Idle("broker.id", "int", "-1"),
-        Idle("broker.rack", "string", None),
         Idle("node.id", "int", None, 0),
         Idle("advertised.listeners", "list", None),
         Idle("listeners", "list", "PLAINTEXT://:9092", dynamic=True),
@@ -334,7 +333,6 @@ OF_BROKERS: Mapping[str, tuple[Idle, ...]] = {
     "Java classes cannot be plugged in": (
         Idle("alter.config.policy.class.name", "class", None),
         Idle("create.topic.policy.class.name", "class", None),
-        Idle("replica.selector.class", "string", None),
     ),
     "an answered request leaves nothing behind to be purged": (
         Idle("delete.records.purgatory.purge.interval.requests", "int", "1"),

@@ -94,7 +94,7 @@ class Lifecycle:
             broker_id=context.node_id,
             cluster_id=context.cluster_id,
             incarnation_id=self._incarnation,
-            rack=None,
+            rack=context.configs.text("broker.rack") or None,
             listeners=[Listener(name="PLAINTEXT", host=context.endpoint.host, port=context.endpoint.port)],
             features=[
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)

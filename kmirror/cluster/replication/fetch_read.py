@@ -1,8 +1,8 @@
 """One partition's answer to a fetch: fenced by epoch, checked for divergence, bounded by isolation.
 
-The order of the checks is Kafka's: leadership, leader epoch, divergence, range. A follower reads
+The order of the checks is Kafka's: leader epoch, leadership, divergence, range. A follower reads
 up to the log end, a consumer up to the high watermark, a read_committed consumer up to the last
-stable offset.
+stable offset. Any replica answers a consumer (KIP-392), with its own high watermark and last stable offset.
 
 `refuse` looks for what speaks against reading, `read` reads; between the two the leader takes over what a follower's
 fetch says of its log.
@@ -41,21 +41,22 @@ class Reader:
 
     replica_id: int
     read_committed: bool
+    leader_only: bool = True
+    """Whether a follower may not answer: it does so for consumers of Fetch v11 or later."""
+    rack: str = ""
+    """The rack for which a leader may name a preferred read replica; empty if it names none."""
 
     @property
     def is_follower(self) -> bool:
         return self.replica_id >= 0
 
 
-def leader_error(partition: Partition | None, current_leader_epoch: int) -> ErrorCode:
+def replica_error(partition: Partition, current_leader_epoch: int, *, leader_only: bool) -> ErrorCode:
     """Return why a request that names `current_leader_epoch` may not be served here, or NONE."""
-    if partition is None or not partition.is_leader:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if current_leader_epoch == NO_EPOCH or current_leader_epoch == partition.leader_epoch:
-        return ErrorCode.NONE
-    if current_leader_epoch < partition.leader_epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH
-    return ErrorCode.UNKNOWN_LEADER_EPOCH
+    if current_leader_epoch not in (NO_EPOCH, partition.leader_epoch):
+        is_old = current_leader_epoch < partition.leader_epoch
+        return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if leader_only and not partition.is_leader else ErrorCode.NONE
 
 
 def failed(index: int, error: ErrorCode) -> PartitionData:
@@ -84,8 +85,10 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
     `foreign` says that the log has leader epochs of another cluster (D13).
     """
     log, image, leader_epoch = partition.log, partition.image, request.current_leader_epoch
-    if leader_epoch not in (NO_EPOCH, image.leader_epoch) or image.leader != partition.broker_id:
-        return failed(request.partition, leader_error(partition, leader_epoch))
+    if leader_epoch not in (NO_EPOCH, image.leader_epoch) or (
+        reader.leader_only and image.leader != partition.broker_id
+    ):
+        return failed(request.partition, replica_error(partition, leader_epoch, leader_only=reader.leader_only))
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
     if partition.must_cut:
         cut_epoch = partition.must_cut.get(reader.replica_id)

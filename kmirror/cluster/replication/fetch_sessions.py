@@ -74,6 +74,7 @@ class CachedPartition:
             or data.high_watermark != self.high_watermark
             or data.last_stable_offset != self.last_stable_offset
             or data.log_start_offset != self.log_start_offset
+            or data.preferred_read_replica >= 0
             or knows_too_low(self.request, data)
         )
 

@@ -18,7 +18,9 @@ from kmirror.client.remote_cluster import LeaderHint
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.component import Components
 from kmirror.cluster.replication.facts import FollowerCut
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, leaves_nothing
 from kmirror.errors import CorruptBatch
@@ -108,6 +110,22 @@ class ReplicaFetchers:
         """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
         known = self._loop.find(tp)
         return known is not None and known[1].answered and known[1].mirror_epoch < 0
+
+    def foreign_epochs(self, partition: Partition, components: Components) -> bool:
+        """Return whether the partition's log has another cluster's leader epochs, as far as this replica knows."""
+        if partition.is_leader:
+            return components.foreign_epochs(partition)
+        return components.may_guard(partition.tp.topic) and not self.knows_local_epochs(partition.tp)
+
+    def withholds(self, partition: Partition, components: Components) -> bool:
+        """Return whether it is not known if this replica may serve its log (D30).
+
+        A follower of a mirrored partition knows that once its leader has answered it in this leader epoch (D57).
+        """
+        if partition.is_leader:
+            return components.withholds(partition)
+        known = self._loop.find(partition.tp)
+        return components.may_guard(partition.tp.topic) and (known is None or not known[1].answered)
 
     def on_log_changed(self, tp: TopicPartition) -> None:
         """Have the next fetch of `tp` say where its log begins and ends now, after another part has changed that."""
@@ -258,6 +276,13 @@ class ReplicaFetchers:
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         self._follow_log_start(followed, data)
         followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
+        self._touch(followed.tp)
+
+    def _touch(self, tp: TopicPartition) -> None:
+        """Have the consumers that fetch from this follower look at the partition again (KIP-392)."""
+        partition = self._replicas.partitions.get(tp)
+        if partition is not None and partition.watchers:
+            self._replicas.touch(tp)
 
     def _follow_log_start(self, followed: FollowedPartition, data: PartitionData) -> None:
         log = self.log_of(followed)
@@ -289,6 +314,7 @@ class ReplicaFetchers:
                 log.truncate_fully_and_start_at(0)
             else:
                 log.truncate_to(offset)
+        self._touch(followed.tp)
         end = log.log_end_offset
         cut = FollowerCut(followed.tp, end, before, segments)
         self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
@@ -323,6 +349,7 @@ class ReplicaFetchers:
         self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         with self._writing_to(followed.tp):
             log.truncate_fully_and_start_at(offset)
+        self._touch(followed.tp)
 
     def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
         """Drop the log's last epoch if it has no batch; return whether it was dropped."""

@@ -11,7 +11,9 @@ it waits it looks again at those that move.
 A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic that is looked at: who loses
 that right within a session hears of it when there would be something to read, and gets nothing.
 With an isolation level that there is not everything is UNKNOWN_SERVER_ERROR, if there is anything to read, as in Kafka.
-Left out: preferred read replicas (KIP-392), quotas, tiered storage.
+From v11 on a follower answers consumers, and a leader with `replica.selector.class` tells those that name a rack from
+which replica to fetch (KIP-392); what it would have to read then is left out.
+Left out: quotas, tiered storage.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from functools import lru_cache
 
 from kmirror.cluster.authorizer import CLUSTER, Resource
 from kmirror.cluster.broker.apis import plain_fetch
-from kmirror.cluster.broker.apis.plain_fetch import TOPIC_IDS_FROM, replica_of
+from kmirror.cluster.broker.apis.plain_fetch import RACKS_FROM, TOPIC_IDS_FROM, rack_of, replica_of
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_read import NO_EPOCH, Reader, end_for, failed, read, refuse, replica_error
 from kmirror.cluster.replication.fetch_sessions import (
     INITIAL_EPOCH,
     NO_SESSION,
@@ -35,6 +37,7 @@ from kmirror.cluster.replication.fetch_sessions import (
     knows_too_low,
 )
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
+from kmirror.cluster.replication.read_replica import preferred_read_replica
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -151,7 +154,12 @@ class _Fetch:
         """The session's when this fetch arrived; another one says that the next fetch has overtaken this one."""
         self.is_full = request.session_epoch == INITIAL_EPOCH or session.session_id == NO_SESSION
         """Whether the answer has all partitions, else those with news."""
-        self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica < 0)
+        self.reader = Reader(
+            replica,
+            request.isolation_level == IsolationLevel.READ_COMMITTED and replica < 0,
+            leader_only=replica >= 0 or inbound.version < RACKS_FROM,
+            rack="" if replica >= 0 else rack_of(parts, request, inbound.version),
+        )
         self.is_refused = False
         """Whether a follower may not fetch at all."""
         self.is_beyond_version = False
@@ -178,7 +186,7 @@ class _Fetch:
         session, reader = self.session, self.reader
         if reader.is_follower:
             self.is_refused = not self.inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
-        due = session.take_due((reader.replica_id, reader.read_committed, self.broker_epoch, self.is_refused))
+        due = session.take_due((reader, self.broker_epoch, self.is_refused))
         ready = False
         for cached in due:
             ready |= self._look_at(now, cached, is_first=True)
@@ -248,7 +256,8 @@ class _Fetch:
         follower = found.followers[reader.replica_id] if reader.replica_id >= 0 else None
         foreign = withheld = False
         if components.may_guard(found.tp.topic):
-            foreign, withheld = components.foreign_epochs(found), components.withholds(found)
+            fetchers = self.parts.fetchers
+            foreign, withheld = fetchers.foreign_epochs(found, components), fetchers.withholds(found, components)
         refused = refuse(found, wanted, reader, foreign=foreign)
         if is_first and follower is not None and refused is None:
             self._learn(now, found, follower, wanted, withheld=withheld)
@@ -264,26 +273,52 @@ class _Fetch:
             return True
         if follower is not None:
             self.session.moved.pop(cached.key, None)  # What this fetch has changed itself is in its answer.
+        if reader.rack and self._prefers_another(now, cached, found):
+            return is_first
         end = end_for(found.log, reader)
         data = self._read(cached, found, end, foreign=foreign)
         if self.is_full or cached.has_news(data):
             self.rows[cached] = data
-        elif is_first and wanted.fetch_offset >= end and (follower is None or reader.replica_id in found.image.isr):
+        elif (
+            is_first
+            and wanted.fetch_offset >= end
+            and not reader.rack  # Each fetch looks again for a preferred replica.
+            and (follower is None or reader.replica_id in found.image.isr)
+        ):
             cached.settle(follower)
         # The leader's log may have been cut since the fetch arrived: then the follower has to fetch again.
         return follower is not None and (knows_too_low(wanted, data) or follower.log_end == UNKNOWN_OFFSET)
 
     def _is_readable(self, partition: Partition) -> bool:
         """Return whether a partition may be read at all; else `_error` has the reason."""
-        if partition.image.leader != partition.broker_id or self.is_refused:
-            return False
         reader, topic = self.reader, partition.tp.topic
+        if self.is_refused or (reader.leader_only and partition.image.leader != partition.broker_id):
+            return False
         if reader.replica_id >= 0:
             return reader.replica_id in partition.followers
         error = self.topic_errors.get(topic)
         if error is None:
             error = self._topic_error(topic)
         return error is ErrorCode.NONE
+
+    def _prefers_another(self, now: Instant, cached: CachedPartition, partition: Partition) -> bool:
+        """Answer with the replica from which the consumer should fetch instead, and no records, if there is one."""
+        if not partition.is_leader:
+            return False
+        image, wanted, log = self.parts.context.image, cached.request, partition.log
+        replica = preferred_read_replica(now, partition, image, self.reader.rack, wanted.fetch_offset)
+        if replica is None:
+            return False
+        self.rows[cached] = PartitionData(
+            partition_index=wanted.partition,
+            high_watermark=log.high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=None,
+            preferred_read_replica=replica,
+            records=b"",
+        )
+        return True
 
     def _topic_error(self, topic: str) -> ErrorCode:
         error = self.topic_errors.get(topic)
@@ -305,10 +340,12 @@ class _Fetch:
                 return error
         if partition is None:
             return self.parts.replicas.unavailable(tp)
+        error = replica_error(partition, cached.request.current_leader_epoch, leader_only=True)
+        if error:
+            return error
         # A leader that does not have the fetcher among its replicas. Which of them is behind, only an epoch can tell.
         knows_epoch = cached.request.current_leader_epoch != NO_EPOCH
-        is_behind = partition.is_leader and knows_epoch
-        return ErrorCode.UNKNOWN_LEADER_EPOCH if is_behind else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _look_up(self, cached: CachedPartition) -> Partition | None:
         """Return the partition if this broker has it, and watch it if the fetch waits or another one follows."""

@@ -2,7 +2,8 @@
 
 Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same as earliest without
 tiered storage), max timestamp (-3) and lookups by timestamp, which go by the log's time index. A follower, which names
-its replica id, gets the log end. Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still
+its replica id, gets the log end; so does replica id -2, for debugging, which followers answer too.
+Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still
 rise (KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
 INVALID_REQUEST. A partition has one row, a topic is told if it has a row, and with an isolation level that there is not
 everything is UNKNOWN_SERVER_ERROR, as in Kafka.
@@ -14,7 +15,7 @@ from collections import Counter
 
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.refusal import refusal
-from kmirror.cluster.replication.fetch_read import leader_error
+from kmirror.cluster.replication.fetch_read import replica_error
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
@@ -28,7 +29,7 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import AclOperation, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel, OffsetSpec
 
 FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST: 1,
@@ -43,6 +44,8 @@ LEVELS = frozenset(IsolationLevel)
 EARLIEST = (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL)
 NOWHERE = OffsetAndTimestamp(-1, -1, -1)
 LEADER_EPOCH_FROM = 4
+DEBUGGING_REPLICA = -2
+"""The replica id with which a follower may be asked."""
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
@@ -92,7 +95,9 @@ def _answer(
     if partition is None:
         answer.error_code = parts.replicas.unavailable(tp)
         return answer
-    answer.error_code = leader_error(partition, asked.current_leader_epoch)
+    answer.error_code = replica_error(
+        partition, asked.current_leader_epoch, leader_only=request.replica_id != DEBUGGING_REPLICA
+    )
     if answer.error_code:
         return answer
     try:
@@ -102,8 +107,8 @@ def _answer(
         return answer
     is_looked_up = asked.timestamp >= 0 or asked.timestamp == OffsetSpec.MAX_TIMESTAMP
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and is_looked_up)
-    may_rise = unsettled and request.replica_id < 0 and partition.is_below_epoch_start
-    if may_rise or parts.components.withholds(partition):
+    may_rise = unsettled and request.replica_id == CONSUMER and partition.is_below_epoch_start
+    if may_rise or parts.fetchers.withholds(partition, parts.components):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
@@ -119,7 +124,7 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
     What the log finds counts only below the bound of what the asker may read: Kafka does not look for another then.
     """
     log = partition.log
-    if request.replica_id >= 0:
+    if request.replica_id != CONSUMER:
         bound = log.log_end_offset
     else:
         committed = request.isolation_level == IsolationLevel.READ_COMMITTED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import CLUSTER
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.replication.fetch_read import leader_error
+from kmirror.cluster.replication.fetch_read import replica_error
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -57,7 +57,7 @@ def _answer(parts: BrokerParts, topic: str, asked: OffsetForLeaderPartition) -> 
     if partition is None:
         answer.error_code = parts.replicas.unavailable(tp)
         return answer
-    answer.error_code = leader_error(partition, asked.current_leader_epoch)
+    answer.error_code = replica_error(partition, asked.current_leader_epoch, leader_only=True)
     if answer.error_code:
         return answer
     if parts.components.withholds(partition):

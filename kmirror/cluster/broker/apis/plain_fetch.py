@@ -21,6 +21,8 @@ from kmirror.spec.wire_values import CONSUMER, AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
 REPLICA_STATE_FROM = 15
+RACKS_FROM = 11
+"""First version in which followers answer consumers (KIP-392)."""
 READERS: dict[int, Reader] = {
     level: Reader(CONSUMER, level is IsolationLevel.READ_COMMITTED) for level in IsolationLevel
 }
@@ -34,13 +36,19 @@ def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
     return state.replica_id, state.replica_epoch
 
 
+def rack_of(parts: BrokerParts, request: FetchRequest, version: int) -> str:
+    """Return the rack for which a consumer may be told a preferred read replica; empty if it is told none."""
+    selects = version >= RACKS_FROM and parts.context.configs.text("replica.selector.class")
+    return request.rack_id if selects else ""
+
+
 def answer(parts: BrokerParts, inbound: Inbound, request: FetchRequest) -> FetchResponse | None:
     """Return the answer to a plain fetch; None, with nothing changed, if it is not plain."""
     if request.session_id != NO_SESSION or request.session_epoch != FINAL_EPOCH:
         return None
     replica, _ = replica_of(request, inbound.version)
     reader = READERS.get(request.isolation_level)
-    if replica != CONSUMER or reader is None:
+    if replica != CONSUMER or reader is None or rack_of(parts, request, inbound.version):
         return None
     left, topics = request.max_bytes, request.topics
     responses: dict[str, FetchableTopicResponse] = {}

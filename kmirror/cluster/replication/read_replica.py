@@ -1,0 +1,32 @@
+"""From which replica should a consumer fetch? Kafka's RackAwareReplicaSelector (KIP-392)."""
+
+from __future__ import annotations
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant, to_ms
+
+
+def preferred_read_replica(
+    now: Instant, partition: Partition, image: MetadataImage, rack: str, offset: int
+) -> int | None:
+    """Return the follower in `rack` that has got furthest, or None: the leader is in it too, or no follower is.
+
+    Only members of the ISR count whose log has `offset`, and whose broker is not fenced.
+    """
+    if _rack(image, partition.broker_id) == rack:
+        return None
+    ranked = [
+        (follower.log_end, to_ms(follower.caught_up_at) - to_ms(now), replica)
+        for replica, follower in partition.followers.items()
+        if replica in partition.image.isr
+        and _rack(image, replica) == rack
+        and follower.log_start <= offset <= follower.log_end
+    ]
+    return max(ranked)[2] if ranked else None
+
+
+def _rack(image: MetadataImage, broker_id: int) -> str | None:
+    """Return the rack of a broker that is alive."""
+    broker = image.brokers.get(broker_id)
+    return None if broker is None or broker.fenced else broker.rack
