@@ -15,8 +15,8 @@ WAITING = ("PREPARING", "FAILED")
 
 
 def described_wrong(facts: Facts) -> Iterator[Finding]:
-    """DescribeMirrors says an offset or epoch that is not there, a lag that they do not give, or FAILED without a reason;
-    at the end also a lag though all is mirrored, or no reason for what waits.
+    """DescribeMirrors says an offset or epoch that is not there, a lag that they do not give, or FAILED without a
+    reason; at the end also a lag though all is mirrored, or no reason for what waits.
     """
     last = max((row.at for row in facts.account.described), default=-1)
     for row in facts.account.described:
