@@ -172,9 +172,10 @@ class Member:
         request = LeaveGroupRequest(group_id=self.requests.group)
         if self.requests.offers(cluster, "LeaveGroup", MEMBERS_FROM):
             request.members = [MemberIdentity(self._member_id, self.instance or None)]
-        else:
+            yield from self.requests.ask(cluster, request)
+        else:  # Of nodes that do not run no version is known.
             request.member_id = self._member_id
-        yield from self.requests.ask(cluster, request)
+            yield from self.requests.ask(cluster, request, version_max=MEMBERS_FROM - 1)
         self.forget()
 
 

@@ -160,7 +160,10 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):
         return BOTH_WAYS
     # A mirror over there that never reached its source does not know which cluster that is: it may be this one.
-    may_be_ours = ours or (back and back[-1].action == "remove")
+    # It stopped because it was removed, or because that cluster had no such topic any more.
+    may_be_ours = ours or (
+        back and (back[-1].action == "remove" or _changes(account, back[-1].source, row.topic, exists=False))
+    )
     if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
