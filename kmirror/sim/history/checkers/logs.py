@@ -14,7 +14,7 @@ from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place,
 from kmirror.sim.history.checkers.keys import is_compacted
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
-from kmirror.sim.history.checkers.sessions import NEVER, Stay
+from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Anomaly
@@ -113,8 +113,10 @@ def _began_by_itself(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly
         if theirs is None or theirs.at != ours.at or not stay.mirroring < ours.at <= stay.removed:
             continue
         start = theirs.log.log_start_offset
-        if ours.log.log_start_offset > max(start, before) and not _may_fall(
-            facts, (stay.source, stay.tp), stay.began, ours.at, ours.log.log_start_offset
+        source, begins_at = (stay.source, stay.tp), ours.log.log_start_offset
+        if begins_at > max(start, before) and not (
+            _may_fall(facts, source, stay.began, ours.at, begins_at)
+            or _start_was_forgotten(facts, source, ours.at, begins_at)
         ):
             text = f"mirror {stay.mirror}: the log begins at {ours.log.log_start_offset}, {stay.source}'s at {start}"
             yield Anomaly("divergence", *place, start, text, ours.at)
@@ -396,6 +398,25 @@ def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: 
     if facts.was_deleted(place, begin - ZOMBIE, end):
         return True
     return any(stay.overlaps(begin, end) for stay in facts.stays(place))
+
+
+def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int) -> bool:
+    """Return whether DeleteRecords moved the log start as far as `start`, and a crash took that back.
+
+    A broker writes log starts to a checkpoint at intervals, as Kafka does.
+    """
+    crashes = [
+        span.begin
+        for span in facts.account.spans
+        if span.kind == "broker" and span.subject.rsplit("-", 1)[0] == place[0] and span.begin <= until
+    ]
+    for order in facts.orders("delete_records"):
+        args = facts.plan.steps[order.number].args
+        if (args["cluster"], args["topic"], args["partition"]) != (place[0], *place[1]) or order.error not in TAKEN:
+            continue
+        if (int(args["offset"]) < 0 or start <= int(args["offset"])) and any(order.sent_at <= at for at in crashes):
+            return True
+    return False
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
