@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.lone_broker import LoneBroker, frame_of, version
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse
+from kmirror.cluster.replication.fetch_read import Reader, end_for, failed, read, refuse, replica_error
 from kmirror.cluster.replication.fetch_sessions import UNKNOWN_HIGH_WATERMARK, knows_too_low
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Follower, Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -338,7 +338,7 @@ class Stage:
             follower.log_end, follower.own_fetched_at, follower.leader_end_at_fetch = offset, self.now, end
 
     def reader(self, session: PlainSession) -> Reader:
-        return Reader(session.fetcher, False)
+        return Reader(session.fetcher, False, leader_only=session.fetcher != CONSUMER)
 
     def refuse(self, session: PlainSession, index: int) -> PartitionData | None:
         foreign = index in self.says.foreign
@@ -380,9 +380,10 @@ class Stage:
 
     def look(self, session: PlainSession, index: int) -> PartitionData:
         partition, told, reader = self.partition(index), session.partitions[index], self.reader(session)
-        if not partition.is_leader:
-            return self.elsewhere(partition, failed(index, ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        if index in self.says.withheld:
+        if not partition.is_leader and reader.leader_only:
+            error = replica_error(partition, told.request.current_leader_epoch, leader_only=True)
+            return self.elsewhere(partition, failed(index, error))
+        if not partition.is_leader or index in self.says.withheld:  # No leader ever answers this broker (D57).
             return failed(index, ErrorCode.OFFSET_NOT_AVAILABLE)
         refused = self.refuse(session, index)
         if refused is not None:
