@@ -13,17 +13,25 @@ from kmirror.sim.history.plan import Plan
 from kmirror.testing.histories import assert_history_clean
 
 PLANS = Path(__file__).parents[1] / "data" / "histories"
-ONCE_FAILED = {
-    f"{plan.profile}-{plan.seed}": plan
-    for plan in map(Plan.from_json, (PLANS / "once-failed.jsonl").read_text().splitlines())
-}
-"""Histories in which the engine, or the judge, was wrong; kept as plans, for a seed draws another one as soon as
-profiles change."""
+COVERING_FILE = PLANS / "covering.jsonl"
+NOT_YET_FILE = PLANS / "coverage-not-yet.txt"
+
+
+def kept(path: Path) -> dict[str, Plan]:
+    """Return the plans in a file, by profile and seed. A seed draws another one as soon as profiles change."""
+    plans = map(Plan.from_json, path.read_text().splitlines())
+    return {f"{plan.profile}-{plan.seed}": plan for plan in plans}
+
+
+ONCE_FAILED = kept(PLANS / "once-failed.jsonl")
+"""Histories in which the engine, or the judge, was wrong."""
+COVERING = kept(COVERING_FILE)
+"""Histories that were chosen because together they reach most rows of coverage (tests/sim/covering.py)."""
 KINDS = ("transactions", "control", "replicas", "operators", "topologies", "power", "site_power")
-SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(100), range(500, 530), range(4)
-FIXED = len(SMALL) + len(OF_EVERY_KIND) + len(OF_EACH_KIND) * len(KINDS) + len(ONCE_FAILED)
-NOT_YET = [row for row in (PLANS / "coverage-not-yet.txt").read_text().splitlines() if not row.startswith("#")]
-"""Rows of coverage that these histories do not reach, or only a few of them; the list is to end empty."""
+SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(20), range(500, 510), range(2)
+FIXED = len(SMALL) + len(OF_EVERY_KIND) + len(OF_EACH_KIND) * len(KINDS) + len(ONCE_FAILED) + len(COVERING)
+NOT_YET = [row for row in NOT_YET_FILE.read_text().splitlines() if not row.startswith("#")]
+"""Rows of coverage that these histories do not reach; the list is to end empty."""
 REACHED: list[dict[str, int]] = []
 """What each history has reached whose seed or plan is fixed."""
 FAILED: list[str] = []
@@ -42,6 +50,15 @@ def run_fixed(*, seed: int = 0, profile: str = "full", plan: Plan | None = None)
 def test_small_histories(first: int) -> None:
     for seed in range(first, first + 20):
         run_fixed(seed=seed, profile="smoke")
+
+
+def seeded() -> list[tuple[str, int]]:
+    """Return profile and seed of the histories that are named by a seed."""
+    return [
+        *(("smoke", seed) for seed in SMALL),
+        *(("full", seed) for seed in OF_EVERY_KIND),
+        *((profile, seed) for profile in KINDS for seed in OF_EACH_KIND),
+    ]
 
 
 def new_seeds() -> list[int]:
@@ -70,6 +87,11 @@ def test_histories_that_once_failed(name: str) -> None:
     run_fixed(plan=ONCE_FAILED[name])
 
 
+@pytest.mark.parametrize("name", COVERING)
+def test_histories_that_reach_rows_of_coverage(name: str) -> None:
+    run_fixed(plan=COVERING[name])
+
+
 def test_what_these_histories_reach() -> None:
     """Every row of coverage is reached, but for those that are marked or still to come; it needs the tests before."""
     assert FAILED == [], "what is reached is not known: these histories failed"
@@ -79,7 +101,8 @@ def test_what_these_histories_reach() -> None:
     assert unlisted(reached) == [], "give each a row, or find out why it happens"
     assert [row.name for row in ROWS.values() if row.unreachable and row.name in reached] == []
     wanted = [row.name for row in ROWS.values() if not row.unreachable and row.name not in NOT_YET]
-    assert [name for name in wanted if name not in reached] == [], "reached no more"
+    missing = [name for name in wanted if name not in reached]
+    assert missing == [], "reached no more: python -m tests.sim.covering PROFILE SEED COUNT finds histories that do"
     assert [name for name in NOT_YET if name not in ROWS] == [], "there is no such row"
 
 
