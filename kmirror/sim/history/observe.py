@@ -17,6 +17,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.describing import described
@@ -174,7 +175,11 @@ class Observer:
         account, now = self._scene.account, self._scene.now
         if may_be_compacted(self._scene.plan, account, name, tp.topic, now):
             return
+        mp = self.mirror_partition(name, tp)
+        is_preparing = mp is not None and mp.state is MirrorState.PREPARING
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
+            if is_preparing and replica.log.log_end_offset > leader.log.log_end_offset:
+                continue  # The leader cut while the proposal was pending; every member cuts before MIRRORING (D11).
             where = difference(leader, replica) if broker_id in joiners else ""
             if where:
                 account.joiners.append((name, tp, broker_id, where, now))
