@@ -36,7 +36,7 @@ ACL_WORDS = {
 }
 """ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can ask for them."""
 SELECTORS = ("", "org.apache.kafka.common.replica.RackAwareReplicaSelector")
-"""Who tells consumers from which replica to fetch (KIP-392); nobody if empty."""
+"""Classes that choose the replica from which a consumer should fetch (KIP-392); none if empty."""
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")

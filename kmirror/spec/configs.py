@@ -88,7 +88,7 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.session.timeout.ms", _B, Kind.INT, "9000", "Silence after which a broker is fenced.", 1),
     ConfigKey("log.dir.failure.timeout.ms", _B, Kind.LONG, "30000", "How long a failed log dir may go untold.", 1),
     ConfigKey("replica.lag.time.max.ms", _B, Kind.LONG, "30000", "How long a follower may lag and stay in the ISR.", 1),
-    ConfigKey("broker.rack", _B, Kind.STRING, None, "The rack of a broker, told to clients (KIP-392)."),
+    ConfigKey("broker.rack", _B, Kind.STRING, None, "The rack of the broker, sent to clients (KIP-392)."),
     ConfigKey("replica.selector.class", _B, Kind.STRING, None, "Names read replicas.", choices=config_rules.SELECTORS),
     ConfigKey("replica.fetch.wait.max.ms", _B, Kind.INT, "500", "Longest wait of a follower's fetch.", 0),
     ConfigKey("replica.fetch.min.bytes", _B, Kind.INT, "1", "Bytes a follower's fetch waits for.", 0),

@@ -11,8 +11,8 @@ it waits it looks again at those that move.
 A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic that is looked at: who loses
 that right within a session hears of it when there would be something to read, and gets nothing.
 With an isolation level that there is not everything is UNKNOWN_SERVER_ERROR, if there is anything to read, as in Kafka.
-From v11 on a follower answers consumers, and a leader with `replica.selector.class` tells those that name a rack from
-which replica to fetch (KIP-392); what it would have to read then is left out.
+From v11 on a follower answers consumers, and a leader with `replica.selector.class` returns the
+preferred read replica, and no records, to those that send a rack (KIP-392).
 Left out: quotas, tiered storage.
 """
 

@@ -37,7 +37,7 @@ def replica_of(request: FetchRequest, version: int) -> tuple[int, int]:
 
 
 def rack_of(parts: BrokerParts, request: FetchRequest, version: int) -> str:
-    """Return the rack for which a consumer may be told a preferred read replica; empty if it is told none."""
+    """Return the rack for which a preferred read replica is chosen; empty if none is to be chosen."""
     selects = version >= RACKS_FROM and parts.context.configs.text("replica.selector.class")
     return request.rack_id if selects else ""
 

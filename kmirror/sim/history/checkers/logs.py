@@ -160,7 +160,7 @@ def _is_whole(look: Look, start: int) -> bool:
 
 
 def _without_crc(look: Look) -> Look:
-    """Return the look without checksums: the cleaner may write a batch again of which it removes no record."""
+    """Return the look without checksums: the cleaner may rewrite a batch without removing a record."""
     return Look(replace(look.log, rows=tuple(replace(row, crc=0) for row in look.log.rows)))
 
 
