@@ -21,7 +21,7 @@ from kmirror.mirror.context import LOOK_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.preparing import Preparing, owes_cut
 from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.source_questions import SourceQuestions
@@ -104,6 +104,8 @@ class PartitionDriver:
         target = next_state(mp.assignment.wish, state)
         if mp.held:
             self._writer.write_state(now, mp, state, NOT_SETTLED)
+        elif state is MirrorState.PREPARING and owes_cut(mp, partition):
+            self._preparing.cut(now, mp, partition)
         elif target is not state:
             self._writer.transition(now, mp, target)
         elif has_new_confirmation(mp, partition):

@@ -89,7 +89,7 @@ class Preparing:
             case PrepareStep.LIST:
                 self._list(now, mp, partition)
             case PrepareStep.CUT:
-                self._cut(now, mp, partition)
+                self.cut(now, mp, partition)
             case PrepareStep.WAIT:
                 mp.reason = self._missing(mp, partition)
             case PrepareStep.FINISH:
@@ -237,7 +237,7 @@ class Preparing:
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
         self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
-    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+    def cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Cut this leader's log where the first epoch above the decided one begins."""
         assert mp.cut_epoch is not None, "decided"
         log, epoch = partition.log, mp.cut_epoch
@@ -289,6 +289,15 @@ def missing_of(mp: MirrorPartition, partition: Partition, *, all_replicas: bool)
     if uncut:
         return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
     return ""
+
+
+def owes_cut(mp: MirrorPartition, partition: Partition) -> bool:
+    """Return whether this leader has persisted a list with itself on it, and has not cut its log since.
+
+    The followers on the list are told to cut already, members of the ISR among them: whatever comes next, a removal
+    from the mirror included, comes after the cut of the leader's own log and high watermark (D30).
+    """
+    return mp.cut_at is None and partition.broker_id in mp.uncut
 
 
 def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:

@@ -42,11 +42,6 @@ KNOWN: dict[str, tuple[str, str, str]] = {
         "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "
         "batch is of a later epoch than its own ask for an epoch that it does not know, for ever.",
     ),
-    "cut-below-the-high-watermark": (
-        "divergence", "issue 31, to be added",
-        "A list of uncut replicas (D30) that is loaded late has a follower cut below the high watermark while its "
-        "admission to the ISR is pending; were the leader to die then, acknowledged records would be lost.",
-    ),
 }  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.states import MirrorState
+from kmirror.mirror.states import MirrorState, Wish
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
@@ -162,6 +163,43 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
         p.b.restart(p.b.elect())
         p.b.settle()
     assert_equal(p.there)
+
+
+@pytest.mark.decision("D30")
+def test_a_removal_does_not_overtake_the_cut_that_is_persisted() -> None:
+    """It arrives while the list is written. Were the leader not to cut, members of the ISR would cut below its mark."""
+    p = with_a_foreign_log(6)
+    p.there.create()
+    p.b.settle()
+    leader = p.b.await_leader()
+    others = [broker for broker in p.b.broker_ids if broker != leader.broker_id]
+    short: list[tuple[int, int, int]] = []
+
+    def look(now: Instant) -> None:
+        ends = {broker: replica.log.log_end_offset for broker, replica in p.b.replicas(TP).items()}
+        mark = leader.log.high_watermark
+        short.extend((broker, ends[broker], mark) for broker in leader.isr if ends[broker] < mark)
+
+    p.simulation.world.after_event.append(look)
+    p.there.add_topics([TOPIC])
+
+    def is_listing() -> bool:
+        mp = p.b.mirror_partition()
+        return mp is not None and mp.busy and mp.cut_epoch is not None and not mp.uncut
+
+    p.run_until(is_listing, "the list to be written")
+    for broker in others:  # The answer takes its time, whoever coordinates the mirror.
+        p.simulation.line(p.b.process(leader.broker_id), p.b.process(broker)).set(latency_ms=300)
+    p.there.remove_topics([TOPIC])
+    p.run_until(
+        lambda: (mp := p.b.mirror_partition()) is not None and mp.assignment.wish is Wish.REMOVE,
+        "the leader to hear of the removal",
+    )
+    assert is_listing()
+    stopped(p.there)
+    settle(p.b)
+    assert short == [], "a member of the ISR was below the high watermark: (broker, log end, high watermark)"
+    assert {replica.log.log_end_offset for replica in p.b.replicas(TP).values()} == {1}, "the reset of the stop alone"
 
 
 @pytest.mark.decision("D30")
