@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.group_account import GroupAccount
+
+OPEN_TRANSACTIONS = "transactions are open"
+"""What a partition waits for whose last stable offset stands still (`Account.unsettled`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +259,18 @@ class Described:
     at: Instant
 
 
+class Committed(NamedTuple):
+    """What a group has committed for a partition."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    """Names the commit, if a member of a group sent it (`OffsetSent.token`)."""
+
+    def __str__(self) -> str:
+        return f"{self.offset} of epoch {self.leader_epoch}, {self.metadata!r}"
+
+
 @dataclass(slots=True)
 class Snapshot:
     """What clients and operators are told at one moment, while nothing is written."""
@@ -262,12 +278,14 @@ class Snapshot:
     logs: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
     states: dict[tuple[str, TopicPartition], tuple[str, int]] = field(default_factory=dict)
     """Of mirrored partitions: the state, and the last mirrored epoch."""
-    offsets: dict[tuple[str, str, TopicPartition], str] = field(default_factory=dict)
+    offsets: dict[tuple[str, str, TopicPartition], Committed] = field(default_factory=dict)
     """What (cluster, group, partition) has committed."""
     configs: dict[tuple[str, int, str], dict[str, str]] = field(default_factory=dict)
     """What is set for (cluster, kind of resource, its name)."""
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
     """Of (cluster, topic)."""
+    at: Instant = -1
+    """When it was taken."""
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.records.record import RecordData
-from kmirror.sim.history.account import Snapshot
+from kmirror.sim.history.account import Committed, Snapshot
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.plan import ClusterPlan
 from kmirror.sim.history.scene import Scene
@@ -101,15 +101,15 @@ class Restart:
                 cluster.kill(node_id)
 
     def _snapshot(self) -> Snapshot:
-        scene, found = self.scene, Snapshot()
+        scene, found = self.scene, Snapshot(at=self.scene.now)
         for name in scene.clusters:
             image = scene.image(name)
             for topic in image.topics.values():
                 found.ids[name, topic.name] = str(topic.topic_id)
             for (kind, resource), values in image.configs.items():
                 found.configs[name, int(kind), resource] = dict(values)
-            for (group, tp), (offset, epoch, metadata) in scene.committed_offsets(name).items():
-                found.offsets[name, group, tp] = f"{offset} of epoch {epoch}, {metadata!r}"
+            for (group, tp), committed in scene.committed_offsets(name).items():
+                found.offsets[name, group, tp] = Committed(*committed)
             for tp in scene.partitions(name):
                 log = self.observer.log_seen(name, tp)
                 if log is not None:

@@ -15,7 +15,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.account import Account, Order
+from kmirror.sim.history.account import OPEN_TRANSACTIONS, Account, Order
 from kmirror.sim.history.late_timeouts import may_be_open
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.orders import NOBODY
@@ -296,7 +296,7 @@ class Rest:
             return []
         open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in ongoing.items())
         where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
-        return [(name, tp, f"transactions are open (producers {open_ones}): {where}")]
+        return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
 
     def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
         """Return whether it waits for markers behind a transaction that hangs at its source by an unclean election."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
@@ -54,6 +55,21 @@ class Seen(Enum):
     GONE = "gone"
     OPEN = "open"
     """It would lie between high watermark and log end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDeletion:
+    """A DeleteRecords that was carried out, or may have been."""
+
+    below: int
+    """The offset below which records go; -1 for the high watermark."""
+    sent_at: Instant
+    answered_at: Instant
+    """-1 if no answer came."""
+
+    def reaches(self, start: int) -> bool:
+        """Return whether the log may begin at `start` because of it."""
+        return self.below < 0 or start <= self.below
 
 
 class Look:
@@ -283,16 +299,19 @@ class Facts:
         A mirror's log begins no earlier than its source's, so what is deleted in one cluster goes in others.
         """
         write = self.account.writes.get(value)
-        if write is None:
-            return False
+        return write is not None and any(
+            deletion.reaches(offset + 1) and (deletion.answered_at < 0 or write.sent_at <= deletion.answered_at)
+            for cluster in self.brokers
+            for deletion in self.record_deletions((cluster, write.tp), at)
+        )
+
+    def record_deletions(self, place: Place, until: Instant) -> Iterator[RecordDeletion]:
+        """Yield each DeleteRecords for a partition of one cluster that was sent up to `until` and not refused."""
         for order in self.orders("delete_records"):
             args = self.plan.steps[order.number].args
-            below = int(args["offset"])
-            about_it = (args["topic"], args["partition"]) == tuple(write.tp) and order.sent_at <= at
-            existed = order.answered_at < 0 or write.sent_at <= order.answered_at
-            if about_it and existed and order.error in TAKEN and (below < 0 or offset < below):
-                return True
-        return False
+            about = str(args["cluster"]), TopicPartition(str(args["topic"]), int(args["partition"]))
+            if about == place and order.sent_at <= until and order.error in TAKEN:
+                yield RecordDeletion(int(args["offset"]), order.sent_at, order.answered_at)
 
     def topic_id(self, cluster: str, tp: TopicPartition, at: Instant) -> str:
         """Return the id of the topic that there was at this moment; empty if the account says of none."""

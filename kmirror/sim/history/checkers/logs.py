@@ -14,7 +14,7 @@ from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place,
 from kmirror.sim.history.checkers.keys import is_compacted
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
-from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Stay
+from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Anomaly
@@ -410,13 +410,10 @@ def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int)
         for span in facts.account.spans
         if span.kind == "broker" and span.subject.rsplit("-", 1)[0] == place[0] and span.begin <= until
     ]
-    for order in facts.orders("delete_records"):
-        args = facts.plan.steps[order.number].args
-        if (args["cluster"], args["topic"], args["partition"]) != (place[0], *place[1]) or order.error not in TAKEN:
-            continue
-        if (int(args["offset"]) < 0 or start <= int(args["offset"])) and any(order.sent_at <= at for at in crashes):
-            return True
-    return False
+    return any(
+        deletion.reaches(start) and any(deletion.sent_at <= at for at in crashes)
+        for deletion in facts.record_deletions(place, until)
+    )
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:

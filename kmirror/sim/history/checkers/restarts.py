@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import LogSeen
+from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
 from kmirror.sim.history.checkers.facts import Facts, Place, ends_of, is_control
 from kmirror.sim.history.checkers.keys import is_compacted
 from kmirror.sim.history.checkers.sessions import NEVER
@@ -25,10 +26,14 @@ def changed_by_restart(facts: Facts) -> Iterator[Finding]:
     something does not come to rest, or takes no writes.
     """
     account = facts.account
+    for place in account.before_restart.logs:
+        lacking = _lacking_markers(facts, place)
+        if lacking:
+            yield Accepted(MARKERS_CLEANED, *place, len(lacking))
     for cluster, tp, what in account.unsettled_again:
-        if _lacks_markers(facts, (cluster, tp)):
-            yield Accepted(MARKERS_CLEANED, cluster, tp, 1)
-        elif not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
+        if what.startswith(OPEN_TRANSACTIONS) and _lacking_markers(facts, (cluster, tp)):
+            continue
+        if not account.unsettled and not any(heir.tp == tp for heir in account.heirs_again.values()):
             yield Anomaly(NAME, cluster, tp, -1, f"after a restart: {what}")
     for cluster, error in account.refused_again:
         yield Anomaly(NAME, cluster, None, -1, f"after a restart a fresh producer cannot write: {error}")
@@ -55,7 +60,7 @@ def _changed(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> Ite
         if found is not None and same and (found.crc == row.crc or _may_go(facts, place)):
             # A transaction that was open may have timed out; nothing is hidden that could be read.
             hidden = row.visible and not found.visible and heir is None and not _is_mirrored(facts, place)
-            if hidden and not _lacks_markers(facts, place):
+            if hidden and not (row.offset >= after.last_stable_offset and _lacking_markers(facts, place)):
                 yield Anomaly(
                     NAME, *place, row.offset, f"after a restart {row.value!r} can no longer be read", after.at
                 )
@@ -94,14 +99,32 @@ def _back_again(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> 
     text = "after a restart there is a record that was gone"
     if before.broker != after.broker and is_compacted(facts, place, after.at):
         start = max(before.log_start_offset, after.log_start_offset)
-        different = parted(before.rows, after.rows, start, before.high_watermark)
-        if different is not None and not _lacks_markers(facts, place):
+        rows = _as_if_decided(before, after) if _lacking_markers(facts, place) else after.rows
+        different = parted(before.rows, rows, start, before.high_watermark)
+        if different is not None:
             yield Anomaly(NAME, *place, different[0], text, after.at)
         return
     known = {row.offset for row in before.rows}
-    new = [row.offset for row in after.rows if row.offset < before.high_watermark and row.offset not in known]
+    new = [
+        row.offset for row in after.rows
+        if row.offset < before.high_watermark and row.offset not in known
+        and not _had_to_go(facts, place, row, before, after)
+    ]  # fmt: skip
     if new:
         yield Anomaly(NAME, *place, new[0], text, after.at)
+
+
+def _had_to_go(facts: Facts, place: Place, row: LogRow, before: LogSeen, after: LogSeen) -> bool:
+    """Return whether a record lay below the log start before, and may be there again although it was deleted by right.
+
+    Each replica deletes by age on its own, and a follower hears of its leader's log start with the next answer. Where
+    DeleteRecords moved the log start, a crash may take that back too.
+    """
+    if row.offset >= before.log_start_offset:
+        return False
+    if not is_control(row) and not facts.may_be_deleted(row.value, row.offset, after.at):
+        return False
+    return before.broker != after.broker or _deletion_reaches(facts, place, row.offset + 1, after)
 
 
 def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen) -> bool:
@@ -111,26 +134,62 @@ def _may_begin_later(facts: Facts, place: Place, before: LogSeen, after: LogSeen
     """
     if _may_go(facts, place):
         return True
-    deleted = facts.kept_for(place[1].topic, after.at) != NEVER or any(
-        facts.plan.steps[order.number].args["topic"] == place[1].topic for order in facts.orders("delete_records")
+    by_age = facts.kept_for(place[1].topic, after.at) != NEVER
+    return before.broker != after.broker and (by_age or _deletion_reaches(facts, place, after.log_start_offset, after))
+
+
+def _deletion_reaches(facts: Facts, place: Place, start: int, after: LogSeen) -> bool:
+    """Return whether DeleteRecords was ordered as far as `start`, here or in a cluster that the log came from."""
+    return any(
+        deletion.reaches(start)
+        for cluster in facts.brokers
+        for deletion in facts.record_deletions((cluster, place[1]), after.at)
     )
-    return before.broker != after.broker and deleted
 
 
-def _lacks_markers(facts: Facts, place: Place) -> bool:
-    """Return whether the leader after the restart was away for so long that its leader had cleaned away markers.
+def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
+    """Return the records after the restart whose transactions have no end, if it was cleaned away for each of them.
 
-    It keeps those transactions open: `delete.retention.ms` bounds how long a replica may be away (as in Kafka).
+    A marker goes `delete.retention.ms` after the last record of its transaction. A replica that was away for longer
+    keeps these records, and the transaction open (as in Kafka), where the leader before the restart had neither.
     """
     account = facts.account
     before, after = account.before_restart.logs.get(place), account.after_restart.logs.get(place)
     if before is None or after is None or before.broker == after.broker or not is_compacted(facts, place, after.at):
-        return False
-    stay = tombstones_stay(facts.plan, account, place[0], place[1].topic, after.at)
-    name = f"{place[0]}-{after.broker}"
+        return []
+    left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
+    known = {row.offset for row in before.rows}
+    cleaned = all(row.offset not in known and not _has_end(row, before) for row in left)
+    return left if cleaned and _was_away(facts, place, after) else []
+
+
+def _is_open(facts: Facts, row: LogRow, log: LogSeen) -> bool:
+    return not is_control(row) and facts.transaction(row.value) is not None and not _has_end(row, log)
+
+
+def _has_end(row: LogRow, log: LogSeen) -> bool:
+    """Return whether a marker of the record's producer follows it in a log."""
     return any(
-        span.end - span.begin >= stay for span in account.spans if span.end >= 0 and name in ends_of(span.subject)
+        other.offset > row.offset and other.producer_id == row.producer_id for other in log.rows if is_control(other)
     )
+
+
+def _was_away(facts: Facts, place: Place, after: LogSeen) -> bool:
+    """Return whether the leader after the restart could not follow for as long as the topic keeps markers."""
+    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, after.at)
+    name = f"{place[0]}-{after.broker}"
+    for span in facts.account.spans:
+        ends = ends_of(span.subject)  # Those of a line, or the node itself.
+        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
+        if name in ends and is_inside and span.begin + stay <= span.end:
+            return True
+    return False
+
+
+def _as_if_decided(before: LogSeen, after: LogSeen) -> list[LogRow]:
+    """Return the rows of `after`, those that were there before as visible as they were then."""
+    known = {(row.offset, row.value): row.visible for row in before.rows}
+    return [replace(row, visible=known.get((row.offset, row.value), row.visible)) for row in after.rows]
 
 
 def _may_go(facts: Facts, place: Place) -> bool:
@@ -167,10 +226,11 @@ def _metadata(facts: Facts) -> Iterator[Anomaly]:
     before, after = facts.account.before_restart, facts.account.after_restart
     mirrored = {(cluster, tp.topic) for (cluster, tp), (state, _) in before.states.items() if state != "STOPPED"}
     for (cluster, group, tp), offset in before.offsets.items():
-        now = after.offsets.get((cluster, group, tp), "nothing")
-        if now != offset and (cluster, tp.topic) not in mirrored:
-            text = f"group {group} had committed {offset}, after a restart it has {now}"
-            yield Anomaly(NAME, cluster, tp, -1, text)
+        now = after.offsets.get((cluster, group, tp))
+        if now == offset or (cluster, tp.topic) in mirrored or _was_committed_since(facts, cluster, now):
+            continue
+        text = f"group {group} had committed {offset}, after a restart it has {'nothing' if now is None else now}"
+        yield Anomaly(NAME, cluster, tp, -1, text)
     for (cluster, kind, name), values in before.configs.items():
         changed = after.configs.get((cluster, kind, name), {})
         if changed != values and not (kind == ResourceType.TOPIC and (cluster, name) in mirrored):
@@ -180,3 +240,12 @@ def _metadata(facts: Facts) -> Iterator[Anomaly]:
         if after.ids.get((cluster, topic)) != topic_id:
             text = f"topic {topic} had id {topic_id}, after a restart it has {after.ids.get((cluster, topic))}"
             yield Anomaly(NAME, cluster, TopicPartition(topic, 0), -1, text)
+
+
+def _was_committed_since(facts: Facts, cluster: str, now: Committed | None) -> bool:
+    """Return whether a member of the group sent this commit after the first look.
+
+    One that waited in vain for an answer goes on where it was, and commits what it had read.
+    """
+    sent = None if now is None else facts.account.groups.sent.get(now.metadata)
+    return sent is not None and sent.cluster == cluster and sent.sent_at > facts.account.before_restart.at

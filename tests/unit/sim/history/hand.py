@@ -205,6 +205,26 @@ class Hand:
         self.account.final[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch, start)
         return self
 
+    def restarted(
+        self,
+        before: Sequence[LogRow],
+        after: Sequence[LogRow],
+        *,
+        stable: int = -1,
+        starts: tuple[int, int] = (0, 0),
+        brokers: tuple[int, int] = (1, 2),
+    ) -> Hand:
+        """Look at the log of a before and after the restart of all nodes, at 110 and 120 seconds.
+
+        `stable` is its last stable offset after the restart; `starts` and `brokers` say where it began, and who led.
+        """
+        old = _seen("a", before, 110, -1, -1, -1, 50, starts[0])
+        new = _seen("a", after, 120, stable, -1, -1, 51, starts[1])
+        self.account.before_restart.logs["a", TP] = replace(old, broker=brokers[0])
+        self.account.after_restart.logs["a", TP] = replace(new, broker=brokers[1])
+        self.account.before_restart.at, self.account.after_restart.at = _us(110), _us(120)
+        return self
+
     # -- judging ------------------------------------------------------------------------------
 
     def judged(self) -> tuple[list[Anomaly], list[Accepted]]:
