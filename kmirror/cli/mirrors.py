@@ -61,6 +61,9 @@ def command(given: ParsedOptions) -> int:
 
 def read_task(given: ParsedOptions) -> Task:
     """Return what is to be done; UsageError for options that do not go together."""
+    if given.words:
+        # A shell makes several words of --topic ord* where files match it; the first alone would be failed over.
+        raise UsageError(f"{given.words[0]!r} belongs to no option; quote a pattern, such as --topic 'test-.*'")
     if not given.has("bootstrap-server"):
         raise UsageError("--bootstrap-server must be specified")
     actions = [action for action in ACTIONS if given.has(action)]

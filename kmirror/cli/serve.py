@@ -248,7 +248,12 @@ def command(
     metrics_at = None if metrics_port is None else Endpoint(host or DEFAULT_HOST, metrics_port)
     signals = Signals()
     with signals.caught():
-        serve(served, output, signals, metrics_at)
+        try:
+            serve(served, output, signals, metrics_at)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise UsageError(f"{error.filename}: cannot be used: {error.strerror}") from None
     if journals is not None:
         journals.close()
     return 0

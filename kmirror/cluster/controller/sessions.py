@@ -17,6 +17,9 @@ from kmirror.protocol.message import Message
 
 TIMER = "sessions"
 
+UNCLEAN_ELECTION_INTERVAL_MS = 300_000
+"""How often partitions without a leader are looked at, as by Kafka's internal `unclean.leader.election.interval.ms`."""
+
 
 class BrokerSessions:
     """The sessions of unfenced brokers with one controller."""
@@ -27,6 +30,8 @@ class BrokerSessions:
         self._heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
         self._heartbeats = Heartbeats()
+        self._elected_at: Instant = 0
+        """When partitions without a leader were last looked at."""
 
     def start(self, now: Instant) -> None:
         """Begin a whole session for every unfenced broker, after the controller has replayed its log.
@@ -37,14 +42,16 @@ class BrokerSessions:
             if not broker.fenced:
                 self._heard(now, broker.broker_id)
                 self._heartbeats.reported(broker.broker_id, BrokerState.UNFENCED, -1, self._context.image.offset)
-        self._commit(now, elect_leaderless(self._context.image, self._context.configs))
+        self._elect_leaderless(now)
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Fence the brokers whose session has ended."""
+        """Fence the brokers whose session has ended; elect leaders where an altered config allows it."""
         for broker_id, heard in list(self._heard_from.items()):
             if now - heard > self._timeout:
                 self.fence(now, broker_id, "its session has ended")
+        if now - self._elected_at >= UNCLEAN_ELECTION_INTERVAL_MS * MILLISECOND:
+            self._elect_leaderless(now)
         self._watch(now)
 
     def reported(self, now: Instant, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
@@ -139,6 +146,10 @@ class BrokerSessions:
             )
         records += fence_records(self._context.image, self._context.configs, broker_id)
         self._commit(now, records)
+
+    def _elect_leaderless(self, now: Instant) -> None:
+        self._elected_at = now
+        self._commit(now, elect_leaderless(self._context.image, self._context.configs))
 
     def _watch(self, now: Instant) -> None:
         self._context.outbox.set_timer((TIMER,), now + SECOND // 2)

@@ -341,6 +341,7 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server :1 --add --mirror m --topic t --replication-factor 0", "a number from 1 to 32767, not 0"),
         ("--bootstrap-server :1 --describe --topic (", "--topic '(' is no regular expression"),
         ("--bootstrap-server :1 --describe --all", "there is no option --all"),
+        ("--bootstrap-server :1 --remove --mirror m --topic a b", "'b' belongs to no option; quote a pattern"),
     ],
 )
 def test_a_command_line_that_is_refused(words: str, text: str) -> None:

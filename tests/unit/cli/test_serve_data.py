@@ -83,6 +83,10 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     assert "is not a folder" in refused("--data", str(tmp_path / "file"))
 
 
+def test_a_folder_that_the_system_refuses_is_named() -> None:
+    assert refused("--data", "/proc/kmirror") == "/proc/kmirror: cannot be used: No such file or directory"
+
+
 def test_who_gives_up_is_told_and_a_cluster_that_lost_all_ends(tmp_path: Path) -> None:
     with TcpCluster(brokers=2, data=tmp_path) as cluster:
         assert not cluster.is_lost
