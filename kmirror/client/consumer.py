@@ -1,9 +1,10 @@
-"""The consumer: one round looks up leaders and start offsets, then fetches once from each leader.
+"""The consumer: one round looks up leaders and start offsets, then fetches once from each broker.
 
 A round ends in one call with its result. The caller begins the next round, after `retry.backoff.ms` if this one brought
 nothing; up to `fetch.max.wait.ms` the leaders themselves wait for records. A position is an offset and the epoch of the
 batch before it, so a leader whose log was cut answers with a divergence (KIP-320), and reading goes on from there. No
-group is joined and no offset is committed.
+group is joined and no offset is committed. With `client.rack` leaders may say to fetch from followers (KIP-392,
+read_replicas.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from kmirror.client.fetch_plan import FetchPlan
 from kmirror.client.list_offsets import list_offsets
 from kmirror.client.positions import NO_EPOCH, Position
+from kmirror.client.read_replicas import ReadReplicas
 from kmirror.client.remote_cluster import Changes, RemoteCluster, code_of
 from kmirror.client.requester import Requester
 from kmirror.errors import CorruptBatch
@@ -44,6 +46,9 @@ class ConsumerConfigs:
     max_partition_fetch_bytes: int = 1024 * 1024
     check_crcs: bool = True
     request_timeout_ms: int = 30_000
+    client_rack: str = ""
+    metadata_max_age_ms: int = 300_000
+    """How long a preferred read replica is fetched from before the leader is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,9 @@ class Consumer:
         self.cluster = RemoteCluster(
             name, requester, servers, timeout_ms=self.configs.request_timeout_ms, on_refreshed=self._on_refreshed
         )
-        self._plan = FetchPlan(self.cluster, self.configs.max_partition_fetch_bytes)
+        replicas = ReadReplicas(self.cluster, self.configs.client_rack, self.configs.metadata_max_age_ms)
+        self._replicas = replicas
+        self._plan = FetchPlan(self.cluster, self.configs.max_partition_fetch_bytes, replicas)
         self.positions = self._plan.positions
         """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
         self._after_refresh: list[Callable[[Instant, bool], None]] = []
@@ -139,7 +146,7 @@ class Consumer:
     def poll(
         self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
     ) -> None:
-        """Fetch once from each leader, after a look-up of the start offset of partitions without a position.
+        """Fetch once from each broker, after a look-up of the start offset of partitions without a position.
 
         The next round begins when this one is over.
         """
@@ -287,7 +294,7 @@ class Consumer:
         found: Round,
         then: Callable[[Instant], None],
     ) -> None:
-        endpoints = self._plan.arrange()
+        endpoints = self._plan.arrange(now)
         all_answered = _after(len(endpoints), now, then)
         for endpoint in endpoints:
             session = self._plan.sessions[endpoint]
@@ -305,9 +312,11 @@ class Consumer:
                 if not isinstance(reply, FetchResponse) or reply.error_code:
                     session.reset()
                     self._doubt(session.partitions())
+                    for tp in session.partitions() if reply is None else ():
+                        self._plan.return_to_leader(tp)
                 else:
                     session.accept(reply)
-                    self._take_all(reply, endpoint, found)
+                    self._take_all(later, reply, endpoint, found)
                 all_answered(later)
 
             # A broker before 2.8 has no ids of topics.
@@ -315,8 +324,9 @@ class Consumer:
             timeout_ms = self.configs.request_timeout_ms + max_wait_ms
             self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
 
-    def _take_all(self, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
+    def _take_all(self, now: Instant, reply: FetchResponse, endpoint: Endpoint, found: Round) -> None:
         session = self._plan.sessions[endpoint]
+        failed: dict[TopicPartition, None] = {}
         for topic in reply.responses:
             name = topic.topic or session.topic_name(topic.topic_id)
             for data in topic.partitions:
@@ -324,22 +334,31 @@ class Consumer:
                 position = self._plan.asked(endpoint, tp)
                 if position is None or self.positions.get(tp) is not position:
                     session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.
+                    failed[tp] = None
                     continue
+                if data.error_code or data.diverging_epoch.epoch != NO_EPOCH:
+                    failed[tp] = None
+                elif data.preferred_read_replica >= 0:
+                    self._plan.prefer(now, tp, data.preferred_read_replica)
                 taken = self._take(tp, position, data)
                 if isinstance(taken, Refusal):
                     found.refusals.append(taken)
                 elif taken is not None:
                     found.fetched[tp] = taken
+        self._replicas.on_answer(endpoint, failed)
 
     def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords | Refusal | None:
-        """Return the records or the refusal in a leader's answer; None if the next round has to ask again."""
+        """Return the records or the refusal in a broker's answer; None if the next round has to ask again."""
         error = code_of(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            del self.positions[tp]
+            if not self._plan.return_to_leader(tp):
+                del self.positions[tp]
             return None
         if error and not error.retriable:
             return Refusal(tp, error)
         if error:
+            if error is not ErrorCode.UNKNOWN_LEADER_EPOCH:  # The replica is about to hear of the leader epoch.
+                self._plan.return_to_leader(tp)
             hint = data.current_leader
             if hint.leader_id >= 0:  # KIP-951
                 if self.cluster.learn_leader(tp, hint.leader_id, hint.leader_epoch):

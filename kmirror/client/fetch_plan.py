@@ -1,4 +1,4 @@
-"""Which partitions does a consumer fetch, from which leader and position?
+"""Which partitions does a consumer fetch, from which broker and position?
 
 The plan looks again only at partitions whose position was moved, and at all of them after the leaders were looked up or
 doubted. So a round without news costs the same however many partitions are read.
@@ -10,17 +10,20 @@ from collections.abc import Iterable, Sequence
 
 from kmirror.client.fetch_session import FetchSession, Wanted
 from kmirror.client.positions import Position, Positions
+from kmirror.client.read_replicas import ReadReplicas
 from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest
 
 
 class FetchPlan:
-    """The partitions that one consumer reads, and its session with each leader."""
+    """The partitions that one consumer reads, and its session with each broker."""
 
-    def __init__(self, cluster: RemoteCluster, partition_max_bytes: int) -> None:
+    def __init__(self, cluster: RemoteCluster, partition_max_bytes: int, replicas: ReadReplicas) -> None:
         self._cluster = cluster
         self._partition_max_bytes = partition_max_bytes
+        self._replicas = replicas
         self.positions = Positions()
         self.assigned: Sequence[TopicPartition] = ()
         self.topics: Sequence[str] = ()
@@ -65,14 +68,30 @@ class FetchPlan:
         """Return where the leader of `tp` listens, or None if that is not known, or doubted."""
         return None if tp.topic in self.doubtful else self._cluster.leader_endpoint(tp)
 
+    def prefer(self, now: Instant, tp: TopicPartition, broker_id: int) -> None:
+        """Fetch `tp` from the replica that its leader prefers; look the topic up first if the broker is not known."""
+        if self._replicas.prefer(now, tp, broker_id):
+            self._stale[tp] = None
+        else:
+            self.doubt([tp.topic])
+
+    def return_to_leader(self, tp: TopicPartition) -> bool:
+        """Fetch `tp` from its leader; return whether it was fetched from another replica."""
+        was_elsewhere = self._replicas.clear(tp)
+        if was_elsewhere:
+            self._stale[tp] = None
+        return was_elsewhere
+
     def lost(self) -> list[TopicPartition]:
         """Return the assigned partitions that have no position."""
         self._take_moved()
         return sorted(self._lost, key=self._rank.__getitem__)
 
-    def arrange(self) -> list[Endpoint]:
-        """Bring the sessions in line with positions and leaders; return where something is to be fetched."""
+    def arrange(self, now: Instant) -> list[Endpoint]:
+        """Bring the sessions in line with positions and replicas; return where something is to be fetched."""
         self._take_moved()
+        for tp in self._replicas.expired(now):
+            self.return_to_leader(tp)
         stale, self._stale = self._stale, {}
         for tp in sorted(stale, key=self._rank_of):
             self._place(tp)
@@ -95,7 +114,9 @@ class FetchPlan:
 
     def _place(self, tp: TopicPartition) -> None:
         position = self.positions.get(tp) if tp in self._rank else None
-        endpoint = None if position is None else self.leader_endpoint(tp)
+        leader = None if position is None else self.leader_endpoint(tp)
+        endpoint = None if leader is None else self._replicas.endpoint(tp) or leader
+        self._replicas.forget(tp)
         before = self._placed.pop(tp, None)
         if before is not None and before[0] != endpoint:
             self.sessions[before[0]].want(tp, None)
@@ -103,6 +124,10 @@ class FetchPlan:
             self._endpoints = None
         if position is not None and endpoint is not None:
             self._placed[tp] = endpoint, position
+            if endpoint == leader:
+                self._replicas.validate(tp, position, endpoint)
+            else:
+                position = Position(position.offset)  # A follower that is behind would answer with a divergence.
             self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
 
     def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
@@ -117,12 +142,13 @@ class FetchPlan:
         )
 
     def fill(self, endpoint: Endpoint, request: FetchRequest) -> None:
-        """Put into `request` what the leader at `endpoint` has to be told."""
+        """Put into `request` what the broker at `endpoint` has to be told."""
         session = self.sessions[endpoint]
+        request.rack_id = self._replicas.rack(endpoint)
         changed = sorted(session.changed(), key=self._rank_of)
         session.fill(request, sorted(session.partitions(), key=self._rank_of) if session.is_new else changed, changed)
 
     def asked(self, endpoint: Endpoint, tp: TopicPartition) -> Position | None:
-        """Return the position that the leader at `endpoint` was asked for, None if it was not asked for any."""
+        """Return the position that the broker at `endpoint` was asked for, None if it was not asked for any."""
         placed = self._placed.get(tp)
         return None if placed is None or placed[0] != endpoint else placed[1]

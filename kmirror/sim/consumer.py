@@ -37,6 +37,7 @@ class Consumer:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST,
         consumer_timeout_ms: int = 1_000,
+        client_rack: str = "",
     ) -> None:
         """Raise UsageError for topics that are not texts, and for settings of the wrong type or out of bounds."""
         check_target(cluster)
@@ -54,7 +55,11 @@ class Consumer:
         self._timeout_ms = consumer_timeout_ms
         self._assigned: tuple[TopicPartition, ...] = ()
         servers = tuple(cluster.endpoint(broker_id) for broker_id in cluster.broker_ids)
-        configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=auto_offset_reset)
+        configs = ConsumerConfigs(
+            isolation_level=isolation,
+            auto_offset_reset=auto_offset_reset,
+            client_rack=arguments.text("client_rack", client_rack),
+        )
         self._client = client.Consumer(cluster.client.new_name("consumer"), cluster.client.requester, servers, configs)
         self._positions = self._client.positions
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -16,6 +17,7 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.records.batch import iter_batches
 from kmirror.sim.cluster import Cluster
+from kmirror.sim.consumer import Consumer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, IsolationLevel, OffsetSpec
@@ -28,8 +30,8 @@ SELECTOR = {"replica.selector.class": "org.apache.kafka.common.replica.RackAware
 RACKS = {1: "r1", 2: "r2", 3: "r3"}
 
 
-def made(**configs: str) -> Cluster:
-    cluster = Cluster(Simulation(seed=5), "a", configs={**SELECTOR, **configs}, racks=RACKS)
+def made(interpose: Hooks | None = None, **configs: str) -> Cluster:
+    cluster = Cluster(Simulation(seed=5), "a", configs={**SELECTOR, **configs}, racks=RACKS, interpose=interpose)
     cluster.start()
     cluster.create_topic("t")
     cluster.simulation.run_until(cluster.is_settled)
@@ -186,3 +188,21 @@ def test_only_a_debugging_consumer_lists_offsets_at_a_follower(cluster: Cluster)
         assert isinstance(reply, ListOffsetsResponse), reply
         found.append((reply.topics[0].partitions[0].error_code, reply.topics[0].partitions[0].offset))
     assert found == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 2)]
+
+
+def test_a_consumer_in_a_rack_reads_from_the_follower_there_and_from_the_leader_once_that_is_dead() -> None:
+    hooks = Hooks()
+    asked: list[int] = []
+    cluster = made(hooks)
+    leader, follower = leader_of(cluster), follower_of(cluster)
+    hooks.on(FetchRequest, from_nodes=False).watch(lambda request: asked.append(request.node_id))
+    consumer = Consumer(cluster, "t", client_rack=RACKS[follower])
+    assert [record.value for record in consumer] == [b"x", b"y"]
+    assert asked[:2] == [leader, follower]
+    assert set(asked[1:]) == {follower}
+    asked.clear()
+    cluster.kill(follower)
+    cluster.simulation.run_for(span_s=15)
+    cluster.produce("t", 0, [b"z"])
+    assert [record.value for record in consumer] == [b"z"]
+    assert set(asked) == {leader}

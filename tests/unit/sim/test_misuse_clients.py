@@ -96,6 +96,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
         lambda s: Consumer(s.a, "t", consumer_timeout_ms=-5),
         "consumer_timeout_ms is a whole number from 0",
     ),
+    "a rack as a number": (lambda s: Consumer(s.a, "t", client_rack=ANY or 1), "client_rack is a text, not 1"),
     "assign one": (
         lambda s: Consumer(s.a).assign(ANY or T0),
         "partitions are a list of TopicPartition, not TopicPartition",
