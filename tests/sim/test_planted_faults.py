@@ -12,7 +12,15 @@ from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
-from tests.sim import group_plans, planted_groups, planted_keys, planted_syncs, planted_topologies
+from tests.sim import (
+    follower_plans,
+    group_plans,
+    planted_followers,
+    planted_groups,
+    planted_keys,
+    planted_syncs,
+    planted_topologies,
+)
 from tests.sim import planted as plants
 from tests.sim.planted import FAULTS, Fault, planted
 
@@ -299,31 +307,35 @@ def killed_in_the_end(way: str = "kill") -> Plan:
 
 LATE_MS = 5_600
 STOP_MS = 9_000
-PLANS: dict[str, Callable[[], Plan]] = {
-    plan.__name__: plan
-    for plan in (
-        late_joiner,
-        read_while_late,
-        late_answer,
-        power_lost,
-        each_other,
-        mirror_of_a_failback,
-        mirror_of_a_deleted_mirror,
-        paused_for_a_while,
-        grown_and_altered,
-        filters_altered,
-        kept_for_seconds_at_the_source,
-        kept_for_seconds_at_the_destination,
-        deleted_at_the_source,
-        created_anew_at_the_source,
-        mirrored_again,
-        failback_to_a_far_replica,
-        stop_among_long_ones,
-        orders_while_away,
-        keys_and_tombstones,
-        killed_in_the_end,
-    )
-} | group_plans.PLANS
+PLANS: dict[str, Callable[[], Plan]] = (
+    {
+        plan.__name__: plan
+        for plan in (
+            late_joiner,
+            read_while_late,
+            late_answer,
+            power_lost,
+            each_other,
+            mirror_of_a_failback,
+            mirror_of_a_deleted_mirror,
+            paused_for_a_while,
+            grown_and_altered,
+            filters_altered,
+            kept_for_seconds_at_the_source,
+            kept_for_seconds_at_the_destination,
+            deleted_at_the_source,
+            created_anew_at_the_source,
+            mirrored_again,
+            failback_to_a_far_replica,
+            stop_among_long_ones,
+            orders_while_away,
+            keys_and_tombstones,
+            killed_in_the_end,
+        )
+    }
+    | group_plans.PLANS
+    | follower_plans.PLANS
+)
 
 
 QUICK = "smoke", *PLANS
@@ -360,7 +372,7 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    modules = (plants, planted_groups, planted_keys, planted_syncs, planted_topologies)
+    modules = (plants, planted_followers, planted_groups, planted_keys, planted_syncs, planted_topologies)
     named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)

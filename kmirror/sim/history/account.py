@@ -108,6 +108,8 @@ class Marks:
     last_stable_offset: int
     log_start_offset: int
     at: Instant
+    is_leader: bool = True
+    """Whether the broker is that leader, else it is a follower (KIP-392)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ A position is an offset and the leader epoch of the last batch read. When the le
 application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
 that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
 
-With the option `group` it commits its positions for that group, of which it is no member.
+With the option `group` it commits its positions for that group, of which it is no member. With the option `rack` it
+fetches from the replica that the leader names (KIP-392). With `names_epochs` false its fetches name no leader epoch, as
+those of librdkafka before 2.1, and it stays with that replica as long as the same broker leads. `bytes_max` is how much
+of a partition it fetches at once; with 1 it gets one batch, and falls behind.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
@@ -40,6 +44,18 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType, IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20
+PREFERRED_MS = 8_000
+"""So long a consumer fetches from a follower before it asks the leader again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """The replica from which a partition is to be read, as its leader said."""
+
+    broker_id: int
+    cluster: str
+    leader: Leader
+    until: Instant
 
 
 @dataclass(slots=True)
@@ -51,6 +67,7 @@ class Position:
     """Cluster and leader epoch for which the position is known to be in the log."""
     known: Marks | None = None
     """What the last answer said; only what changed is written down."""
+    preferred: Preferred | None = None
 
 
 class Consumer:
@@ -61,6 +78,9 @@ class Consumer:
         self.committed_only = committed_only
         self.positions: dict[TopicPartition, Position] = {}
         self._reader = ValueReader()
+        self._rack = str(desk.plan.options.get("rack", ""))
+        self._bytes_max = int(desk.plan.options.get("bytes_max", BYTES_MAX))
+        self._names_epochs = bool(desk.plan.options.get("names_epochs", True))
         self._group = str(desk.plan.options.get("group", ""))
         """For which it commits; empty if for none."""
         self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
@@ -77,21 +97,34 @@ class Consumer:
             yield self.desk.pause()
 
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
-        """Fetch once from each leader of the partitions, and take what comes."""
+        """Fetch once from each broker that has some of the partitions, and take what comes."""
         directory = self.desk.scene.directories[cluster]
-        by_leader: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
+        by_broker: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
         for tp in partitions:
             leader = directory.leader(tp)
             if leader is not None:
-                by_leader.setdefault(leader.endpoint, []).append((tp, leader))
-        for endpoint, led in by_leader.items():
+                by_broker.setdefault(self._replica(cluster, tp, leader), []).append((tp, leader))
+        for endpoint, placed in by_broker.items():
             ready = []
-            for tp, leader in led:
+            for tp, leader in placed:
                 valid = yield from self._validate(cluster, tp, leader)
                 if valid:
                     ready.append((tp, leader))
             if ready:
                 yield from self._fetch(cluster, endpoint, ready)
+
+    def _replica(self, cluster: str, tp: TopicPartition, leader: Leader) -> Endpoint:
+        """Return where the replica listens that the leader prefers, as long as that holds, or else the leader."""
+        position = self.positions.setdefault(tp, Position())
+        preferred = position.preferred
+        if preferred is not None:
+            endpoint = self.desk.scene.directories[cluster].endpoint(preferred.broker_id)
+            known = leader if self._names_epochs else replace(leader, epoch=preferred.leader.epoch)
+            is_same = (preferred.cluster, preferred.leader) == (cluster, known)
+            if endpoint is not None and is_same and self.desk.scene.now <= preferred.until:
+                return endpoint
+            position.preferred = None
+        return leader.endpoint
 
     def given(self, tp: TopicPartition, row: ValueRow) -> None:
         """Take a record that the application is given."""
@@ -178,16 +211,22 @@ class Consumer:
         request = self._request({tp: self._row(tp, leader) for tp, leader in ready})
         reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
         if not isinstance(reply, FetchResponse) or reply.error_code:
-            self.desk.scene.directories[cluster].refresh()
+            self._failed(cluster, ready)
             return
         yield from self._take_all(cluster, dict(ready), reply)
+
+    def _failed(self, cluster: str, ready: Iterable[tuple[TopicPartition, Leader]]) -> None:
+        """Ask who leads, and fetch from there."""
+        self.desk.scene.directories[cluster].refresh()
+        for tp, _ in ready:
+            self.positions[tp].preferred = None
 
     def _row(self, tp: TopicPartition, leader: Leader) -> FetchPartition:
         return FetchPartition(
             partition=tp.partition,
-            current_leader_epoch=leader.epoch,
+            current_leader_epoch=leader.epoch if self._names_epochs else -1,
             fetch_offset=self.positions[tp].offset,
-            partition_max_bytes=BYTES_MAX,
+            partition_max_bytes=self._bytes_max,
         )
 
     def _request(self, rows: Mapping[TopicPartition, FetchPartition]) -> FetchRequest:
@@ -203,6 +242,7 @@ class Consumer:
             session_id=0,
             session_epoch=-1,
             topics=list(topics.values()),
+            rack_id=self._rack,
         )
 
     def _take_all(self, cluster: str, leaders: Mapping[TopicPartition, Leader], reply: FetchResponse) -> Script[None]:
@@ -214,13 +254,19 @@ class Consumer:
     def _take(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
         scene = self.desk.scene
         position = self.positions[tp]
-        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            yield from self._reset(cluster, tp, leader)
-            return
+        preferred = position.preferred
         if data.error_code:
-            scene.directories[cluster].refresh()
+            if data.error_code != ErrorCode.UNKNOWN_LEADER_EPOCH:
+                position.preferred = None
+            if data.error_code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                scene.directories[cluster].refresh()
+            elif preferred is None:
+                yield from self._reset(cluster, tp, leader)
             return
         self._mark(cluster, tp, leader, data)
+        if data.preferred_read_replica >= 0:
+            until = scene.now + PREFERRED_MS * MILLISECOND
+            position.preferred = Preferred(data.preferred_read_replica, cluster, leader, until)
         end, epoch = position.offset, position.epoch
         batches = list(iter_batches(bytes(data.records or b"")))
         aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
@@ -236,18 +282,20 @@ class Consumer:
         position.offset, position.epoch = end, epoch
 
     def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
+        position = self.positions[tp]
+        preferred = position.preferred
         said = Marks(
             self.desk.plan.name,
             cluster,
             tp,
-            leader.broker_id,
+            leader.broker_id if preferred is None else preferred.broker_id,
             leader.epoch,
             data.high_watermark,
             data.last_stable_offset,
             data.log_start_offset,
             0,
+            preferred is None,
         )
-        position = self.positions[tp]
         if said == position.known:
             return
         position.known = said

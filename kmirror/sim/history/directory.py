@@ -46,11 +46,15 @@ class Directory:
     def leader(self, tp: TopicPartition) -> Leader | None:
         """Return the leader as far as it is known; where none is, ask again."""
         broker_id, epoch = self._leaders.get(tp, (-1, -1))
+        endpoint = self.endpoint(broker_id)
+        return None if endpoint is None else Leader(broker_id, endpoint, epoch)
+
+    def endpoint(self, broker_id: int) -> Endpoint | None:
+        """Return where a broker listens; None, and ask again, if it is not known."""
         endpoint = self._brokers.get(broker_id)
         if endpoint is None:
             self.refresh()
-            return None
-        return Leader(broker_id, endpoint, epoch)
+        return endpoint
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic; none, and ask again, if it is not known."""

@@ -14,6 +14,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.sim.history.draw_groups import group_clients, with_groups
 from kmirror.sim.history.draw_keys import with_keys
+from kmirror.sim.history.draw_racks import with_racks
 from kmirror.sim.history.fault_actions import FLUSH
 from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
@@ -67,7 +68,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         row.closes_rings,
         draw_restart(rng.split("restart"), clusters),
     )
-    return with_keys(rng.split("keys"), row, plan)
+    return with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
 
 
 def weighted(rng: Rng, weights: Mapping[str, int]) -> str:

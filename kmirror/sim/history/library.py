@@ -19,6 +19,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.history.account import Ack, Read, Refusal, Transaction, Write
+from kmirror.sim.history.consuming import PREFERRED_MS
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS, Desk
 from kmirror.sim.history.scripts import Script, Sleep, Wait
 from kmirror.sim.history.values import name_of
@@ -240,7 +241,7 @@ def _close(made: LibraryProducer) -> Script[None]:
 
 
 class LibraryReader:
-    """Reads with a consumer of `kmirror.client`, which has a fetch session with each leader."""
+    """Reads with a consumer of `kmirror.client`, which has a fetch session with each broker."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -255,7 +256,12 @@ class LibraryReader:
     def _read_from(self, cluster: str) -> Script[None]:
         desk, scene = self.desk, self.desk.scene
         client: Client = scene.scripts.client(desk.plan.name, cluster)
-        configs = ConsumerConfigs(isolation_level=IsolationLevel.READ_COMMITTED, request_timeout_ms=REQUEST_TIMEOUT_MS)
+        configs = ConsumerConfigs(
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            client_rack=str(desk.plan.options.get("rack", "")),
+            metadata_max_age_ms=PREFERRED_MS,
+        )
         name = client.new_name("consumer")
         machine = consumer.Consumer(name, client.requester, servers(desk, cluster), configs)
         machine.positions.update(self._positions)

@@ -31,6 +31,8 @@ class ClusterPlan:
     """The earlier release of Kafka that its brokers play for clients and mirrors; empty for none."""
     log_dirs: int = 1
     """Log directories of each broker."""
+    racks: int = 0
+    """Broker 1 is in rack r1, broker 2 in r2 and so on, and after the last rack in r1 again; 0 for no racks."""
 
 
 @dataclass(frozen=True, slots=True)

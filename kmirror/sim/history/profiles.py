@@ -49,6 +49,8 @@ class Profile:
     """Percent of histories with groups whose members come and go, or transform what they read."""
     library: int = 0
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
+    racks: int = 0
+    """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
     themes: int = 0
     """Percent of histories with a theme of themes.THEMES, which draws some moves and workloads more often."""
 
@@ -182,6 +184,12 @@ ROWS: tuple[Profile, ...] = (
         "groups", "Groups with members that come and go, and consume, transform and produce.", (20, 28),
         {**_more(STORY, 2), **NODES, **LINKS, **REPLICAS, "grow": 8, "turn_some": 8, "filters": 3}, MIX,
         producers=(1, 2), groups=50, group_apps=100, library=50, old_source=10,
+    ),
+    Profile(
+        "followers", "Consumers that read from followers, which are behind, unreachable, or elected.", (20, 28),
+        {**_more(STORY, 2), **_more(REPLICAS, 2), "kill_some_leader": 8, "kill_at": 6, "bounce_broker": 4,
+         "replica_unreachable": 8, "slow": 4, "line_down": 4}, MIX, single_broker=0, third_cluster=10, library=50,
+        racks=100,
     ),
 )
 # fmt: on

@@ -23,7 +23,7 @@ FIRST = 0
 
 @dataclass(slots=True)
 class Session:
-    """What one leader was told."""
+    """What one broker was told."""
 
     id: int = 0
     epoch: int = FIRST
@@ -32,7 +32,7 @@ class Session:
 
 
 class SessionConsumer(Consumer):
-    """Reads as Consumer does, in a session with each leader."""
+    """Reads as Consumer does, in a session with each broker."""
 
     def __init__(self, desk: Desk, *, committed_only: bool) -> None:
         super().__init__(desk, committed_only=committed_only)
@@ -47,7 +47,7 @@ class SessionConsumer(Consumer):
             session.epoch = FIRST  # The id stays: the leader closes the session that it may still have.
             if isinstance(reply, FetchResponse):
                 session.id = 0
-            self.desk.scene.directories[cluster].refresh()
+            self._failed(cluster, ready)
             return
         session.id = reply.session_id
         session.epoch = session.epoch + 1 if reply.session_id else FIRST

@@ -392,6 +392,17 @@ class Facts:
             for span in self.account.spans
         )  # fmt: skip
 
+    def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
+
+        A broker may then not know yet that it was deposed, or that it follows another leader.
+        """
+        node = f"{cluster}-{CONTROLLER_ID}"
+        return any(
+            node in ends_of(span.subject) and span.begin <= end and (span.end < 0 or begin <= span.end)
+            for span in self.account.spans
+        )
+
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether a node of `cluster` or a line inside it was down at some time in [begin, end]."""
         return any(

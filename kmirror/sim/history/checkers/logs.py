@@ -218,6 +218,8 @@ class _Sighting:
     how: str
     decided: bool
     """It was below the last stable offset; a stop cuts what is above."""
+    is_read: bool = False
+    """A consumer was given it."""
 
 
 def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
@@ -264,7 +266,7 @@ def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
     for read in facts.account.reads:
         offsets = found.setdefault((read.cluster, read.tp), {})
         how = f"consumer {read.client}"
-        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, how, read.committed_only)
+        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, how, read.committed_only, True)
         _add(offsets.setdefault(read.offset, []), sighting)
     for ack in facts.account.acks:
         offsets = found.setdefault((ack.cluster, ack.tp), {})
@@ -293,13 +295,29 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         if in_a_stay and facts.may_be_deleted(before.value, offset, end):
             continue  # A log of which nothing is left begins anew where its source does.
         reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
-        if reasons == [None, None]:
+        if reasons == [None, None] or (reasons[0] is None and _is_too_late(facts, place, before, after)):
             text = (
                 f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "
                 f"{clock(after.end)}, and nothing between them allowed a cut"
             )
             return Anomaly("duplicate-at-offset", *place, offset, text, after.end)
     return None
+
+
+def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting) -> bool:
+    """Return whether a consumer was given a value that had surely made room for the one before.
+
+    That it may go by right explains no read of it later. A broker that does not know what the controller has decided,
+    or that was deposed by an unclean election, may still answer with it.
+    """
+    if not after.is_read or after.begin <= before.end:
+        return False
+    since = before.begin - ZOMBIE
+    return not (
+        facts.may_be_behind(place[0], since, after.end)
+        or [*facts.unclean(place, since, after.end)]
+        or facts.was_deleted(place, since, after.end)
+    )
 
 
 # -- epoch-regression -----------------------------------------------------------------------------
@@ -356,7 +374,8 @@ def hw_regression(facts: Facts) -> Iterator[Finding]:
         place = (marks.cluster, marks.tp)
         key = (marks.client, place, marks.broker, marks.leader_epoch)
         before = last.get(key)
-        if before is not None and _fell(facts, place, before, marks):
+        # A follower takes over a lower mark from its leader, who may have taken office with one.
+        if before is not None and marks.is_leader and _fell(facts, place, before, marks):
             text = (
                 f"consumer {marks.client} was told {before.high_watermark} at {clock(before.at)} and "
                 f"{marks.high_watermark} at {clock(marks.at)} by the same leader in epoch {marks.leader_epoch}"

@@ -90,8 +90,10 @@ class Hand:
         self.account.reads.append(Read("r", cluster, TP, committed, offset, value, 0, _us(at)))
         return self
 
-    def marks(self, high: int, *, at: float, cluster: str = "a", epoch: int = 1, broker: int = 1) -> Hand:
-        self.account.marks.append(Marks("r", cluster, TP, broker, epoch, high, high, 0, _us(at)))
+    def marks(
+        self, high: int, *, at: float, cluster: str = "a", epoch: int = 1, broker: int = 1, leads: bool = True
+    ) -> Hand:
+        self.account.marks.append(Marks("r", cluster, TP, broker, epoch, high, high, 0, _us(at), leads))
         return self
 
     # -- operators ----------------------------------------------------------------------------

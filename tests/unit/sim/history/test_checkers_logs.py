@@ -137,6 +137,27 @@ def test_what_is_read_and_what_is_in_the_log_are_compared() -> None:
     assert Hand().read("x0", 0, at=5).final("a", [X0]).found() == []
 
 
+def cut_by_a_failback() -> Hand:
+    """Cluster a had x0, and has y0 of cluster b since it follows b; a look at 5 s says so."""
+    hand = Hand().wrote("x0", 0, at=1).wrote("y0", 0, at=1, cluster="b").stay("b", "a", began=2, mirroring=3)
+    hand.look("b", [row(0, "y0")], at=1.5).look("a", [row(0, "y0")], at=5)
+    return hand.final("a", [row(0, "y0")]).final("b", [row(0, "y0")])
+
+
+def test_a_value_that_was_cut_may_not_be_read_any_more() -> None:
+    assert cut_by_a_failback().read("x0", 0, at=8.1).found() == ["duplicate-at-offset"]
+    assert cut_by_a_failback().read("x0", 0, at=7.9).found() == [], "the answer may have been three seconds on its way"
+    assert cut_by_a_failback().read("y0", 0, at=8.1).found() == []
+
+
+def test_a_broker_that_knows_nothing_of_the_cut_may_still_answer_with_what_was_cut() -> None:
+    for kind, subject in (("line", "a-2|a-100"), ("slow", "a-100|a-1"), ("controller", "a-100")):
+        assert cut_by_a_failback().away(kind, subject, 4, 4.5).read("x0", 0, at=8.1).found() == [], kind
+    for kind, subject in (("line", "a-1|a-2"), ("line", "a|b"), ("controller", "b-100")):
+        hand = cut_by_a_failback().away(kind, subject, 4, 4.5).read("x0", 0, at=8.1)
+        assert hand.found() == ["duplicate-at-offset"], subject
+
+
 # -- epoch-regression -----------------------------------------------------------------------------
 
 
@@ -175,6 +196,12 @@ def test_a_high_watermark_that_falls_in_one_reign_is_told() -> None:
 
 def test_a_new_leaders_high_watermark_may_lag() -> None:
     assert Hand().marks(10, at=1).marks(9, at=2, epoch=2, broker=2).found() == []
+
+
+def test_a_followers_high_watermark_may_fall_to_its_leaders_but_not_for_good() -> None:
+    hand = Hand().marks(2, at=1, broker=2, leads=False).marks(1, at=2, broker=2, leads=False)
+    assert hand.final("a", rows("x0", "x1")).found() == []
+    assert Hand().marks(2, at=1, broker=2, leads=False).final("a", [X0]).found() == ["hw-regression"]
 
 
 def test_a_broker_that_was_started_again_begins_at_its_checkpoint() -> None:
