@@ -5,7 +5,7 @@ Both clusters, the simulator's and the one on TCP ports, are this and a way to r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kmirror.assembly.metrics import Metrics
 from kmirror.cluster.broker.broker import Broker
@@ -221,6 +221,20 @@ class ClusterInside:
             there = f"cluster {self.name} has no topic {tp.topic!r}{hint and f': {hint}'}"
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return self.refusal(code, f"{tp}: {code.name}: {there}")
+
+
+def checked_racks(racks: object, broker_ids: Iterable[int]) -> dict[int, str]:
+    """Return `broker.rack` by broker id; UsageError for what is no text, and for a broker that there is not."""
+    if racks is None:
+        return {}
+    if not isinstance(racks, Mapping):
+        raise UsageError(f"racks are texts by broker id, such as {{1: 'east'}}, not {arguments.shown(racks)}")
+    known = list(broker_ids)
+    for broker_id, rack in racks.items():
+        if broker_id not in known:
+            raise UsageError(f"racks: there is no broker {arguments.shown(broker_id)}, there are {listed(known)}")
+        arguments.text(f"the rack of broker {broker_id}", rack)
+    return dict(racks)
 
 
 def checked_configs(configs: object) -> dict[str, str]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
+from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs, checked_racks
 from kmirror.assembly.metrics import Metrics
 from kmirror.assembly.nodes import Assembly, feature_records, formatted_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
@@ -59,7 +59,7 @@ class TcpCluster(RunningNodes, ClusterInside):
 
     They listen at `host` and are known to clients as `advertised_host`, if that is another. `port` is the first
     broker's, the others have those after it; with 0 each has a free one. `topics` are created at the start: names, or
-    names and numbers of partitions. `interpose` wraps each node as it is made.
+    names and numbers of partitions. `racks` is `broker.rack` by broker id. `interpose` wraps each node as it is made.
 
     `data` is a folder for their logs, which is made and formatted if there is none; that of one broker of Kafka is
     served by its node id. Several folders are the `log.dirs` of each broker: one that fails goes offline, and the
@@ -79,6 +79,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         port: int = 0,
         advertised_host: str | None = None,
         configs: Mapping[str, str] | None = None,
+        racks: Mapping[int, str] | None = None,
         topics: Mapping[str, int] | Iterable[str] = (),
         replication_factor: int | None = None,
         name: str = "kafka",
@@ -97,6 +98,7 @@ class TcpCluster(RunningNodes, ClusterInside):
         ClusterInside.__init__(self, name, brokers, replication_factor, first_id=first_id)
         arguments.whole_number("port", port, 0, PORT_MAX + 1 - brokers)
         self.configs = {**replication_configs(self.replication_factor), **checked_configs(configs or {})}
+        self._racks = checked_racks(racks, self.broker_ids)
         self.cluster_id = cluster_id or str(Uuid(os.urandom(16)))
         """Under `data` known once the cluster was started."""
         self._wanted_id = cluster_id
@@ -196,6 +198,7 @@ class TcpCluster(RunningNodes, ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in node_ids},
             configs=self.configs,
+            racks=self._racks,
             bootstrap=feature_records(self._mirror_version),
             on_failure=self._on_failure,
             authorizer=self._authorizer,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs
+from kmirror.assembly.inside import CONTROLLER_ID, ClusterInside, checked_configs, checked_racks
 from kmirror.assembly.nodes import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
@@ -116,7 +116,7 @@ class Cluster(ClusterInside):
             controller_id=CONTROLLER_ID,
             endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
             configs=self.configs,
-            racks={} if racks is None else racks,
+            racks=checked_racks(racks, self.broker_ids),
             bootstrap=feature_records(mirror_version, transaction_version)
             + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,

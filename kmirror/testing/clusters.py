@@ -24,22 +24,25 @@ def cluster(
     brokers: int = 1,
     topics: Mapping[str, int] | Iterable[str] = (),
     configs: Mapping[str, str] | None = None,
+    racks: Mapping[int, str] | None = None,
     replication_factor: int | None = None,
     interpose: Interpose | None = None,
     name: str = "kafka",
 ) -> Iterator[TcpCluster]:
     """Yield a cluster that runs, as `kmirror serve` would start it; it ends with the block.
 
-    `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs. Topics have three
-    replicas, or as many as there are brokers, unless `replication_factor` says how many. `interpose` wraps each node,
-    such as `kmirror.Hooks()`. UsageError for arguments of which no cluster can be made. AssertionError at the end of
-    the block if a node failed within: that is a bug of kmirror's, and what the test has seen may come of it.
+    `topics` are names, or names and numbers of partitions. `configs` are a broker's static configs, `racks` is
+    `broker.rack` by broker id. Topics have three replicas, or as many as there are brokers, unless `replication_factor`
+    says how many. `interpose` wraps each node, such as `kmirror.Hooks()`. UsageError for arguments of which no cluster
+    can be made. AssertionError at the end of the block if a node failed within: that is a bug of kmirror's, and what
+    the test has seen may come of it.
     """
     given = {**SERVED, **(configs or {})}
     with TcpCluster(
         brokers=brokers,
         topics=topics,
         configs=given,
+        racks=racks,
         replication_factor=replication_factor,
         interpose=interpose,
         name=name,
