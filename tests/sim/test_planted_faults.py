@@ -15,6 +15,7 @@ from kmirror.sim.history.verdict import Outcome
 from tests.sim import (
     follower_plans,
     group_plans,
+    planted_disks,
     planted_followers,
     planted_groups,
     planted_keys,
@@ -215,6 +216,29 @@ def kept_for_seconds_at_the_destination() -> Plan:
     return kept_for_seconds("b")
 
 
+def kept_for_seconds_in_short_segments() -> Plan:
+    """As `kept_for_seconds_at_the_source`, and b rolls its segments every second, whatever the topic's configs say."""
+    plan = kept_for_seconds("a")
+    return replace(
+        plan, clusters=tuple(replace(row, configs={**row.configs, "log.roll.ms": "1000"}) for row in plan.clusters)
+    )
+
+
+def kept_for_seconds_after_the_stop() -> Plan:
+    """As `kept_for_seconds_at_the_destination`, but b's mirror stops, and its own retention holds from then on."""
+    plan = kept_for_seconds("b")
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    return replace(plan, steps=(*plan.steps[:-2], Step(6_000, "remove", there)))
+
+
+def deleted_records_of_followers() -> Plan:
+    """Cluster b mirrors what a writes, with two replicas each; records are deleted at a."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    gone = {"cluster": "a", "topic": "t0", "partition": 0, "offset": 10}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(4_000, "delete_records", gone)
+    return by_hand(steps, [client("p0", "plain")], clusters="ab")
+
+
 def deleted_at_the_source() -> Plan:
     """Cluster b mirrors what a writes, until a's topic is deleted."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -323,6 +347,9 @@ PLANS: dict[str, Callable[[], Plan]] = (
             filters_altered,
             kept_for_seconds_at_the_source,
             kept_for_seconds_at_the_destination,
+            kept_for_seconds_in_short_segments,
+            kept_for_seconds_after_the_stop,
+            deleted_records_of_followers,
             deleted_at_the_source,
             created_anew_at_the_source,
             mirrored_again,
@@ -372,7 +399,7 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    modules = (plants, planted_followers, planted_groups, planted_keys, planted_syncs, planted_topologies)
+    modules = (plants, planted_disks, planted_followers, planted_groups, planted_keys, planted_syncs, planted_topologies)
     named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)

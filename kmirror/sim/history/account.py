@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.disk_account import DiskAccount
 from kmirror.sim.history.group_account import GroupAccount
 
 OPEN_TRANSACTIONS = "transactions are open"
@@ -327,6 +328,7 @@ class Account:
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)
     """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
     groups: GroupAccount = field(default_factory=GroupAccount)
+    disks: DiskAccount = field(default_factory=DiskAccount)
     before_restart: Snapshot = field(default_factory=Snapshot)
     """Both are empty where a plan has no restart."""
     after_restart: Snapshot = field(default_factory=Snapshot)

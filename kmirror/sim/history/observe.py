@@ -21,6 +21,7 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, LogSeen, StateSeen, TopicSeen
 from kmirror.sim.history.describing import described
+from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -52,6 +53,7 @@ class Observer:
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs named by unclean elections, until somebody leads in them."""
         self._coordinators = CoordinatorLooks(scene)
+        self.disks = DiskLooks(scene, self._mirror_state)
 
     def attach(self) -> None:
         """Begin to watch; elections of before are not noted."""
@@ -226,6 +228,7 @@ class Observer:
                 seen = self.log_seen(cluster, tp)
                 if seen is not None:
                     self._scene.account.logs.append(seen)
+                self.disks.look_at_segments(cluster, tp)
             self._scene.account.described.extend(described(self._scene, cluster, partitions))
 
     def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
@@ -283,6 +286,7 @@ class Observer:
             account.described.extend(described(self._scene, name, self._scene.partitions(name)))
         self.look_at_ids()
         self._coordinators.look_at_offsets()
+        self.disks.look_at_the_end()
 
     def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
         leader = self._scene.leader(name, tp)
@@ -326,6 +330,10 @@ class Observer:
                     if tp.topic == topic.name and partition.topic_id != topic.topic_id:
                         found[str(partition.topic_id)] = None
             account.topic_ids.extend((name, topic.name, other) for other in found)
+
+    def _mirror_state(self, cluster: str, tp: TopicPartition) -> str:
+        mp = self.mirror_partition(cluster, tp)
+        return "" if mp is None else MirrorState.UNKNOWN.name if mp.state is None else mp.state.name
 
     def mirror_partition(self, cluster: str, tp: TopicPartition) -> MirrorPartition | None:
         """Return what the leader knows of a mirrored partition, or None without a leader."""

@@ -105,6 +105,7 @@ class _History:
             scene.after_ms(at, lambda number=number: self._hands.do(number))  # type: ignore[misc]
         world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
         self._hands.end_faults()
+        self._observer.disks.look()
         world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
         scene.writing = False
         self._come_to_rest()
@@ -161,6 +162,7 @@ class _History:
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
+            self._observer.disks.look()
             if self._has_ended() and not self._missing():
                 scene.note("everything has come to rest")
                 return

@@ -14,6 +14,7 @@ from kmirror.sim.history.account import Account
 from kmirror.sim.history.checkers import (
     configs,
     descriptions,
+    disks,
     failbacks,
     groups,
     keys,
@@ -70,6 +71,7 @@ CHECKERS: dict[str, Checker] = {
     "aborted-offset": Checker(groups.aborted_offset),
     "double-ownership": Checker(groups.double_ownership),
     "exactly-once": Checker(transforms.exactly_once),
+    "disk-use": Checker(disks.disk_use),
     "described-wrong": Checker(descriptions.described_wrong),
     "changed-by-restart": Checker(restarts.changed_by_restart),
 }
