@@ -6,14 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Read
 from kmirror.sim.history.checkers import judge
+from kmirror.sim.history.group_account import TransactionsLost
 from kmirror.sim.history.plan import Plan, Step
 from kmirror.sim.history.run import run_history
 from tests.sim import test_planted_faults as plans
 from tests.sim.planted import planted
 
 LATER_MS = 9_000
+TP = TopicPartition("t0", 0)
 
 
 def after_an_unclean_election(plan: Plan) -> Plan:
@@ -99,3 +103,40 @@ def test_an_aborted_record_is_excused_only_if_the_election_found_it_open() -> No
     for log, checkers in ((tuple(r for r in rows if r.offset <= row.offset), []), (rows, ["aborted-read"])):
         found, _ = judge(replace(account, reads=[given], heirs=[replace(heir, rows=log)]), outcome.plan)
         assert [anomaly.checker for anomaly in found if anomaly.checker == "aborted-read"] == checkers
+
+
+def coordinator_without_the_latest() -> Plan:
+    """Broker 2 misses what transactions' coordinators wrote last, and leads their partition; t0 waits for broker 1."""
+    t0 = {"cluster": "a", "topic": "t0"}
+    steps = (
+        Step(0, "alter_topic", {**t0, "name": "unclean.leader.election.enable", "value": "false"}),
+        Step(1_500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 6_000}),
+        Step(6_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000}),
+    )
+    kinds = "abandoned", "short", "long"
+    clients = [replace(plans.client(f"p{n}", kind), options={"timeout_ms": 9_000}) for n, kind in enumerate(kinds)]
+    plan = plans.by_hand(steps, clients)
+    configs = {"unclean.leader.election.enable": "true", "transaction.state.log.num.partitions": "1"}
+    configs["transaction.state.log.min.isr"] = "1"
+    return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **configs}) for row in plan.clusters))
+
+
+def test_a_coordinator_that_lacked_records_excuses_their_transactions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No coordinator ends what was abandoned; of that the new one lacked some, and had the rest."""
+    plan = coordinator_without_the_latest()
+    right = run_history(plan)
+    assert right.anomalies == [] and not right.account.crash and right.account.heirs == []
+    monkeypatch.setattr(TransactionCoordinator, "abort_and_fence", lambda *_: None)
+    outcome = run_history(plan)
+    account = outcome.account
+    (hanging,) = [anomaly for anomaly in outcome.anomalies if anomaly.checker == "hanging-transaction"]
+    (open_one,) = [row for row in account.final["a", TP].rows if row.offset == hanging.offset]
+    lost = [producer for row in account.groups.lost for producer in row.producers]
+    assert lost and open_one.producer_id not in lost
+    sent_at = account.writes[open_one.value].sent_at
+    for since, at, excused in ((sent_at, sent_at + 1, True), (0, sent_at - 1, False), (sent_at + 10**9, 10**10, False)):
+        row = TransactionsLost("a", {open_one.producer_id: since}, at)
+        groups = replace(account.groups, lost=[*account.groups.lost, row])
+        found, counted = judge(replace(account, groups=groups, unsettled=[]), outcome.plan)
+        assert ("hanging-transaction" in {anomaly.checker for anomaly in found}) is not excused
+        assert ("unclean election" in {accepted.decision for accepted in counted}) is excused

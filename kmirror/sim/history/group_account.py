@@ -5,12 +5,11 @@ Every commit carries a text of its own as metadata, so an offset that is read an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.spec.topics import TRANSACTION_TOPIC
 
 
 @dataclass(slots=True)
@@ -95,6 +94,18 @@ class CoordinatorElected:
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionsLost:
+    """A leader of `__transaction_state` from outside the ISR lacked the latest records of some transactional ids."""
+
+    cluster: str
+    producers: Mapping[int, Instant]
+    """The producer ids in those records, and when the first one that it lacked of each was written, by the clock of its
+    coordinator."""
+    at: Instant
+    """When that leader began, or the one that was deposed stopped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transformed:
     """What one transaction took from an input partition: all records of [begin, end)."""
 
@@ -124,10 +135,14 @@ class GroupAccount:
     owned: list[Owned] = field(default_factory=list)
     elected: list[CoordinatorElected] = field(default_factory=list)
     transformed: list[Transformed] = field(default_factory=list)
+    lost: list[TransactionsLost] = field(default_factory=list)
 
-    def lost_transactions(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether an unclean election may have taken what a coordinator knew of transactions in this time."""
+    def lost_transactions(self, cluster: str, producer_ids: Collection[int], begin: Instant, end: Instant) -> bool:
+        """Return whether an unclean election took what a coordinator knew of these producers in this time."""
         return any(
-            row.unclean and (row.cluster, row.tp.topic) == (cluster, TRANSACTION_TOPIC) and begin <= row.at <= end
-            for row in self.elected
+            since <= end and begin <= row.at
+            for row in self.lost
+            if row.cluster == cluster
+            for producer_id, since in row.producers.items()
+            if producer_id in producer_ids
         )

@@ -6,6 +6,7 @@ from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.group_account import CoordinatorElected, OffsetsSeen
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.transaction_looks import TransactionLooks
 from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
 
 
@@ -14,6 +15,7 @@ class CoordinatorLooks:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._transactions = TransactionLooks(scene)
         self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
 
     def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
@@ -29,6 +31,12 @@ class CoordinatorLooks:
                     unclean = is_unclean(before, partition)
                     row = CoordinatorElected(cluster, tp, partition.leader, unclean, scene.now)
                     scene.account.groups.elected.append(row)
+                    if unclean and name == TRANSACTION_TOPIC:
+                        self._transactions.elected(cluster, tp, partition.leader_epoch)
+
+    def after_event(self) -> None:
+        """Look at what unclean elections of transactions' partitions took."""
+        self._transactions.after_event()
 
     def look_at_offsets(self) -> None:
         """Write down what every group that was seen has committed, in each cluster."""

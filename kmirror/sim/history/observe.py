@@ -126,6 +126,7 @@ class Observer:
                 looked_at[name] = controller.events
                 if self._scene.image(name).offset != self._offsets[name]:
                     self._look_for_elections(name, is_news=True)
+        self._coordinators.after_event()
         for name, awaited in list(self._awaited):
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:

@@ -321,11 +321,11 @@ class Rest:
         Or what its coordinator knew of it: then nobody writes a marker.
         """
         account = self._scene.account
-        if any(account.groups.lost_transactions(name, 0, self._scene.now) for name in self._scene.clusters):
-            return True
         batch = next(iter(log.batches(offset, offset + 1)), None)
         if batch is None:
             return False
+        if any(batch.producer_id in row.producers for row in account.groups.lost):
+            return True
         return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 
     def _not_as_ordered(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:

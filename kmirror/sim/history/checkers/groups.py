@@ -18,6 +18,7 @@ from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen, Owned
 from kmirror.sim.history.verdict import Accepted, Anomaly
+from kmirror.spec.topics import GROUP_TOPIC
 
 SYNC_LATE: Duration = 5 * SECOND
 """So long after a stop a commit of the mirror's sync may still be under way."""
@@ -96,12 +97,22 @@ def is_done(row: OffsetSent, seen: OffsetsSeen) -> bool:
     return seen.is_stable and 0 <= row.ended_at < seen.sent_at
 
 
-def shard_elected(facts: Facts, cluster: str, begin: Instant, end: Instant) -> bool:
-    """Return whether a coordinator's partition had an unclean election, so that what it kept may be lost."""
-    return any(
-        row.unclean and row.cluster == cluster and begin - ZOMBIE <= row.at <= end
-        for row in facts.account.groups.elected
-    )
+def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: Instant) -> bool:
+    """Return whether a partition of groups had an unclean election, so that what it kept may be lost.
+
+    Or one of transactions whose new leader lacked what was known of a producer that commits for the group.
+    """
+    groups = facts.account.groups
+    if any(
+        row.unclean and (row.cluster, row.tp.topic) == (cluster, GROUP_TOPIC) and begin - ZOMBIE <= row.at <= end
+        for row in groups.elected
+    ):
+        return True
+    keys = {row.transaction for row in groups.sent.values() if (row.group, row.cluster) == (group, cluster)}
+    transactions = [facts.account.transactions[key] for key in keys if key in facts.account.transactions]
+    values = [value for transaction in transactions for value in transaction.values]
+    producers = {facts.account.writes[value].producer_id for value in values}
+    return groups.lost_transactions(cluster, producers, begin - ZOMBIE, end + facts.clocks_differ_by)
 
 
 def is_synced(facts: Facts, cluster: str, tp: TopicPartition, begin: Instant, end: Instant) -> bool:
@@ -149,7 +160,7 @@ def _lost(facts: Facts, key: Key, look: Look) -> Finding | None:
     is_gone = not look.token
     if is_gone and was_deleted(facts, key, last.sent_at, look.at):
         return None
-    if shard_elected(facts, cluster, last.sent_at, look.at):
+    if shard_elected(facts, cluster, group, last.sent_at, look.at):
         return None
     if not is_gone and is_synced(facts, cluster, tp, last.sent_at, look.at):
         return Accepted(ASYNCHRONOUS, cluster, tp, 1)
@@ -193,7 +204,7 @@ def _kept_its_order(facts: Facts, key: Key, row: OffsetSent, before: Look, after
         sources == {row.cluster}
         and not is_synced(facts, row.cluster, tp, begin, end)
         and not was_deleted(facts, (group, row.cluster, tp), begin, end)
-        and not any(shard_elected(facts, one, begin, end) for one in (cluster, row.cluster))
+        and not any(shard_elected(facts, one, group, begin, end) for one in (cluster, row.cluster))
     )
 
 
@@ -243,7 +254,7 @@ def double_ownership(facts: Facts) -> Iterator[Finding]:
 
 def _began_anew(facts: Facts, group: str, cluster: str, begin: Instant, end: Instant) -> bool:
     """Return whether the group may have been deleted or lost, so that its generations are counted from 1 again."""
-    return shard_elected(facts, cluster, begin, end) or any(
+    return shard_elected(facts, cluster, group, begin, end) or any(
         (row.group, row.cluster, row.tp) == (group, cluster, None)
         and row.sent_at <= end
         and (row.answered_at < 0 or begin <= row.answered_at)

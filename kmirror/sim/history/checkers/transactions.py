@@ -143,12 +143,15 @@ def _aborted(
 
 
 def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
-    """Return whether an unclean election took what the coordinator knew while the transaction was open.
+    """Return whether an unclean election took what the coordinator knew of the transaction, or while it was open.
 
     What goes back to the end of the transaction before ends that once more, and this one with it.
     """
-    sent = [facts.account.writes[value].sent_at for value in transaction.values]
-    return facts.account.groups.lost_transactions(transaction.cluster, min(sent), max(sent) + ZOMBIE)
+    writes = [facts.account.writes[value] for value in transaction.values]
+    begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + ZOMBIE
+    producers = {write.producer_id for write in writes}
+    end += facts.clocks_differ_by
+    return facts.account.groups.lost_transactions(transaction.cluster, producers, begin, end)
 
 
 def hanging_transaction(facts: Facts) -> Iterator[Finding]:
@@ -185,7 +188,9 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
         collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
-        lost = transactional and facts.account.groups.lost_transactions(refusal.cluster, 0, refusal.at)
+        lost = write is not None and facts.account.groups.lost_transactions(
+            refusal.cluster, (write.producer_id,), 0, refusal.at + facts.clocks_differ_by
+        )
         if refusal.first and collision and (lost or reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)):
             yield from accepted([(UNCLEAN, refusal.cluster, refusal.tp)])  # It may have taken the producer reset.
         elif refusal.first and collision:

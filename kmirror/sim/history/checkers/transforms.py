@@ -73,7 +73,7 @@ def _may_begin_elsewhere(facts: Facts, chain: Chain, sent: OffsetSent, until: In
     return (
         is_synced(facts, cluster, tp, begin, until)
         or was_deleted(facts, (group, cluster, tp), begin, until)
-        or shard_elected(facts, cluster, begin, until)
+        or shard_elected(facts, cluster, group, begin, until)
         or any(True for _ in facts.unclean((cluster, tp), begin, until))
     )
 
