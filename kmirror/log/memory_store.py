@@ -150,6 +150,10 @@ class MemoryStore:
         if segment is not None:
             segment.flushed = segment.size
 
+    def flushed_size(self, base_offset: int) -> int:
+        """Return how many bytes of the segment a power cut surely leaves."""
+        return self._segment(base_offset).flushed
+
     def cut_power(self, keep: Callable[[int], int]) -> int:
         """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
         lost = 0

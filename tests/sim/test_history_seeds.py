@@ -27,7 +27,16 @@ ONCE_FAILED = kept(PLANS / "once-failed.jsonl")
 """Histories in which the engine, or the judge, was wrong."""
 COVERING = kept(COVERING_FILE)
 """Histories that were chosen because together they reach most rows of coverage (tests/sim/covering.py)."""
-KINDS = ("transactions", "control", "replicas", "operators", "topologies", "power", "site_power")
+KINDS = (
+    "transactions",
+    "control",
+    "replicas",
+    "operators",
+    "topologies",
+    "power",
+    "site_power",
+    "site_power_unflushed",
+)
 SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(20), range(500, 510), range(2)
 NOT_YET = [row for row in NOT_YET_FILE.read_text().splitlines() if not row.startswith("#")]
 """Rows of coverage that these histories do not reach; the list is to end empty."""

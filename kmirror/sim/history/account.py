@@ -275,6 +275,26 @@ class Committed(NamedTuple):
 
 
 @dataclass(slots=True)
+class PowerLoss:
+    """All nodes of a cluster lost power at once, and with it what they had not flushed: one row for each partition."""
+
+    cluster: str
+    tp: TopicPartition
+    kept: Mapping[int, int]
+    """By replica, of those that ran: all below this offset was flushed."""
+    ends: Mapping[int, int]
+    """By the same replicas: where their logs ended."""
+    at: Instant
+    heir: LogSeen | None = None
+    """The log with which the first leader afterwards began, with all rows up to its end; None if there was none."""
+
+    @property
+    def has_cut(self) -> bool:
+        """Return whether the first leader afterwards had lost records."""
+        return self.heir is not None and self.heir.log_end_offset < self.ends.get(self.heir.broker, -1)
+
+
+@dataclass(slots=True)
 class Snapshot:
     """What clients and operators are told at one moment, while nothing is written."""
 
@@ -317,6 +337,7 @@ class Account:
     heirs: list[LogSeen] = field(default_factory=list)
     """The whole log of each leader from outside the ISR when it began to lead: what it lacks, its election lost. All
     rows up to the log end are there."""
+    power_losses: list[PowerLoss] = field(default_factory=list)
     final: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
     """Of every partition when all has come to rest."""
     replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
@@ -342,15 +363,25 @@ class Account:
     """Traceback of an exception inside a node; empty if there was none."""
 
     def left_open(
-        self, tp: TopicPartition, offset: int, epoch: int, producer_id: int, until: Instant | None = None
+        self,
+        tp: TopicPartition,
+        offset: int,
+        epoch: int,
+        producer_id: int,
+        until: Instant | None = None,
+        *,
+        after_power: bool = True,
     ) -> bool:
         """Return whether an unclean election found a transaction's record, but no marker of its producer above it.
 
-        That marker may have been lost: nobody writes it again, and every mirror of the log lacks it, too.
+        That marker may have been lost: nobody writes it again, and every mirror of the log lacks it, too. So it is with
+        the first leader after a site's loss of power whose log became shorter with it, if `after_power`.
         """
+        losses = self.power_losses if after_power else []
+        others = (loss.heir for loss in losses if loss.heir is not None and loss.has_cut)
         return any(
             heir.tp == tp and (until is None or heir.at <= until) and _is_open(heir.rows, offset, epoch, producer_id)
-            for heir in self.heirs
+            for heir in (*self.heirs, *others)
         )
 
 

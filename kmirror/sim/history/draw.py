@@ -18,12 +18,13 @@ from kmirror.sim.history.draw_racks import with_racks
 from kmirror.sim.history.fault_actions import FLUSH
 from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
 from kmirror.sim.history.restarting import draw_restart
 from kmirror.sim.history.shapes import SHAPES, Shape, lay
 from kmirror.sim.history.themes import themed
 from kmirror.sim.history.workloads import KINDS
+from kmirror.spec.configs import LONG_MAX
 from kmirror.spec.releases import RELEASES
 
 CONVERGE_MS = 45_000
@@ -68,7 +69,22 @@ def draw(seed: int, profile: str = "full") -> Plan:
         row.closes_rings,
         draw_restart(rng.split("restart"), clusters),
     )
-    return with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
+    plan = with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
+    return _with_unflushed(rng.split("flush"), row, plan)
+
+
+def _with_unflushed(rng: Rng, row: Profile, plan: Plan) -> Plan:
+    """Return the plan with topics that flush after some records, or when a segment is rolled; mirrors copy that."""
+    steps = [
+        Step(
+            0,
+            "alter_topic",
+            {"cluster": at.partition("@")[2], "topic": topic, "name": "flush.messages", "value": value},
+        )
+        for topic, at in plan.topics.items()
+        if rng.chance(row.unflushed, 100) and (value := rng.choice(("4", "20", "100", str(LONG_MAX))))
+    ]
+    return replace(plan, steps=(*steps, *plan.steps)) if steps else plan
 
 
 def weighted(rng: Rng, weights: Mapping[str, int]) -> str:

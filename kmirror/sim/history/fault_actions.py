@@ -222,7 +222,7 @@ def _set_clock(hands: Hands, args: Args) -> None:
 
 
 def _lose_site_power(hands: Hands, args: Args) -> None:
-    """Cut the power of all nodes of a cluster at once; where every record is flushed nothing may be lost."""
+    """Cut the power of all nodes of a cluster at once; of topics with `flush.messages` above 1 records may be lost."""
     cluster = str(args["cluster"])
     found = hands.scene.clusters[cluster]
     if found.configs.get(FLUSH) != "1":
@@ -230,6 +230,7 @@ def _lose_site_power(hands: Hands, args: Args) -> None:
     nodes = [node_id for node_id in (CONTROLLER_ID, *found.broker_ids) if found.runs(node_id)]
     if not nodes:
         raise StepSkipped(f"all of {cluster} is down")
+    hands.observer.power.before_loss(cluster)
     for node_id in nodes:
         hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
 
@@ -250,7 +251,8 @@ ROWS: tuple[Action, ...] = (
     ),
     Action(
         "lose_site_power",
-        "Cut the power of every node of a cluster at once; only where `log.flush.interval.messages` is 1.",
+        "Cut the power of every node of a cluster at once; only where `log.flush.interval.messages` is 1, so that "
+        "internal topics keep what they acknowledge.",
         "cluster",
         _lose_site_power,
     ),

@@ -23,6 +23,7 @@ from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, 
 from kmirror.sim.history.describing import described
 from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
+from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
 from kmirror.sim.history.values import ValueReader
@@ -54,6 +55,7 @@ class Observer:
         """Leader epochs named by unclean elections, until somebody leads in them."""
         self._coordinators = CoordinatorLooks(scene)
         self.disks = DiskLooks(scene, self._mirror_state)
+        self.power = PowerLooks(scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset))
 
     def attach(self) -> None:
         """Begin to watch; elections of before are not noted."""
@@ -127,6 +129,7 @@ class Observer:
                 if self._scene.image(name).offset != self._offsets[name]:
                     self._look_for_elections(name, is_news=True)
         self._coordinators.after_event()
+        self.power.after_event()
         for name, awaited in list(self._awaited):
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:

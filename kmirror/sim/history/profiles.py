@@ -51,6 +51,8 @@ class Profile:
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
     racks: int = 0
     """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
+    unflushed: int = 0
+    """Percent of topics that exist from the start and have `flush.messages` above 1."""
     themes: int = 0
     """Percent of histories with a theme of themes.THEMES, which draws some moves and workloads more often."""
 
@@ -175,6 +177,11 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "site_power", "Whole sites lose power; every record is flushed before it is acknowledged, so nothing may go.",
         (20, 28), {**_more(STORY, 2), "lose_site_power": 20, "line_down": 4}, MIX, third_cluster=10,
+    ),
+    Profile(
+        "site_power_unflushed", "As `site_power`, but most topics flush later: what they had not flushed may go.",
+        (20, 28), {**_more(STORY, 2), "lose_site_power": 20, "line_down": 4}, MIX, third_cluster=10, groups=50,
+        unflushed=75,
     ),
     Profile(
         "windows", "Failures at events of replication, and a second one in the window that the first has opened.",

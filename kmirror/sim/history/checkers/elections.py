@@ -1,4 +1,4 @@
-"""What unclean elections took. Each excuses what its new leader lacked when it began to lead, and nothing else."""
+"""What unclean elections took, and losses of a site's power: what the new leader lacked when it began to lead."""
 
 from __future__ import annotations
 
@@ -8,12 +8,30 @@ from kmirror.sim.history.account import LogRow
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, is_control, is_producer_reset
 from kmirror.sim.history.checkers.sessions import NEVER
 
+UNCLEAN = "unclean election"
+POWER = "site power lost"
+
+
+def lost_by(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> str:
+    """Return UNCLEAN or POWER if one of them took the record that had `offset` at `begin`; empty if none did."""
+    if lost_by_election(facts, place, value, offset, begin, end):
+        return UNCLEAN
+    return POWER if lost_with_power(facts, place, value, offset, begin, end) else ""
+
 
 def lost_by_election(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
     """Return whether a leader from outside the ISR began without the record that had `offset` at `begin`."""
     return any(
         heir is None or (not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin))
         for heir in facts.unclean(place, begin, end)
+    )
+
+
+def lost_with_power(facts: Facts, place: Place, value: str, offset: int, begin: Instant, end: Instant) -> bool:
+    """Return whether the site lost power, and the first leader afterwards the record, which it had not flushed."""
+    return any(
+        offset >= kept and not _has(heir, value, offset) and not _is_newer(facts, place, value, offset, heir, begin)
+        for heir, kept in facts.power_losses(place, begin, end)
     )
 
 
@@ -48,40 +66,50 @@ def _is_newer(facts: Facts, place: Place, value: str, offset: int, heir: Look, b
     return any(heir.at < look.at <= begin and _has(look, value, offset) for look in facts.looks.get(place, []))
 
 
-def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> bool:
-    """Return whether a leader from outside the ISR began without a marker that was there at `begin`."""
-    return lost_by_election(facts, place, marker.value, marker.offset, begin, end)
+def marker_lost(facts: Facts, place: Place, marker: LogRow, begin: Instant, end: Instant) -> str:
+    """Return UNCLEAN or POWER if a leader began without a marker that was there at `begin`; else empty."""
+    return lost_by(facts, place, marker.value, marker.offset, begin, end)
 
 
-def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> bool:
-    """Return whether an unclean election lost a record in a cluster that had acknowledged or shown it before."""
+def lost_anywhere(facts: Facts, tp: TopicPartition, value: str, until: Instant) -> str:
+    """Return UNCLEAN or POWER if a cluster lost a record by it that it had acknowledged or shown; else empty."""
     for place in facts.looks:
         if place[1] != tp:
             continue
         ack = facts.acked.get((place[0], value))
-        if ack is not None and lost_by_election(facts, place, value, ack.offset, ack.sent_at, until):
-            return True
+        taken = "" if ack is None else lost_by(facts, place, value, ack.offset, ack.sent_at, until)
+        if taken:
+            return taken
         seen = next((look for look in facts.looks[place] if look.holds(value)), None)
         if seen is not None:
             offset = seen.by_value[value].offset
-            if lost_by_election(facts, place, value, offset, seen.at, until):
-                return True
-    return False
+            taken = lost_by(facts, place, value, offset, seen.at, until)
+            if taken:
+                return taken
+    return ""
 
 
-def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> bool:
-    """Return whether the marker of a record's transaction may have been lost by an unclean election."""
-    return facts.account.left_open(tp, row.offset, row.epoch, row.producer_id, until)
+def left_open(facts: Facts, tp: TopicPartition, row: LogRow, until: Instant = NEVER) -> str:
+    """Return UNCLEAN or POWER if the marker of a record's transaction may have been lost by it; else empty."""
+    account, where = facts.account, (tp, row.offset, row.epoch, row.producer_id, until)
+    if account.left_open(*where, after_power=False):
+        return UNCLEAN
+    return POWER if account.left_open(*where) else ""
 
 
-def reset_lost(facts: Facts, place: Place, until: Instant) -> bool:
-    """Return whether a leader from outside the ISR knew producers of another cluster that a stop had made forgotten."""
+def reset_lost(facts: Facts, place: Place, until: Instant) -> str:
+    """Return UNCLEAN or POWER if a new leader knew producers of another cluster that a stop had made forgotten."""
+    if any(
+        any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)
+        for heir, _ in facts.power_losses(place, 0, until)
+    ):
+        return POWER
     for heir in facts.unclean(place, 0, until):
         if heir is None or (
             any(stay.ended <= heir.at for stay in facts.stays(place)) and _knows_others(facts, place[0], heir)
         ):
-            return True
-    return False
+            return UNCLEAN
+    return ""
 
 
 def _knows_others(facts: Facts, cluster: str, look: Look) -> bool:
@@ -97,7 +125,12 @@ def _knows_others(facts: Facts, cluster: str, look: Look) -> bool:
 def may_be_shorter(
     facts: Facts, place: Place, offset: int, begin: Instant, end: Instant, *, leader_epoch: int = -1
 ) -> bool:
-    """Return whether a leader from outside the ISR, of a later epoch, began with a log that did not reach `offset`."""
+    """Return whether a leader from outside the ISR, of a later epoch, began with a log that did not reach `offset`.
+
+    Or the first leader after a loss of the site's power.
+    """
+    if any(heir.log.log_end_offset < offset for heir, _ in facts.power_losses(place, begin, end)):
+        return True
     return any(
         heir is None or (heir.log.log_end_offset < offset and heir.log.leader_epoch > leader_epoch)
         for heir in facts.unclean(place, begin, end)

@@ -214,6 +214,14 @@ class Facts:
                 heirs = (heir for heir in self.heirs.get(place, []) if heir.at >= election.at)
                 yield next(heirs, None)
 
+    def power_losses(self, place: Place, begin: Instant, end: Instant) -> Iterator[tuple[Look, int]]:
+        """Yield the log with which the first leader began after each loss of the site's power in this time, if it had
+        become shorter, and the offset below which that replica had flushed all.
+        """
+        for loss in self.account.power_losses:
+            if (loss.cluster, loss.tp) == place and begin <= loss.at <= end and loss.heir is not None and loss.has_cut:
+                yield Look(loss.heir), loss.kept[loss.heir.broker]
+
     def cuts(self, place: Place) -> list[CutSeen]:
         """Return the cuts of the partition by its leaders because of mirroring, in order of time."""
         return [cut for cut in self.account.cuts if (cut.cluster, cut.tp) == place]

@@ -15,8 +15,9 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Ack, LogRow
+from kmirror.sim.history.checkers.elections import POWER, UNCLEAN
 from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen
-from kmirror.sim.history.checkers.reasons import SCRATCH, UNCLEAN, Record, why_gone
+from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS
@@ -188,7 +189,7 @@ def _last_that_counts(facts: Facts, place: Place, final: Look, rows: list[Keyed]
         if seen is Seen.HIDDEN or not row.sure or facts.may_be_deleted(row.value, row.offset, final.at):
             continue
         reason = why_gone(facts, place, Record(row.value, row.offset, row.epoch), row.last_seen, final.at)
-        if reason is not None and reason.decision == UNCLEAN:
+        if reason is not None and reason.decision in (UNCLEAN, POWER):
             return None  # A replica that has lost it had no longer what it superseded, and may have led since.
         # What was cut from scratch was to be copied again from the source.
         if reason is None or (reason.decision == SCRATCH and any(s.ended == NEVER for s in facts.stays(place))):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Ack, LogRow
-from kmirror.sim.history.checkers.elections import marker_lost
+from kmirror.sim.history.checkers.elections import POWER, UNCLEAN, marker_lost
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
 from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import (
@@ -21,7 +21,6 @@ from kmirror.sim.history.checkers.reasons import (
     DELETED,
     MARKERS,
     REOPENED,
-    UNCLEAN,
     Reason,
     Record,
     why_gone,
@@ -31,7 +30,7 @@ from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
 EXPIRED = "retention"
 ASKED = "DeleteRecords"
 COMPACTED = "compaction"
-KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, COMPACTED)
+KEPT_BY_NOBODY = (REOPENED, DELETED, EXPIRED, ASKED, UNCLEAN, POWER, COMPACTED)
 """Reasons for which a record may go everywhere."""
 
 
@@ -104,9 +103,10 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
-    if hidden and _marker_lost(facts, place, last, look):
-        return Loss(place, last.record, last.at, look.at, hidden, Reason(UNCLEAN))
-    if hidden and reason is not None and reason.decision not in (UNCLEAN, DELETED):
+    taken = _marker_lost(facts, place, last, look) if hidden else ""
+    if taken:
+        return Loss(place, last.record, last.at, look.at, hidden, Reason(taken))
+    if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):
         # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
@@ -120,14 +120,14 @@ def _how(facts: Facts, last: _Known, look: Look) -> str:
     return EXPIRED if facts.is_expired(last.record.value, look.at) else ASKED
 
 
-def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
-    """Return whether an unclean election took the marker by which the record could be read."""
+def _marker_lost(facts: Facts, place: Place, last: _Known, look: Look) -> str:
+    """Return UNCLEAN or POWER if it took the marker by which the record could be read; else empty."""
     before = facts.look_before(place, last.at)
     row = None if before is None else before.by_value.get(last.record.value)
     if before is None or row is None:
-        return False
+        return ""
     marker = _marker_after(before, row.offset, [row.producer_id])
-    return marker is not None and marker_lost(facts, place, marker, last.at, look.at)
+    return "" if marker is None else marker_lost(facts, place, marker, last.at, look.at)
 
 
 def _has_expired(facts: Facts, last: _Known, look: Look) -> bool:
@@ -223,7 +223,7 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
     rows = [loss for loss in losses(facts) if facts.written_at(loss.record.value) not in ("", loss.place[0])]
     yield from accepted(
         (loss.reason.decision, *loss.place) for loss in rows
-        if loss.reason is not None and loss.reason.decision in (MARKERS, REOPENED, UNCLEAN)
+        if loss.reason is not None and loss.reason.decision in (MARKERS, REOPENED, UNCLEAN, POWER)
     )  # fmt: skip
     unexcused = [loss for loss in rows if loss.reason is None]
     yield from grouped(

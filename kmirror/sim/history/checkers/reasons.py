@@ -1,7 +1,8 @@
 """What entitled a cluster to lose a record that it had? One answer for all checkers.
 
 A record that was committed in a cluster may go there for these reasons only:
-1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead;
+1. an unclean election (the operator chose availability), if the new leader lacked it when it began to lead; or a loss
+   of the site's power, if the first leader afterwards lacked it and had not flushed it (Kafka flushes when it likes);
 2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
 3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
@@ -17,11 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import Instant
-from kmirror.sim.history.checkers.elections import brought_back, lost_by_election
+from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_by
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
 
-UNCLEAN = "unclean election"
 DELETED = "topic deleted"
 SCRATCH = "KIP: from scratch"
 ASYNCHRONOUS = "KIP: asynchronous"
@@ -54,8 +54,9 @@ class Reason:
 
 def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Return what entitled the cluster to drop `record` between two moments, or None if nothing did."""
-    if lost_by_election(facts, place, record.value, record.offset, begin, end):
-        return Reason(UNCLEAN)
+    taken = lost_by(facts, place, record.value, record.offset, begin, end)
+    if taken:
+        return Reason(taken)
     if brought_back(facts, place, record.value, record.offset, end):
         return Reason(UNCLEAN)
     if facts.was_deleted(place, begin - (ZOMBIE if record.epoch < 0 else 0), end):
@@ -94,8 +95,9 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     begin, end = _while_the_source_has_it(facts, stay, begin, end)
     if surely_has(facts, source, record, begin, end):
         return None
-    if lost_by_election(facts, source, record.value, record.offset, stay.began, end):
-        return Reason(UNCLEAN)
+    taken = lost_by(facts, source, record.value, record.offset, stay.began, end)
+    if taken:
+        return Reason(taken)
     return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source, stay.began)
 
 

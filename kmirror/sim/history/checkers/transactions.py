@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import LogRow, Transaction
-from kmirror.sim.history.checkers.elections import left_open, lost_anywhere, reset_lost
+from kmirror.sim.history.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_control, is_producer_reset
 from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
@@ -18,7 +18,6 @@ from kmirror.sim.history.verdict import Anomaly
 CLOCKS = "wrong clock"
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
-UNCLEAN = "unclean election"
 SPANNING = "D44"
 """A local transaction that was open before its topic entered a mirror, and written to again after it had left."""
 
@@ -35,9 +34,10 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                     continue
                 reported[key] = None
                 readable, missing = found
-                unexplained = [value for value in missing if not _lost_to_an_election(facts, place[1], value, look)]
+                taken = {value: _taken(facts, place[1], value, look) for value in missing}
+                unexplained = [value for value in missing if not taken[value]]
                 if not unexplained:
-                    yield from accepted([(UNCLEAN, *place)])
+                    yield from accepted([(taken[missing[0]], *place)])
                     continue
                 lost = unexplained[0]
                 written = facts.acked[facts.account.writes[lost].cluster, lost].sent_at
@@ -54,10 +54,10 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                 yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
 
 
-def _lost_to_an_election(facts: Facts, tp: TopicPartition, value: str, look: Look) -> bool:
-    """Return whether an unclean election took the record, or what told that it was committed."""
+def _taken(facts: Facts, tp: TopicPartition, value: str, look: Look) -> str:
+    """Return UNCLEAN or POWER if it took the record, or what told that it was committed; else empty."""
     row = look.by_value.get(value)
-    return lost_anywhere(facts, tp, value, look.at) or (row is not None and left_open(facts, tp, row, look.at))
+    return lost_anywhere(facts, tp, value, look.at) or ("" if row is None else left_open(facts, tp, row, look.at))
 
 
 def _spans_a_stay(facts: Facts, tp: TopicPartition, readable: str, lost: str) -> bool:
@@ -134,8 +134,9 @@ def _aborted(
     if key in reported:
         return
     reported[key] = None
-    if left_open(facts, place[1], row) or _coordinator_lost(facts, transaction):
-        yield from accepted([(UNCLEAN, *place)])
+    taken = left_open(facts, place[1], row) or (UNCLEAN if _coordinator_lost(facts, transaction) else "")
+    if taken:
+        yield from accepted([(taken, *place)])
         return
     asked = transaction.asked or "nothing"
     text = f"{row.value!r} of transaction {transaction.key} ({asked} was asked): {text}"
@@ -166,8 +167,9 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         first = final.by_offset.get(offset)
         opened = None if first is None else facts.transaction(first.value)
         lost = opened is not None and _coordinator_lost(facts, opened)
-        if lost or (first is not None and left_open(facts, place[1], first)):
-            yield from accepted([(UNCLEAN, *place)])
+        taken = UNCLEAN if lost else "" if first is None else left_open(facts, place[1], first)
+        if taken:
+            yield from accepted([(taken, *place)])
             continue
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
         owner = facts.transaction(rows[0].value) if rows else None
@@ -191,9 +193,13 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         lost = write is not None and facts.account.groups.lost_transactions(
             refusal.cluster, (write.producer_id,), 0, refusal.at + facts.clocks_differ_by
         )
-        if refusal.first and collision and (lost or reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)):
-            yield from accepted([(UNCLEAN, refusal.cluster, refusal.tp)])  # It may have taken the producer reset.
-        elif refusal.first and collision:
+        if not refusal.first or not collision:
+            continue
+        # It may have taken the producer reset.
+        taken = UNCLEAN if lost else reset_lost(facts, (refusal.cluster, refusal.tp), refusal.at)
+        if taken:
+            yield from accepted([(taken, refusal.cluster, refusal.tp)])
+        else:
             text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
             yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
     for ack in facts.account.acks:
@@ -234,8 +240,9 @@ def _still_known(facts: Facts) -> Iterator[Finding]:
                 continue
             if foreign is None:
                 continue
-            if reset_lost(facts, place, NEVER):
-                yield from accepted([(UNCLEAN, *place)])
+            taken = reset_lost(facts, place, NEVER)
+            if taken:
+                yield from accepted([(taken, *place)])
                 break
             text = (
                 f"{row.value!r} was written here by producer {row.producer_id} while producer {foreign.producer_id} of "
