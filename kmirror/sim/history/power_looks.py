@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.ids import TopicPartition
-from kmirror.log.disk import MemoryDisk
 from kmirror.log.memory_store import MemoryStore
 from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.history.account import LogSeen, PowerLoss
@@ -25,12 +23,17 @@ class PowerLooks:
         self._awaited: list[PowerLoss] = []
 
     def before_loss(self, cluster: str) -> None:
-        """Look at every replica of a cluster all of whose nodes are about to lose power."""
+        """Look at the disks of a cluster all of whose nodes are about to lose power; brokers may be starting still."""
         scene, found = self._scene, self._scene.clusters[cluster]
         for tp in scene.partitions(cluster):
-            replicas = found.replicas(tp)
-            kept = {broker_id: self._flushed_to(found.log_dirs[broker_id], tp) for broker_id in replicas}
-            ends = {broker_id: replica.log.log_end_offset for broker_id, replica in replicas.items()}
+            stores = {
+                broker_id: disk.open(tp)
+                for broker_id in found.living()
+                for disk in found.log_dirs[broker_id]
+                if disk.is_open(tp)
+            }
+            kept = {broker_id: _end_of(store, flushed=True) for broker_id, store in stores.items()}
+            ends = {broker_id: _end_of(store, flushed=False) for broker_id, store in stores.items()}
             loss = PowerLoss(cluster, tp, kept, ends, scene.now)
             scene.account.power_losses.append(loss)
             self._awaited.append(loss)
@@ -43,19 +46,16 @@ class PowerLooks:
                 self._awaited.remove(loss)
                 loss.heir = self._see(loss.cluster, leader)
 
-    def _flushed_to(self, disks: list[MemoryDisk], tp: TopicPartition) -> int:
-        return next((_flushed_to(disk.open(tp)) for disk in disks if disk.is_open(tp)), 0)
 
-
-def _flushed_to(store: MemoryStore) -> int:
-    """Return the offset below which a power cut leaves all batches."""
+def _end_of(store: MemoryStore, *, flushed: bool) -> int:
+    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends."""
     end = 0
     for base_offset in store.segments():
-        flushed = store.flushed_size(base_offset)
+        left = store.flushed_size(base_offset) if flushed else store.size(base_offset)
         end = max(end, base_offset)
         for batch in iter_any_batches(store.view(base_offset)):
-            flushed -= batch.size_in_bytes
-            if flushed < 0:
+            left -= batch.size_in_bytes
+            if left < 0:
                 return end
             end = batch.last_offset + 1
     return end
