@@ -53,7 +53,10 @@ def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
 
 CHANGES: dict[str, dict[str, Any]] = {
     "FAILED without a reason": {"state": "FAILED"},
-    "PREPARING without a reason": {"state": "PREPARING"},
+    "PREPARING without a reason": {"state": "PREPARING", "persisted": "PREPARING", "broker": 9},
+    "where the leader has entered MIRRORING": {"state": "PAUSED"},
+    "where MIRRORING is persisted": {"state": "UNKNOWN"},
+    "MIRRORING with reason 'why'": {"reason": "why"},
     "destination offset": {"destination_offset": 1},
     "lag 7 between": {"lag": 7},
     "lag -1, though all is mirrored": {"lag": -1, "source_offset": -1},

@@ -15,6 +15,7 @@ from kmirror.sim.history.verdict import Outcome
 from tests.sim import (
     follower_plans,
     group_plans,
+    planted_descriptions,
     planted_disks,
     planted_followers,
     planted_groups,
@@ -239,6 +240,21 @@ def deleted_records_of_followers() -> Plan:
     return by_hand(steps, [client("p0", "plain")], clusters="ab")
 
 
+def looked_at_late() -> Plan:
+    """Cluster b mirrors what a writes for twelve seconds, before anybody looks."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(14_000, "remove", there)
+    plan = by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1)
+    return replace(plan, faults_end_ms=15_000)
+
+
+def source_out_of_reach() -> Plan:
+    """As `looked_at_late`, but b does not reach a from the second second on."""
+    plan = looked_at_late()
+    apart = Step(2_000, "line_down", {"one": "a", "other": "b", "for_ms": 12_500})
+    return replace(plan, steps=(*plan.steps[:2], apart, *plan.steps[2:]))
+
+
 def deleted_at_the_source() -> Plan:
     """Cluster b mirrors what a writes, until a's topic is deleted."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -349,6 +365,8 @@ PLANS: dict[str, Callable[[], Plan]] = (
             kept_for_seconds_at_the_destination,
             kept_for_seconds_in_short_segments,
             kept_for_seconds_after_the_stop,
+            looked_at_late,
+            source_out_of_reach,
             deleted_records_of_followers,
             deleted_at_the_source,
             created_anew_at_the_source,
@@ -399,7 +417,16 @@ def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
 
 
 def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
-    modules = (plants, planted_disks, planted_followers, planted_groups, planted_keys, planted_syncs, planted_topologies)
+    modules = (
+        plants,
+        planted_descriptions,
+        planted_disks,
+        planted_followers,
+        planted_groups,
+        planted_keys,
+        planted_syncs,
+        planted_topologies,
+    )
     named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]
     assert written == list(FAULTS)

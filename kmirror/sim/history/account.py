@@ -260,6 +260,8 @@ class Described:
     reason: str
     """Of the partition, or else of the mirror."""
     at: Instant
+    persisted: str = ""
+    """The state in `__mirror_state` at this moment, committed; empty if no coordinator has it."""
 
 
 class Committed(NamedTuple):

@@ -41,6 +41,9 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
         leader = scene.leader(cluster, tp)
         if leader is not None:
             leaders.setdefault(leader.broker_id, []).append(tp)
+    if not leaders:
+        return
+    persisted = _persisted(scene, cluster)
     for broker_id, led in leaders.items():
         for component in scene.clusters[cluster].broker(broker_id).parts.components:
             if not isinstance(component, MirrorComponent):
@@ -62,4 +65,20 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
                             row.last_mirrored_epoch,
                             row.reason or mirror.reason,
                             scene.now,
+                            persisted.get((mirror.mirror_name, row.tp), ""),
                         )
+
+
+def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], str]:
+    """Return the states that are persisted, by mirror and partition, as the coordinators of a cluster have them."""
+    found = {}
+    names = {topic.topic_id: topic.name for topic in scene.image(cluster).topics.values()}
+    for broker_id in scene.clusters[cluster].living():
+        for component in scene.clusters[cluster].broker(broker_id).parts.components:
+            if isinstance(component, MirrorComponent):
+                for shard in component.context.coordinator.runtime.states().values():
+                    for key, state in shard.all_committed().items():
+                        if key.topic_id in names:
+                            tp = TopicPartition(names[key.topic_id], key.partition)
+                            found[key.mirror, tp] = state.state.name
+    return found

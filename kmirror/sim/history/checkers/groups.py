@@ -108,7 +108,9 @@ def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: I
         for row in groups.elected
     ):
         return True
-    keys = {row.transaction for row in groups.sent.values() if (row.group, row.cluster) == (group, cluster)}
+    keys = dict.fromkeys(
+        row.transaction for row in groups.sent.values() if (row.group, row.cluster) == (group, cluster)
+    )
     transactions = [facts.account.transactions[key] for key in keys if key in facts.account.transactions]
     values = [value for transaction in transactions for value in transaction.values]
     producers = {facts.account.writes[value].producer_id for value in values}
