@@ -9,14 +9,17 @@ from typing import cast
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Ack, LogRow, LogSeen
+from kmirror.sim.history.account import Ack, LogRow, LogSeen, Transaction
 from kmirror.sim.history.checkers import logs
 from kmirror.sim.history.checkers.elections import lost_by_election
 from kmirror.sim.history.checkers.facts import Facts, Look
+from kmirror.sim.history.checkers.groups import shard_elected
 from kmirror.sim.history.checkers.keys import GIVEN_UP, Keyed, _last_that_counts
 from kmirror.sim.history.checkers.reasons import stays_back
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
 from kmirror.sim.history.checkers.transactions import _spans_a_stay
+from kmirror.sim.history.group_account import CoordinatorElected, GroupAccount, OffsetSent, TransactionsLost
+from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
 
 T0 = TopicPartition("t0", 0)
 
@@ -157,3 +160,33 @@ def test_a_stop_is_judged_where_nothing_was_cleaned(
         was_deleted=lambda *_: False,
     )
     assert [found.offset for found in logs._at_the_stop(facts, ("b", T0), stopped)] == ([1] if differs else [])
+
+
+@pytest.mark.parametrize(
+    ("topic", "lost", "excused"),
+    [
+        (GROUP_TOPIC, [], True),
+        (TRANSACTION_TOPIC, [], False),  # Its new leader lacked nothing.
+        (TRANSACTION_TOPIC, [("a", {7: 50})], True),
+        (TRANSACTION_TOPIC, [("a", {8: 50})], False),  # A producer that commits nothing for the group.
+        (TRANSACTION_TOPIC, [("b", {7: 50})], False),
+        (TRANSACTION_TOPIC, [("a", {7: 250})], False),  # What was lost is younger.
+    ],
+)
+def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
+    topic: str, lost: list[tuple[str, dict[int, int]]], excused: bool
+) -> None:
+    sent = OffsetSent("token", "g", "a", T0, 5, "m", "", -1, "t/1", 10)
+    groups = GroupAccount(
+        sent={"token": sent},
+        elected=[CoordinatorElected("a", TopicPartition(topic, 0), 2, True, 100)],
+        lost=[TransactionsLost(cluster, producers, 150) for cluster, producers in lost],
+    )
+    account = SimpleNamespace(
+        groups=groups,
+        transactions={"t/1": Transaction("t/1", "a", ["v"])},
+        writes={"v": SimpleNamespace(producer_id=7)},
+    )
+    facts = facts_of(account=account, clocks_differ_by=0)
+    assert shard_elected(facts, "a", "g", 90, 200) is excused
+    assert not shard_elected(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
