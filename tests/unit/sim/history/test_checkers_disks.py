@@ -141,3 +141,11 @@ def test_partitions_that_are_left_over_are_told() -> None:
     hand = Hand()
     hand.account.disks.leftovers = [("a", 2, TP, "the cluster has no such partition")]
     assert found(hand=hand) == [f"broker 2 of a keeps {TP} on its disk: the cluster has no such partition"]
+
+
+@pytest.mark.parametrize(("risen_at", "expected"), [(96, True), (97, False)])
+def test_a_mirror_hears_a_little_later_that_its_source_begins_higher(risen_at: int, expected: bool) -> None:
+    hand = Hand().stay("a", "b", began=1, mirroring=2)
+    source = replace(LEADER, log_start_offset=12, starts=((80 * SECOND, 10), (risen_at * SECOND, 12)))
+    mirror = replace(LEADER, cluster="b", mirror_state="MIRRORING")
+    assert bool(found(source, mirror, hand=hand)) is expected
