@@ -155,6 +155,9 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     there = wishes.get((source, row.topic), ())
     back = [order for order in there if order.mirror == row.mirror or order.action == "delete_topic"]
     ours = [order for order in back if order.source == row.cluster]
+    later = there[there.index(back[-1]) + 1 :] if back else ()
+    if any(order.action == "add" and order.error == DONE for order in later):
+        return ""  # The topic went into another mirror over there, which tells nothing of us (D25).
     if ours and any(gone > ours[-1].sent_at for gone in _changes(account, source, row.topic, exists=False)):
         return ""  # With the topic the source has forgotten what it has ever had from here.
     if ours and any(STATE_AFTER[order.action] in ("MIRRORING", "PAUSED") for order in _still_possible(back)):

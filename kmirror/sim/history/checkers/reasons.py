@@ -176,12 +176,14 @@ def _belongs_to_another(facts: Facts, back: Stay) -> bool:
 def may_cut(facts: Facts, stay: Stay) -> bool:
     """Return whether there was a moment at which the source's own mirror of us did not forbid the cut (D25).
 
-    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, or as long as
-    there is nothing here to cut. Whoever was forbidden to cut all the time had nothing to follow either.
+    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, the topic goes
+    into another mirror there, or as long as there is nothing here to cut. Whoever was forbidden to cut all the time
+    had nothing to follow either.
     """
     backs = stays_back(facts, stay)
     until = stay.cutting_until
     moments = [stay.began, *(m for back in backs for m in (back.removed, back.ended) if stay.began < m <= until)]
+    moments += [other.began for other in facts.stays((stay.source, stay.tp)) if stay.began < other.began <= until]
     return any(not any(_forbids(facts, stay, back, at) for back in backs) for at in moments)
 
 
@@ -191,7 +193,7 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
     if at < back.removed:
         return True
     newer = any(other.began > back.began and other.began <= at for other in stays_back(facts, stay))
-    if newer or back.ended == NEVER or back.last_mirror_epoch >= 0:
+    if newer or back.ended == NEVER or back.last_mirror_epoch >= 0 or _moved_on(facts, back, at):
         return False
     if facts.was_deleted((back.destination, back.tp), back.began, at):
         return False
@@ -200,20 +202,26 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
 
 
-def shares(facts: Facts, stay: Stay, record: Record) -> bool:
-    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32).
+def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:
+    """Return whether the source's topic went into a mirror of another name after `back`, up to `until`.
 
-    A topic that has gone into a mirror of another name at the source since then is not in the one that we ask for: it
-    has settled nothing there.
+    It is not in the mirror that we ask for any more: that one tells nothing of what it had of us (D25).
     """
+    return any(
+        other.mirror != back.mirror and back.ended <= other.began <= until
+        for other in facts.stays((back.destination, back.tp))
+    )
+
+
+def shares(facts: Facts, stay: Stay, record: Record) -> bool:
+    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32)."""
     if facts.versions.get(stay.source, 1) < 1:
         return False
     backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]
     if not backs or any(back.ended > stay.began for back in backs):
         return False
     last = backs[-1]
-    source = facts.stays((stay.source, stay.tp))
-    if any(other.mirror != stay.mirror and last.ended <= other.began < stay.cutting_until for other in source):
+    if _moved_on(facts, last, stay.cutting_until - 1):
         return False
     look = facts.look_before((stay.source, stay.tp), stay.began)
     row = None if look is None else look.by_value.get(record.value)

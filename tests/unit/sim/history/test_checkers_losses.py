@@ -94,6 +94,21 @@ def test_deleting_that_mirror_is_how_an_operator_insists() -> None:
 
 
 @pytest.mark.decision("D25")
+@pytest.mark.parametrize(
+    ("name", "at", "found"),
+    [("n", 8, []), ("n", 11, []), ("m", 8, ["acked-lost"]), ("n", 4, ["acked-lost"]), ("n", 13, ["acked-lost"])],
+    ids=["before it", "while it prepares", "the same mirror", "before that mirror", "too late"],
+)
+def test_a_topic_that_went_into_another_mirror_over_there_is_told_of_no_more(
+    name: str, at: float, found: list[str]
+) -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1)
+    hand.stay("c", "b", began=at, removed=at + 0.3, stopped=at + 0.5, epoch=-1, mirror=name)
+    hand.stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).final("c", []).found() == found
+
+
+@pytest.mark.decision("D25")
 def test_a_failback_before_the_failover_may_take_nothing() -> None:
     hand = two_written().stay("a", "b", began=5, mirroring=6).stay("b", "a", began=10, mirroring=12)
     assert hand.final("a", []).final("b", []).found() == ["acked-lost"]

@@ -29,7 +29,9 @@ class Told:
         self.steps.append(Step(number, action, args))
         topics = ("t",) if action in ("add", "remove", "pause", "resume", "delete_topic") else ()
         self.account.orders.append(
-            Order(number, action, "m", source, destination, topics, number, number if error else -1, error)
+            Order(
+                number, action, str(args["mirror"]), source, destination, topics, number, number if error else -1, error
+            )
         )
         return self
 
@@ -214,6 +216,16 @@ def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something()
     told.state("b", "STOPPED", -2)
     assert told.owed()["a"].excuse.endswith("ours is the only copy")
     assert told.state("b", "STOPPED", 3).owed()["a"].excuse == ""
+
+
+@pytest.mark.decision("D25")
+def test_the_only_copy_is_no_excuse_once_the_topic_went_into_another_mirror_over_there() -> None:
+    told = mirrored().order("remove", "a", "b").state("b", "STOPPED", -2)
+    told.order("create_mirror", "c", "b", mirror="n").order("add", "c", "b", error="", mirror="n")
+    told.order("create_mirror", "b", "a").order("add", "b", "a")
+    assert told.owed()["a"].excuse.endswith("ours is the only copy"), "it may not have been carried out"
+    told.order("add", "c", "b", mirror="n")
+    assert told.owed()["a"].excuse == ""
 
 
 def test_a_chain_is_no_excuse() -> None:
