@@ -49,10 +49,11 @@ def part(
 ) -> None:
     """Cut at `offset`, where the source's log parts from the one that this broker leads.
 
-    If nothing is left, the log begins anew: at 0 and then, as that is out of range, where the source's begins (D56).
+    If nothing is left that the source has, the log begins anew: at 0 and then, as that is out of range, where the
+    source's begins (D56).
     """
-    if leaves_nothing(partition.log, offset):
-        restart(context, now, mp, partition, 0, f"{why}, with nothing in common from our log start on")
+    if leaves_nothing(partition.log, offset, mp.source_log_start):
+        restart(context, now, mp, partition, 0, f"{why}, with nothing in common from both log starts on")
     else:
         cut(context, now, mp, partition, offset, why)
 

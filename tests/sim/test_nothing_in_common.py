@@ -7,7 +7,23 @@ from collections.abc import Callable
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
-from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, WrittenLogs, assert_equal, pair, settle, values
+from kmirror.sim.simulation import Simulation
+from tests.builders import marker
+from tests.sim.stage import (
+    TOPIC,
+    TP,
+    Pair,
+    StagedCluster,
+    WrittenLogs,
+    assert_equal,
+    pair,
+    plain,
+    settle,
+    transactional,
+    values,
+)
+from tests.sim.test_exactly_once import stop_after
+from tests.sim.test_known_losses import ONE
 from tests.sim.test_lineage import mirrored_by_a_third, written
 from tests.sim.test_old_sources import old_pair
 from tests.sim.test_unclean_election import make, only
@@ -86,6 +102,37 @@ def test_a_log_that_both_retentions_emptied_goes_on_where_its_source_ended(a_wri
     p.b.write("next")
     assert_equal(p.back)
     assert [start_of(log) for log in logs_of(p.a)] == [(end, [(end, "next")])] * 3
+
+
+@pytest.mark.decision("D56")
+def test_what_lies_below_the_source_start_leaves_no_transaction_open() -> None:
+    """The logs part where B's begins: of A's transaction the cut takes the marker, and the log start the records.
+
+    A replica that was away is cut only when its leader has records again.
+    """
+    log = [
+        plain(0, 0, "both"),
+        transactional(1, 0, ONE, "a alone"),
+        *(plain(offset, 0, f"a{offset}") for offset in range(2, 5)),
+        marker(offset=5, epoch=0, pid=ONE, commit=True, timestamp=Simulation().now_ms),  # Else it would be forgotten.
+    ]
+    p = stop_after(1, log)
+    p.b.write("b0")
+    p.b.write("b1")
+    settle(p.b)
+    delete_everything(p, p.b)
+    assert p.b.log().log_start_offset == 4
+    p.b.write("b2")
+    away = next(broker_id for broker_id in p.a.broker_ids if broker_id != p.a.await_leader().broker_id)
+    p.a.kill(away)
+    p.simulation.line(p.a, p.b).bring_up()
+    p.fail_back()
+    p.run_until(lambda: values(p.a.log()) == [(4, "b2")], "A to have what B has")
+    p.a.restart(away)
+    assert_equal(p.back)
+    for found in logs_of(p.a):
+        assert start_of(found) == (4, [(4, "b2")])
+        assert dict(found.producers.ongoing) == {} and found.last_stable_offset == found.high_watermark
 
 
 @pytest.mark.decision("D45")

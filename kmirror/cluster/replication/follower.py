@@ -302,15 +302,18 @@ class ReplicaFetchers:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(followed)
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset
-        self._cut(followed, end, "")
+        self._cut(followed, end, "", data.log_start_offset)
         self._follow_log_start(followed, data)  # The leader's session does not tell it again until it changes.
 
-    def _cut(self, followed: FollowedPartition, offset: int, why: str) -> None:
-        """Cut the log at `offset`; if nothing is left, it begins anew, in the end where the leader's begins (D56)."""
+    def _cut(self, followed: FollowedPartition, offset: int, why: str, leader_start: int = 0) -> None:
+        """Cut the log at `offset`.
+
+        If nothing is left that the leader has, it begins anew, in the end where the leader's begins (D56).
+        """
         log = self.log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)
         with self._writing_to(followed.tp):
-            if leaves_nothing(log, offset):
+            if leaves_nothing(log, offset, leader_start):
                 log.truncate_fully_and_start_at(0)
             else:
                 log.truncate_to(offset)

@@ -56,12 +56,13 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     return TruncationPoint(min(local_end, leader_end_offset, end), final=True)
 
 
-def leaves_nothing(log: PartitionLog, offset: int) -> bool:
-    """Return whether a cut at `offset` leaves nothing of a log that does not begin at offset 0 (D56).
+def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
+    """Return whether a cut at `offset` leaves nothing of a log, or nothing that the other log has (D56).
 
-    Where it parted from its leader's is then not known: below its start, which may be above the leader's.
+    Where the two parted is then not known: below the start of one of them. What is left of the log below
+    `other_start` was compared with nothing, and transactions that are open in it have no end in the other log.
     """
-    start = log.log_start_offset
+    start = max(log.log_start_offset, other_start)
     return start > 0 and log.end_after_cut(offset) <= start
 
 
