@@ -27,7 +27,8 @@ def unordered_stop(facts: Facts) -> Iterator[Finding]:
     for place, rows in facts.states.items():
         since: Order | None = None
         was_in = False
-        """A leader said after the order that the partition is in the mirror; before, it may tell of an earlier stay."""
+        """A leader said after the order that the partition mirrors; before, it may tell of an earlier stay, and go on
+        with the stop that ended it: a broker that has not heard of the removal passes the order on."""
         for row in rows:
             order = _last_add(facts, place, row)
             if order is not since:
@@ -41,7 +42,7 @@ def unordered_stop(facts: Facts) -> Iterator[Finding]:
                 )
                 yield Anomaly("unordered-stop", *place, -1, text, row.at)
                 break
-            was_in = was_in or row.state in IN_A_STAY
+            was_in = was_in or (row.state in IN_A_STAY and row.state not in ENDED_BY)
 
 
 def _last_add(facts: Facts, place: Place, row: StateSeen) -> Order | None:

@@ -206,3 +206,19 @@ def test_no_checker_was_left_out_of_the_table() -> None:
 
 def test_an_empty_account_is_clean() -> None:
     assert Hand().judged() == ([], [])
+
+
+def added_while_it_stops() -> Hand:
+    """A broker that had not heard of the removal passed an order to add on, so the topic is wanted while it stops."""
+    hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20).order("add", "a", "b", at=20.2)
+    return hand.state("b", "STOPPING", at=23).state("b", "STOPPING", at=24).state("b", "STOPPED", at=25)
+
+
+def test_a_stop_goes_on_although_the_topic_was_added_again() -> None:
+    assert "unordered-stop" not in added_while_it_stops().found()
+
+
+def test_a_stop_after_it_mirrored_again_is_one_that_nobody_ordered() -> None:
+    hand = added_while_it_stops().state("b", "PREPARING", at=26).state("b", "MIRRORING", at=27)
+    assert "unordered-stop" in hand.state("b", "STOPPING", at=30).found()
