@@ -17,7 +17,9 @@ from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.hooks.node import HookedNode
 from kmirror.errors import KafkaError
 from kmirror.kernel.arguments import instance
+from kmirror.kernel.events import OutboundLink, Send
 from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.headers import encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
@@ -103,6 +105,13 @@ class Client:
             timeout_ms=timeout_ms,
         )
         self.perform()
+
+    def tell(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> None:
+        """Send what is not answered, such as a batch with acks=0."""
+        version = self.version(endpoint, body, version_max=version_max)
+        number = self._node.requester.next_correlation_id()
+        chunks = encode_request_chunks(body, version, correlation_id=number, client_id=self.name)
+        self._world.perform(self.name, [Send(OutboundLink(endpoint, "client"), tuple(chunks))])
 
     def call(
         self,

@@ -35,6 +35,8 @@ class DiskWorkers:
         self._rng = rng
         self._options = options
         self._free_at: dict[tuple[str, int, str], Instant] = {}
+        self.slow: dict[str, Duration] = {}
+        """Process to how much longer each of its jobs takes."""
         self._faults: list[tuple[str, Callable[[DiskWork], bool], OSError]] = []
 
     def done_at(self, now: Instant, process: str, incarnation: int, work: DiskWork) -> Instant:
@@ -42,6 +44,7 @@ class DiskWorkers:
         worker = (process, incarnation, work.log_dir)
         options = self._options
         span = self._rng.between(options.job_min_us, options.job_max_us) if options.job_max_us else 0
+        span += self.slow.get(process, 0)
         done = self._free_at[worker] = max(now, self._free_at.get(worker, now)) + span
         return done
 

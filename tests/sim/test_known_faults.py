@@ -42,6 +42,11 @@ KNOWN: dict[str, tuple[str, str, str]] = {
         "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "
         "batch is of a later epoch than its own ask for an epoch that it does not know, for ever.",
     ),
+    "states-lost-by-unclean-election": (
+        "unordered-stop", "the judge's",
+        "An unclean election of __mirror_state takes committed states along, so a leader goes on from the one before "
+        "them; the judge, which looks at elections of groups and transactions alone, does not excuse that.",
+    ),
 }  # fmt: skip
 
 

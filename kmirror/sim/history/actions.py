@@ -110,6 +110,7 @@ ROWS: tuple[Action, ...] = (
     Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
     Action("reset_topic", "Take back what is set for a config of a topic.", "cluster topic name", where="cluster"),
     Action("alter_cluster", "Alter a config of all brokers of a cluster.", "cluster name value", where="cluster"),
+    Action("reset_cluster", "Take back what is set for a config of all brokers.", "cluster name", where="cluster"),
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
     Action("grow_topic", "Give a topic more partitions.", "cluster topic partitions", where="cluster"),
     Action("delete_topic", "Delete a topic.", "cluster topic", where="cluster"),

@@ -15,6 +15,7 @@ from kmirror.kernel.rng import SEED_MAX, Rng
 from kmirror.sim.history.draw_groups import group_clients, with_groups
 from kmirror.sim.history.draw_keys import with_keys
 from kmirror.sim.history.draw_racks import with_racks
+from kmirror.sim.history.draw_requests import with_requests
 from kmirror.sim.history.fault_actions import FLUSH
 from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
@@ -70,7 +71,8 @@ def draw(seed: int, profile: str = "full") -> Plan:
         draw_restart(rng.split("restart"), clusters),
     )
     plan = with_racks(rng.split("racks"), row, with_keys(rng.split("keys"), row, plan))
-    return _with_unflushed(rng.split("flush"), row, plan)
+    plan = _with_unflushed(rng.split("flush"), row, plan)
+    return with_requests(rng.split("requests"), row, plan)
 
 
 def _with_unflushed(rng: Rng, row: Profile, plan: Plan) -> Plan:

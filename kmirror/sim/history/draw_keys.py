@@ -37,12 +37,12 @@ def _with_a_topic(rng: Rng, plan: Plan) -> Plan:
         _with_cleaner(rng, plan),
         topics={**plan.topics, TOPIC: f"{rng.between(1, 2)}@{home}"},
         clients=(*plan.clients, *clients),
-        steps=(*_compacted(rng, TOPIC, home), *plan.steps),
+        steps=(*compacted(rng, TOPIC, home), *plan.steps),
     )
 
 
 def _with_compacted_mirrors(rng: Rng, plan: Plan) -> Plan:
-    steps = [step for topic, at in plan.topics.items() for step in _compacted(rng, topic, at.partition("@")[2])]
+    steps = [step for topic, at in plan.topics.items() for step in compacted(rng, topic, at.partition("@")[2])]
     clients = [
         client if client.kind.startswith("read_") else replace(client, options={**client.options, **_keys(rng)})
         for client in plan.clients
@@ -63,7 +63,7 @@ def _keys(rng: Rng) -> dict[str, Value]:
     return {"keys": rng.between(2, 6), "tombstones": rng.choice((0, 15, 40)), "timeout_ms": rng.between(2_500, 6_000)}
 
 
-def _compacted(rng: Rng, topic: str, cluster: str) -> list[Step]:
+def compacted(rng: Rng, topic: str, cluster: str) -> list[Step]:
     """Return the orders by which a topic is compacted from the beginning on."""
     configs = {
         "min.compaction.lag.ms": "0",

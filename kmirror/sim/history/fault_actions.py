@@ -235,7 +235,19 @@ def _lose_site_power(hands: Hands, args: Args) -> None:
         hands.kill(cluster, node_id, _for_ms(args), power_cut=True)
 
 
+def _stop_broker(hands: Hands, args: Args) -> None:
+    """Have a broker end in order: it hands its leaderships over, as long as its controller lets it."""
+    cluster, broker_id = str(args["cluster"]), int(args["broker"])
+    hands.stop(cluster, broker_id, _for_ms(args))
+
+
+def _slow_disk(hands: Hands, args: Args) -> None:
+    hands.slow_disk(f"{args['cluster']}-{args['broker']}", int(args["ms"]), _for_ms(args))
+
+
 ROWS: tuple[Action, ...] = (
+    Action("stop_broker", "Have a broker end in order.", "cluster broker", _stop_broker),
+    Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk),
     Action(
         "when",
         "Set a trap: at the event `on` in a topic `do` something, `delay_ms` later, if it comes within `within_ms`. "

@@ -20,6 +20,8 @@ from kmirror.sim.lines import Line
 Args = Mapping[str, Value]
 DISK = "disk"
 """The kind of span in which a broker lacks a log directory."""
+SLOW_DISK = "slow disk"
+"""The kind of span in which the disks of a broker are slow."""
 
 
 class StepSkipped(Exception):
@@ -42,6 +44,8 @@ class Hands:
     """Names of traps that have sprung."""
     chained: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
     """By the name of a trap what sets those that wait for it."""
+    stopping: dict[tuple[str, int], None] = field(default_factory=dict)
+    """Cluster and id of brokers that were told to end in order, and were not started since."""
     wrong_clocks: dict[tuple[str, int], None] = field(default_factory=dict)
     """Cluster and node of clocks that were set."""
     over: bool = False
@@ -80,7 +84,11 @@ class Hands:
                 self._calm(kind, subject)
             elif kind == DISK:
                 self.mend(subject)
+            elif kind == SLOW_DISK:
+                self._hasten_disk(subject)
             scene.end_span(kind, subject)
+        for place in list(self.stopping):
+            self._end_stop(*place)
         for cluster in scene.clusters.values():
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 if not cluster.runs(node_id):
@@ -104,10 +112,36 @@ class Hands:
         if not found.runs(node_id):
             raise StepSkipped(f"{cluster}-{node_id} is down")
         kind = "controller" if node_id == CONTROLLER_ID else "broker"
+        self.stopping.pop((cluster, node_id), None)
         found.kill(node_id, power_cut=power_cut)
         scene.begin_span(kind, f"{cluster}-{node_id}")
         scene.note(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")
         self.later(for_ms, lambda: self.start(cluster, node_id))
+
+    def stop(self, cluster: str, broker_id: int, for_ms: int) -> None:
+        """Have a broker end in order, and start it after a while; Skipped if it is down, or about to end.
+
+        One that has not ended by then is killed: nobody waits any longer.
+        """
+        scene, place = self.scene, (cluster, broker_id)
+        found = scene.clusters[cluster]
+        if self.over or not found.runs(broker_id) or place in self.stopping:
+            raise StepSkipped(f"{cluster}-{broker_id} is down, or about to end")
+        self.stopping[place] = None
+        scene.begin_span("broker", f"{cluster}-{broker_id}")
+        scene.note(f"broker {cluster}-{broker_id} is told to end")
+        scene.simulation.world.stop(found.process(broker_id))
+        self.later(for_ms, lambda: self._end_stop(cluster, broker_id))
+
+    def _end_stop(self, cluster: str, broker_id: int) -> None:
+        found = self.scene.clusters[cluster]
+        if (cluster, broker_id) not in self.stopping:
+            return
+        del self.stopping[cluster, broker_id]
+        if found.runs(broker_id):
+            found.kill(broker_id)
+            self.scene.note(f"broker {cluster}-{broker_id} has not ended, and is killed")
+        self.start(cluster, broker_id)
 
     def start(self, cluster: str, node_id: int) -> None:
         """Start a node if it is down."""
@@ -130,6 +164,19 @@ class Hands:
         self.scene.begin_span(DISK, subject)
         self.scene.note(f"{found.log_dirs[broker_id][number].log_dir} of broker {subject} fails")
         self.later(for_ms, lambda: self.mend(subject))
+
+    def slow_disk(self, subject: str, ms: int, for_ms: int) -> None:
+        """Make each job of a broker's disks take `ms` longer; Skipped if they are slow."""
+        scene = self.scene
+        if (SLOW_DISK, subject) in scene.open_spans:
+            raise StepSkipped(f"the disks of {subject} are slow")
+        scene.simulation.world.disk_workers.slow[_place(scene, subject)] = ms * MILLISECOND
+        scene.begin_span(SLOW_DISK, subject)
+        self.later(for_ms, lambda: self._hasten_disk(subject))
+
+    def _hasten_disk(self, subject: str) -> None:
+        self.scene.simulation.world.disk_workers.slow.pop(_place(self.scene, subject), None)
+        self.scene.end_span(SLOW_DISK, subject)
 
     def mend(self, subject: str) -> None:
         """Mend the log directories of a broker, and restart it: only so it takes them back."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.sim.history.fault_moves import FAULT_MOVES
 from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
+from kmirror.sim.history.node_moves import NODE_MOVES
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import Step, Value
 from kmirror.sim.history.topic_moves import TOPIC_MOVES, flag
@@ -445,6 +446,7 @@ MOVES: dict[str, Move] = {
     "turn_some": _turn_some,
     **TOPIC_MOVES,
     **FAULT_MOVES,
+    **NODE_MOVES,
     **TOPOLOGY_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,

@@ -308,6 +308,10 @@ def _alter_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mes
     return _alter(ResourceType.BROKER, "", str(args["name"]), str(args["value"]))
 
 
+def _reset_cluster(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(ResourceType.BROKER, "", str(args["name"]), None)
+
+
 def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
     return _alter(ResourceType.MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
 
@@ -331,6 +335,7 @@ ORDERS: dict[str, MakeRequest] = {
     "alter_topic": _alter_topic,
     "reset_topic": _reset_topic,
     "alter_cluster": _alter_cluster,
+    "reset_cluster": _reset_cluster,
     "alter_mirror": _alter_mirror,
     "point_mirror": _point_mirror,
 }

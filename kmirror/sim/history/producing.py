@@ -1,4 +1,6 @@
-"""How does a producer get its batches and transactions to a cluster? With acks=all and Kafka's retries.
+"""How does a producer get its batches and transactions to a cluster? With Kafka's retries, and mostly with acks=all.
+
+With acks=1 or 0 nothing is promised: such a batch is not written down as acknowledged.
 
 A batch is sent until it is acknowledged, refused for good, given up after the delivery timeout, or until its
 application turned to another cluster. Whatever comes of it is written down.
@@ -28,11 +30,12 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.history.account import Ack, Refusal, Transaction, Write
 from kmirror.sim.history.plan import ClientPlan
 from kmirror.sim.history.scene import Scene
-from kmirror.sim.history.scripts import Ask, Script, Sleep
+from kmirror.sim.history.scripts import Ask, Script, Sleep, Tell
 from kmirror.sim.history.values import NAME
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST, TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
@@ -48,6 +51,7 @@ WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
 LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 MILLION = 1_000_000
+PADDING = "padding"
 POLL_MS = 40
 """So often it is looked whether batches in flight are done."""
 
@@ -96,8 +100,13 @@ class Desk:
         """Return a record for a value: of one of `keys`, now and then a tombstone; else each has its own key.
 
         A topic that is to be compacted takes no records without a key, and nothing of it goes where each has its own.
+        With `nulls` some have neither key nor value, with `padding` each is so many bytes larger.
         """
         options, octets = self.plan.options, value.encode()
+        if "nulls" in options and self._keys.chance(int(options["nulls"]), 100):
+            return RecordData(None, None, [(NAME, octets)])
+        if "padding" in options:
+            return RecordData(octets, octets, [(PADDING, bytes(int(options["padding"])))])
         if "keys" not in options:
             return RecordData(octets, octets)
         key = f"k{self._keys.below(int(options['keys']))}".encode()
@@ -220,6 +229,7 @@ class Producer:
             producer_epoch=self.epoch,
             base_sequence=sequence,
             is_transactional=bool(self.transactional_id),
+            compression=Compression[str(self.desk.plan.options.get("compression", "none")).upper()],
             timestamp_ms=scene.simulation.now_ms,
         )
         key = "" if self.transaction is None else self.transaction.key
@@ -264,26 +274,31 @@ class Producer:
         scene, tp = self.desk.scene, batch.tp
         directory = scene.directories[self.cluster]
         row = PartitionProduceData(index=tp.partition, records=batch.records)
+        acks = int(self.desk.plan.options.get("acks", Acks.ALL))
         request = ProduceRequest(
             transactional_id=self.transactional_id or None,
-            acks=Acks.ALL,
+            acks=acks,
             timeout_ms=PRODUCE_TIMEOUT_MS,
             topic_data=[TopicProduceData(name=tp.topic, partition_data=[row])],
         )
         version_max = (NAMED_TOPICS_LAST if self.raises_epochs else TRANSACTIONS_V1_LAST)[request.NAME]
+        version_max = min(version_max, int(self.desk.plan.options.get("produce_version", version_max)))
         while not self.has_turned and scene.now < batch.until:
             leader = directory.leader(tp)
             if leader is None or not self._may_go(batch, leader.endpoint):
                 yield Sleep(RETRY_MS)
                 continue
             sent_at, batch.tried, batch.at = scene.now, True, leader.endpoint
+            if acks == Acks.NONE:
+                yield Tell(self.cluster, leader.endpoint, request, version_max)
+                return ErrorCode.NONE
             reply = yield from self.desk.ask(Ask(self.cluster, leader.endpoint, request, version_max))
             batch.at = None
             if isinstance(reply, ProduceResponse):
                 answer = reply.responses[0].partition_responses[0]
                 error = ErrorCode(answer.error_code)
                 if error in TAKEN:
-                    for n, value in enumerate(batch.values):
+                    for n, value in enumerate(batch.values if acks == Acks.ALL else ()):
                         offset = answer.base_offset + n if answer.base_offset >= 0 else -1
                         scene.account.acks.append(
                             Ack(value, self.cluster, tp, offset, scene.now, sent_at, leader.broker_id)

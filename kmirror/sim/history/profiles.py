@@ -47,6 +47,8 @@ class Profile:
     """Percent of histories in which the first source plays an earlier release of Kafka."""
     group_apps: int = 0
     """Percent of histories with groups whose members come and go, or transform what they read."""
+    asks: int = 0
+    """Percent of histories with clients that ask whatever can be asked, and batches that are written in rare ways."""
     library: int = 0
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
     racks: int = 0
@@ -80,6 +82,9 @@ DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
 TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader": 1}
 CLOCKS: dict[str, int] = {"wrong_clock": 3}
 DISKS: dict[str, int] = {"fail_log_dir": 4, "delete_records": 3, "throttle": 2}
+REQUESTS: dict[str, int] = {
+    "stop_broker": 6, "slow_disk": 4, "slow_replica": 6, "few_replicas": 6, "broker_config": 2,
+}
 MIRRORS: dict[str, int] = {"pause": 5, "pause_early": 3, "delete_mirror": 4}
 TOPOLOGY: dict[str, int] = {
     "middle_fails_back": 3, "take_over": 3, "second_mirror": 2, "move_on": 4, "recreate_both": 2, "wrong_order": 3,
@@ -186,6 +191,11 @@ ROWS: tuple[Profile, ...] = (
     Profile(
         "windows", "Failures at events of replication, and a second one in the window that the first has opened.",
         (20, 28), {**_more(STORY, 2), **_more(TRAPS, 8), "allow_unclean": 2}, MIX, single_broker=0, third_cluster=10,
+    ),
+    Profile(
+        "requests", "Clients that ask whatever can be asked, rightly and wrongly, while nodes are slow, few, or end.",
+        (10, 16), {**STORY, **REQUESTS, **MIRRORS, "bounce_broker": 3}, MIX, producers=(1, 3), third_cluster=10,
+        asks=100, groups=30, group_apps=30,
     ),
     Profile(
         "groups", "Groups with members that come and go, and consume, transform and produce.", (20, 28),

@@ -1,6 +1,7 @@
 """How does a client do one thing after the other in virtual time? As a generator that says what it waits for.
 
     reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
+    yield Tell("a", endpoint, request)                             nothing: there will be no answer
     yield Sleep(200)
     yield Wait(start)                                              what `start` hands over to the function it is given
 
@@ -34,6 +35,17 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Send what has no answer, and go on."""
+
+    cluster: str
+    endpoint: Endpoint
+    body: Message
+    version_max: int | None = None
+    """As of Ask."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     ms: int
 
@@ -46,7 +58,7 @@ class Wait:
 
 
 R = TypeVar("R")
-Script = Generator[Ask | Sleep | Wait, Any, R]
+Script = Generator[Ask | Tell | Sleep | Wait, Any, R]
 
 
 class Scripts:
@@ -74,6 +86,10 @@ class Scripts:
             return
         if isinstance(wish, Sleep):
             self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(actor, script, None))
+            return
+        if isinstance(wish, Tell):
+            self.client(actor, wish.cluster).tell(wish.endpoint, wish.body, version_max=wish.version_max)
+            self._world.at(self._world.now, lambda: self._go(actor, script, None))
             return
         if isinstance(wish, Wait):
             wish.start(lambda reply: self._go(actor, script, reply))

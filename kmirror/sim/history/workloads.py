@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.asking import asking
 from kmirror.sim.history.consuming import Consumer
 from kmirror.sim.history.grouping import App
 from kmirror.sim.history.library import LibraryReader, library_stream, library_transactions
@@ -238,6 +239,19 @@ def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> 
         yield from app.close(good=good)
 
 
+def _unadded(desk: Desk) -> Script[None]:
+    """Write without adding the partition to the transaction, as an application may that speaks the protocol itself."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            app.number += 1
+            app.producer.begin(f"{app.name}/{app.number}")
+            good = yield from app.write(partitions[0])
+            yield from app.close(good=good)
+        yield desk.pause()
+
+
 # -- rows -------------------------------------------------------------------------------------
 
 
@@ -281,6 +295,18 @@ ROWS: tuple[WorkloadKind, ...] = (
         "Some transactions are ended by a restart with the same id.",
         _transactions(_fenced),
         transactional=True,
+    ),
+    WorkloadKind(
+        "unadded",
+        "Batches of transactions to which their partition was not added: all are refused.",
+        _one(_unadded),
+        transactional=True,
+    ),
+    WorkloadKind(
+        "asks",
+        "Asks whatever can be asked (asking.py), of what there is and what there is not.",
+        _one(asking),
+        writes=False,
     ),
     WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),

@@ -88,6 +88,17 @@ def test_jobs_of_one_log_dir_follow_each_other_and_others_do_not_wait() -> None:
     ]
 
 
+def test_the_disks_of_a_process_may_be_slower_than_others_for_a_while() -> None:
+    w, [toy] = world()
+    w.disk_workers.slow |= {"toy": 25 * MILLISECOND, "other": SECOND}
+    w.perform("toy", toy.write([], "a"))
+    w.run_for(span_us=SECOND)
+    del w.disk_workers.slow["toy"]
+    w.perform("toy", toy.write([], "b"))
+    w.run_for(span_us=SECOND)
+    assert [now for now, *_ in toy.told] == [35 * MILLISECOND, SECOND + 10 * MILLISECOND]
+
+
 def test_a_kill_cuts_what_is_under_way_and_the_next_process_does_not_hear_of_it() -> None:
     w, toys = world()
     disk: list[str] = []

@@ -279,5 +279,8 @@ ROWS: tuple[Row, ...] = (
     *(Row(name, doc, How.ANSWER, test, api) for api, name, doc, test in _ANSWERS),
     Row("link.answer-lost", "A request is carried out, and its answer gets lost.", How.ANSWER),
     Row("link.answer-too-late", "A request is carried out, and nobody is there for the answer.", How.ANSWER),
-    Row("quota.throttled", "An answer says that it was held back for a quota.", How.ANSWER),
+    Row(
+        "quota.throttled", "An answer says that it was held back for a quota.", How.ANSWER,
+        unreachable="quotas for clients are left out, and what is throttled between brokers no answer says",
+    ),
 )  # fmt: skip

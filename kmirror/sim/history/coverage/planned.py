@@ -87,8 +87,8 @@ _SHAPES: tuple[tuple[str, str, Callable[[Plan], bool]], ...] = (
     ("one-broker", "A cluster of one broker.", lambda plan: any(row.brokers == 1 for row in plan.clusters)),
     ("fewer-replicas", "A cluster with fewer replicas than brokers.", lambda plan: any(
         row.replication_factor < row.brokers for row in plan.clusters)),
-    ("small-segments", "A cluster with segments of 4 KiB or less.", lambda plan: any(
-        int(row.configs.get("log.segment.bytes", 1 << 30)) <= 4096 for row in plan.clusters)),
+    ("small-segments", "A cluster whose segments are rolled after seconds: they hold a few batches.", lambda plan: any(
+        "log.roll.ms" in row.configs for row in plan.clusters)),
     ("lossy-network", "Frames are lost, and sent again.", lambda plan: plan.network.get("loss_ppm", 0) > 0),
     ("reordering-network", "Frames overtake others.", lambda plan: plan.network.get("reorder_ppm", 0) > 0),
 )  # fmt: skip

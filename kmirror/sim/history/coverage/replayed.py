@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kmirror.cluster.controller.metadata_batches import metadata_records
+from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.images import NO_LEADER, Delta, MetadataImage, PartitionImage
-from kmirror.errors import CorruptBatch
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -19,6 +18,7 @@ from kmirror.protocol.gen.register_broker_record import RegisterBrokerRecord
 from kmirror.protocol.gen.registry import METADATA_RECORDS
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
+from kmirror.records.batch import iter_batches
 from kmirror.sim.history.coverage.row import How, Row
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import ResourceType
@@ -26,6 +26,7 @@ from kmirror.spec.wire_values import ResourceType
 Count = Callable[[str], None]
 
 _NO_RIGHTS = "the clusters of a history let everybody do everything, and have no quotas for clients"
+_NOT_REASSIGNED = "AlterPartitionReassignments is not served"
 _UNREACHABLE = {
     "DelegationTokenRecord": _NO_RIGHTS,
     "RemoveDelegationTokenRecord": _NO_RIGHTS,
@@ -75,8 +76,8 @@ ROWS: tuple[Row, ...] = (
             ("topic.same-id-again", "A topic is created with the id of one that was deleted.", ""),
             ("topic.grown", "A topic gets more partitions.", ""),
             ("topic.uneven", "A new topic has fewer replicas than there are brokers.", ""),
-            ("reassignment.begun", "A partition gets replicas to be added or removed.", ""),
-            ("reassignment.done", "The replicas of a partition change.", ""),
+            ("reassignment.begun", "A partition gets replicas to be added or removed.", _NOT_REASSIGNED),
+            ("reassignment.done", "The replicas of a partition change.", _NOT_REASSIGNED),
             ("directory.moved", "A replica is in another log directory.", ""),
             ("mirror.asked-mirror", "A topic is put into a mirror, or resumed there.", ""),
             ("mirror.asked-pause", "A topic is paused in its mirror.", ""),
@@ -101,18 +102,18 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def look(log: PartitionLog, count: Count) -> None:
-    """Count what a metadata log tells; one that begins with a snapshot, from there on as far as it goes."""
-    replay = _Replay(count)
-    try:
-        for batch in log.batches():
-            replay.begin_batch()
-            for record, _ in metadata_records(batch):
-                count(f"record.{record.NAME.removesuffix('Record')}")
-                replay.add(record)
-    except CorruptBatch:
-        if log.log_start_offset == 0:
-            raise
+def look(metadata: MetadataLog, count: Count) -> None:
+    """Count what a metadata log tells; of one that was shortened, what came after the snapshot that it begins with."""
+    replay, log = _Replay(count), metadata.log
+    for id_ in metadata.snapshots:
+        data = metadata.snapshot_data(id_)
+        if id_.end_offset == log.log_start_offset and data is not None:
+            replay.begin(record for batch in iter_batches(memoryview(data)) for record, _ in metadata_records(batch))
+    for batch in log.batches():
+        replay.begin_batch()
+        for record, _ in metadata_records(batch):
+            count(f"record.{record.NAME.removesuffix('Record')}")
+            replay.add(record)
 
 
 class _Replay:
@@ -123,6 +124,11 @@ class _Replay:
         self._ids: dict[Uuid, None] = {}
         self._new: dict[Uuid, None] = {}
         """Topics that the present batch creates."""
+
+    def begin(self, records: Iterable[Message]) -> None:
+        """Begin with the records of a snapshot."""
+        for record in records:
+            self._image.apply(record, Delta())
 
     def begin_batch(self) -> None:
         """Take what follows as a change of its own."""
@@ -141,9 +147,10 @@ class _Replay:
                 self._count(name)
 
     def _partition(self, record: Message) -> PartitionImage | None:
-        if not isinstance(record, PartitionChangeRecord):
+        """Return the partition that a record changes; a bump of its leader epoch is a PartitionRecord (D14)."""
+        if not isinstance(record, PartitionChangeRecord | PartitionRecord):
             return None
-        return self._image.topics[self._image.topic_names[record.topic_id]].partitions[record.partition_id]
+        return self._image.topics[self._image.topic_names[record.topic_id]].partitions.get(record.partition_id)
 
     def _is_mirrored(self, topic: str) -> bool:
         assignment = parse(self._image.topic_config(topic).get(MIRROR_NAME, ""))
@@ -163,7 +170,7 @@ class _Replay:
                 if len(record.replicas) < len(image.brokers):
                     yield "topic.uneven"
                 topic = image.topics[image.topic_names[record.topic_id]]
-                if topic.topic_id not in self._new:
+                if topic.topic_id not in self._new and record.partition_id not in topic.partitions:
                     yield "topic.grown"
             case RegisterBrokerRecord() if record.broker_id in image.brokers:
                 yield "node.registered-again"
@@ -176,7 +183,7 @@ class _Replay:
             self._deleted[image.topic_names[record.topic_id]] = None  # type: ignore[attr-defined]
 
     def _changes(self, record: Message, before: PartitionImage, after: PartitionImage) -> Iterator[str]:
-        assert isinstance(record, PartitionChangeRecord)
+        assert isinstance(record, PartitionChangeRecord | PartitionRecord)
         topic = self._image.topic_names[record.topic_id]
         if after.leader_epoch != before.leader_epoch:
             yield f"election.{_election(before, after)}"

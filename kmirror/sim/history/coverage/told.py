@@ -9,6 +9,9 @@ def _row(name: str, pattern: str, doc: str, unreachable: str = "") -> Row:
     return Row(name, doc, How.TRACE, pattern=pattern, unreachable=unreachable)
 
 
+_AS_SENT = "the disks and the network of a history change no byte of a batch"
+_DISK_ERRORS = "every error of a history's disk is one of the system, which takes the whole directory offline"
+
 _NODES = (
     _row("node.broker-killed", r"^broker: killed$", "A broker's process ends without warning."),
     _row("node.controller-killed", r"^controller: killed$", "A controller's process ends without warning."),
@@ -54,15 +57,20 @@ _LOGS = (
     _row("log.cut-follower", r"follower cut at", "A follower cuts its log."),
     _row("log.cut-follower-range", r"follower cut at .*out of range", "A follower is ahead of its leader's log end."),
     _row("log.restart-follower", r"follower restarts at", "A follower begins anew at its leader's log start."),
-    _row("log.unreadable-batch", r"unreadable batch from broker", "A follower is sent a batch that cannot be read."),
+    _row(
+        "log.unreadable-batch",
+        r"unreadable batch from broker",
+        "A follower is sent a batch that cannot be read.",
+        _AS_SENT,
+    ),
     _row("log.retention", r"deletes \d+ segments", "Retention deletes segments."),
     _row("log.retention-many", r"deletes ([2-9]|\d\d+) segments", "Retention deletes several segments at once."),
     _row("log.compacted", r"compacted to offset", "The cleaner goes through a log."),
     _row("log.cut-while-compacted", r"was cut while it was compacted", "A log is cut while the cleaner works on it."),
     _row("log.uncleanable", r"cannot be compacted", "The cleaner fails."),
     _row("log.set-aside", r"its log is set aside as", "A broker finds a log that is not its own any more."),
-    _row("log.not-opened", r"could not be opened", "A log cannot be opened."),
-    _row("log.not-flushed", r"could not be flushed", "A log cannot be flushed."),
+    _row("log.not-opened", r"could not be opened", "A log cannot be opened.", _DISK_ERRORS),
+    _row("log.not-flushed", r"could not be flushed", "A log cannot be flushed.", _DISK_ERRORS),
     _row("log.purged", r"timer \('logs', 'purge'\)", "Files of deleted segments are removed."),
     _row("log.metadata-snapshot", r"metadata snapshot \S+,", "A controller writes a snapshot of its image."),
     _row("log.metadata-begins", r"the metadata log begins at offset", "Old segments of the metadata log go."),
@@ -88,11 +96,14 @@ _MIRRORS = (
         "mirror.source-deleted", r"the source has deleted \S+: removed from",
         "The source has deleted a topic, which leaves the mirror.",
     ),
-    _row("mirror.source-unread-batch", r"source says CORRUPT_MESSAGE", "The source finds a batch corrupt."),
+    _row(
+        "mirror.source-unread-batch", r"source says CORRUPT_MESSAGE", "The source finds a batch corrupt.",
+        "our brokers do not read batches when they serve a fetch, so none of them says so",
+    ),
     *(
         _row(f"mirror.source-{code.lower()}", f" source says {code}", f"A mirror's fetch is answered with {code}.")
         for code in ("UNKNOWN_TOPIC_ID", "UNKNOWN_TOPIC_OR_PARTITION", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH",
-                     "UNKNOWN_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE", "REPLICA_NOT_AVAILABLE", "KAFKA_STORAGE_ERROR")
+                     "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
     ),
 )  # fmt: skip
 

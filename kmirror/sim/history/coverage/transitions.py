@@ -41,12 +41,17 @@ def of_group(before: GroupState, after: GroupState) -> str:
     return f"group-state.{before.name}-{after.name}"
 
 
-_NOT_WRITTEN = "UNKNOWN is what a partition is in before its first record: nobody fails it without having read it"
+_NOT_FAILED = "only PREPARING and MIRRORING look at the source, and what fails is what the source answers"
+"""A PAUSING whose write was never answered is the exception: its leader still mirrors."""
+_NEVER_FAIL = (MirrorState.UNKNOWN, MirrorState.PAUSED, MirrorState.STOPPING, MirrorState.STOPPED)
 _FINAL = "nothing follows DEAD: the group is forgotten"
 
 ROWS: tuple[Row, ...] = (
     *(
-        Row(of_mirror(before, after), f"A partition's record says {after.name} after {before.name}.", How.LOG)
+        Row(
+            of_mirror(before, after), f"A partition's record says {after.name} after {before.name}.", How.LOG,
+            unreachable=_NOT_FAILED if after is MirrorState.FAILED and before in _NEVER_FAIL else "",
+        )
         for after in MirrorState
         for before in MirrorState
         if before in states.PREDECESSORS[after] or before is after  # UNKNOWN again moves what replicas owe (D30).

@@ -75,7 +75,7 @@ class Watch:
         for cluster in scene.clusters.values():
             inside = self._world.processes[cluster.process(CONTROLLER_ID)].inside
             if isinstance(inside, Controller):
-                replayed.look(inside.context.log.log, self._count)
+                replayed.look(inside.context.log, self._count)
 
     def reached(self) -> dict[str, int]:
         """Return how often each row was reached that was, in the order of their names."""

@@ -57,3 +57,17 @@ def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:
     with pytest.raises(StepSkipped, match="faults have ended"):
         made.kill("a", 1, 100)
     assert made.scene.open_spans == {}
+
+
+def test_slow_disks_are_as_fast_as_before_after_a_while_and_when_faults_have_ended() -> None:
+    made = hands()
+    world = made.scene.simulation.world
+    made.slow_disk("a-1", 500, 1_000)
+    made.slow_disk("b-1", 700, 0)
+    assert world.disk_workers.slow == {"a-1": 500 * MILLISECOND, "b-1": 700 * MILLISECOND}
+    with pytest.raises(StepSkipped, match="the disks of a-1 are slow"):
+        made.slow_disk("a-1", 100, 100)
+    world.run_for(span_us=1_100 * MILLISECOND)
+    assert world.disk_workers.slow == {"b-1": 700 * MILLISECOND}
+    made.end_faults()
+    assert world.disk_workers.slow == {}
