@@ -65,16 +65,18 @@ def main(arguments: Sequence[str]) -> int:
         seed = int(time.strftime("%Y%m%d")) if options.seed is None else options.seed
         faults = draw_faults(options.count, seed)
         results = options.results or Path(f"faults-{seed}.jsonl")
-        if _wrong(options, results, faults, list(FINDERS)):
+        campaign = _campaign(options, results)
+        if _wrong(campaign, faults, list(FINDERS), options.jobs):
             return 1
-        _campaign(options, results).run(faults, list(FINDERS), jobs=options.jobs, until_found=True)
+        campaign.run(faults, list(FINDERS), jobs=options.jobs, until_found=True)
         print(report.table(faults, read_results(results)))
         return 0
     results = options.results or RESULTS
     faults = _chosen(options, results)
-    if _wrong(options, results, faults, options.finders):
+    campaign = _campaign(options, results)
+    if _wrong(campaign, faults, options.finders, options.jobs):
         return 1
-    _campaign(options, results).run(faults, options.finders, jobs=options.jobs, until_found=options.survivors)
+    campaign.run(faults, options.finders, jobs=options.jobs, until_found=options.survivors)
     print(report.summary(read_faults(), read_results(results)))
     return 0
 
@@ -83,16 +85,18 @@ def _campaign(options: argparse.Namespace, results: Path) -> Campaign:
     return Campaign(results, histories=options.histories, tell=lambda line: print(line, flush=True))
 
 
-def _wrong(options: argparse.Namespace, results: Path, faults: Sequence[Fault], finders: Sequence[str]) -> bool:
-    """Return whether a finder finds something where nothing is planted, and say so."""
-    campaign, rows = _campaign(options, results), controls(faults)
-    of_packages = [finder for finder in finders if finder == "tests"]
-    campaign.run(rows, of_packages, jobs=options.jobs, until_found=False)
-    campaign.run(rows[:1], [name for name in finders if name != "tests"], jobs=options.jobs, until_found=False)
-    wrong = [row for row in read_results(results) if row.found and row.fault.startswith("control-")]
-    for row in wrong:
-        print(f"{row.finder} finds {row.found} although nothing is planted: no result counts", file=sys.stderr)
-    return bool(wrong)
+def _wrong(campaign: Campaign, faults: Sequence[Fault], finders: Sequence[str], jobs: int) -> bool:
+    """Return whether a finder finds something where nothing is planted, and print it."""
+    rows = controls(faults)
+    others = [name for name in finders if name not in ("tests", "histories")]
+    wrong = campaign.run(rows, [name for name in finders if name == "tests"], jobs=jobs, until_found=False)
+    wrong += campaign.run(rows[:1], others, jobs=jobs, until_found=False)
+    findings = [f"{row.finder}: {row.found}" for row in wrong]
+    if "histories" in finders:
+        findings += [f"history {run.seed}: {run.found}" for run in campaign.measure_reach(faults, jobs=jobs)]
+    for finding in findings:
+        print(f"{finding}, although nothing is planted: no result counts", file=sys.stderr)
+    return bool(findings)
 
 
 def _chosen(options: argparse.Namespace, results: Path) -> list[Fault]:

@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.faults.finders import FINDERS, Finding
+from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, run_histories
+from benchmarks.faults.reach import by_fault, probed
 from benchmarks.faults.rows import ROOT, Fault
 
 SURE_OF_NEW_MTIME_S = 10
@@ -45,7 +46,10 @@ def read_results(path: Path) -> list[Result]:
 
 
 class Campaign:
-    """Faults, finders, and where the results go."""
+    """Faults, finders, and where the results go.
+
+    A history that never runs the statement that a fault changes is the same with the fault, and is not run again.
+    """
 
     def __init__(self, results: Path, *, histories: int, tell: Callable[[str], None]) -> None:
         self._path = results
@@ -54,9 +58,49 @@ class Campaign:
         self._lock = threading.Lock()
         self._known = {(row.fault, row.finder): row for row in read_results(results)}
         self._commit = _git("rev-parse", "--short", "HEAD").strip()
+        self._seeds: dict[str, list[int]] = {}
 
-    def run(self, faults: Sequence[Fault], finders: Sequence[str], *, jobs: int, until_found: bool) -> None:
-        """Ask the finders about each fault; with `until_found` only up to the first that finds it."""
+    def measure_reach(self, faults: Sequence[Fault], *, jobs: int) -> list[Run]:
+        """Run all histories with nothing planted, and note which faults each of them reaches.
+
+        Returns the histories that are not clean; if there are any, nothing is noted. The notes of a commit are kept
+        next to the results.
+        """
+        path = self._path.with_suffix(".reach.json")
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        wanted = {"commit": self._commit, "histories": self._histories, "faults": [fault.name for fault in faults]}
+        if {name: kept.get(name) for name in wanted} != wanted:
+            runs, always = self._run_probed(faults, jobs)
+            unclean = [run for run in runs if run.found]
+            if unclean:
+                return unclean
+            kept = {**wanted, "seeds": by_fault({run.seed: run.reached for run in runs}, always)}
+            path.write_text(json.dumps(kept), encoding="utf-8")
+        self._seeds = kept["seeds"]
+        return []
+
+    def _run_probed(self, faults: Sequence[Fault], jobs: int) -> tuple[list[Run], list[str]]:
+        """Run all histories with probes; return them, and the names of the faults that each of them reaches."""
+        seeds = range(FIRST_SEED, FIRST_SEED + self._histories)
+        always = []
+        with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder, ExitStack() as probes:
+            copy = Path(folder)
+            copy_project(copy)
+            for name in dict.fromkeys(fault.file for fault in faults):
+                path = copy / name
+                rows = [fault for fault in faults if fault.file == name]
+                text, at_import = probed(path.read_text(encoding="utf-8"), rows)
+                probes.enter_context(changed_file(path, text))
+                always += at_import
+            with ThreadPoolExecutor(jobs) as pool:
+                parts = list(pool.map(lambda job: run_histories(copy, seeds[job::jobs]), range(jobs)))
+        return [run for part in parts for run in part], always
+
+    def run(self, faults: Sequence[Fault], finders: Sequence[str], *, jobs: int, until_found: bool) -> list[Result]:
+        """Ask the finders about each fault; with `until_found` only up to the first that finds it.
+
+        Returns the results that are findings.
+        """
         with tempfile.TemporaryDirectory(prefix="kmirror-faults-") as folder:
             copies = [Path(folder, str(number)) for number in range(jobs)]
             for copy in copies:
@@ -75,6 +119,8 @@ class Campaign:
             with ThreadPoolExecutor(jobs) as pool:
                 for _ in pool.map(one, faults):
                     pass
+        known = (self._known.get((fault.name, name)) for fault in faults for name in finders)
+        return [row for row in known if row is not None and row.found]
 
     def _ask(self, copy: Path, fault: Fault, finders: Sequence[str], *, until_found: bool) -> None:
         with planted(copy, fault):
@@ -82,7 +128,7 @@ class Campaign:
                 known = self._known.get((fault.name, name))
                 if known is None:
                     began = time.monotonic()
-                    finding = FINDERS[name](copy, fault, self._histories)
+                    finding = FINDERS[name](copy, fault, self._seeds.get(fault.name, []))
                     known = self._keep(fault, name, finding, time.monotonic() - began)
                 if known.found and until_found:
                     return
@@ -102,8 +148,15 @@ class Campaign:
 def planted(project: Path, fault: Fault) -> Iterator[None]:
     """Put a fault into a copy of the project, and take it out again."""
     path = project / fault.file
+    with changed_file(path, fault.applied(path.read_text(encoding="utf-8"))):
+        yield
+
+
+@contextmanager
+def changed_file(path: Path, text: str) -> Iterator[None]:
+    """Give a file another text, and then its own again."""
     source, stat = path.read_text(encoding="utf-8"), path.stat()
-    path.write_text(fault.applied(source), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     os.utime(path, (stat.st_atime, stat.st_mtime + SURE_OF_NEW_MTIME_S))
     try:
         yield

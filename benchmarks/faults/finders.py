@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,38 +30,59 @@ class Finding:
     found: str
     """Names of checkers, the test, the scope or the target; empty if the fault was not found."""
     after: int
-    """Histories that were run, of which the last one found it; 0 for other finders."""
+    """How many histories it took; if it was not found, how many ran the changed statement; 0 for other finders."""
 
 
-Finder = Callable[[Path, Fault, int], Finding]
-"""(project with the fault in it, the fault, histories at the most) -> finding"""
+Finder = Callable[[Path, Fault, Sequence[int]], Finding]
+"""(project with the fault in it, the fault, seeds of the histories that reach it) -> finding"""
 
 
-def histories(project: Path, fault: Fault, count: int) -> Finding:
-    """Run histories of profile `full`, up to the first that is not clean."""
-    command = ["benchmarks.faults.histories", str(FIRST_SEED), str(count), "full"]
-    ended = _run(project, command, seconds_max=60 * count)
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One history."""
+
+    seed: int
+    found: str
+    """Names of checkers, or how the history ended; empty if it is clean."""
+    reached: list[str]
+    """Names of the faults whose probes it reached."""
+
+
+def run_histories(project: Path, seeds: Sequence[int]) -> list[Run]:
+    """Run histories of profile `full` in a copy of the project, up to the first that is not clean."""
+    if not seeds:
+        return []
+    ended = _run(project, ["benchmarks.faults.histories", "full", *map(str, seeds)], seconds_max=300 * len(seeds))
     if ended is None:
-        return Finding(DOES_NOT_END, count)
-    if ended.returncode:
-        return Finding(f"exit {ended.returncode}: {_last_line(ended.stderr)}", 1)
-    row = json.loads(ended.stdout)
-    return Finding(row["found"], row["runs"])
+        return [Run(seeds[-1], DOES_NOT_END, [])]
+    runs = [Run(**json.loads(line)) for line in ended.stdout.splitlines()]
+    has_ended = len(runs) == len(seeds) or (runs and runs[-1].found)
+    if ended.returncode or not has_ended:
+        runs.append(Run(seeds[len(runs)], f"exit {ended.returncode}: {_last_line(ended.stderr)}", []))
+    return runs
 
 
-def tests(project: Path, fault: Fault, count: int) -> Finding:
+def histories(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
+    """Run the histories that reach the fault, up to the first that is not clean."""
+    for row in run_histories(project, seeds):
+        if row.found:
+            return Finding(row.found, row.seed - FIRST_SEED + 1)
+    return Finding("", len(seeds))
+
+
+def tests(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Run the tests that belong to the fault's file, up to the first that fails."""
     package = fault.file.split("/")[1]
     folders = [f"tests/{kind}/{package}" for kind in ("unit", "property", "golden")]
     return _pytest(project, [folder for folder in folders if (project / folder).is_dir()])
 
 
-def simulator(project: Path, fault: Fault, count: int) -> Finding:
+def simulator(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Run the tests in the simulator, but for histories, up to the first that fails."""
     return _pytest(project, ["tests/sim", "--ignore=tests/sim/test_history_seeds.py"])
 
 
-def explorer(project: Path, fault: Fault, count: int) -> Finding:
+def explorer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Search scopes that take seconds, up to the first with a counter-example."""
     for scope in SCOPES:
         ended = _run(project, ["kmirror", "explore", "--scope", scope])
@@ -70,7 +91,7 @@ def explorer(project: Path, fault: Fault, count: int) -> Finding:
     return Finding("", 0)
 
 
-def fuzzer(project: Path, fault: Fault, count: int) -> Finding:
+def fuzzer(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
     """Put drawn frames to targets of the fuzzer, up to the first with a finding."""
     for target, frames in TARGETS:
         ended = _run(project, ["kmirror", "fuzz", target, "--seed", "1", "--frames", str(frames), "--no-shrink"])

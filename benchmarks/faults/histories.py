@@ -1,18 +1,24 @@
-"""`python -m benchmarks.faults.histories FIRST COUNT PROFILE`: histories up to the first that is not clean.
+"""`python -m benchmarks.faults.histories PROFILE SEED...`: histories up to the first that is not clean.
 
-Prints one line of JSON: how many were run, and what the last one found; nothing if all were clean. A history that
-spends more than `CPU_SECONDS_MAX` is found, too: something in it goes round in circles.
+Prints lines of JSON: for each history its seed, what it found, and the probes that it reached (see reach.py). Each
+history runs in a process of its own, so that none finds what another one has cached. A history that spends more than
+`CPU_SECONDS_MAX` is found, too: something in it goes round in circles.
 """
 
 from __future__ import annotations
 
+import builtins
+import importlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
 
-CPU_SECONDS_MAX = 40
+from benchmarks.faults.reach import REACHED
+
+CPU_SECONDS_MAX = 100
 
 
 class EndlessError(BaseException):
@@ -23,34 +29,38 @@ def _stop(signal_number: int, frame: FrameType | None) -> None:
     raise EndlessError
 
 
-def first_unclean(first: int, count: int, profile: str) -> dict[str, object]:
-    """Return `runs`, and what the last one of them found: names of checkers, or how it ended; "" if it is clean."""
+def run(seed: int, profile: str) -> str:
+    """Run a history; return the names of checkers, or how it ended, "" if it is clean."""
     from kmirror.sim import run_history
 
     signal.signal(signal.SIGVTALRM, _stop)
-    found = ""
-    for seed in range(first, first + count):
-        signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS_MAX)
-        try:
-            outcome = run_history(seed=seed, profile=profile)
-        except EndlessError:
-            found = "does not end"
-        except Exception as error:
-            found = f"the judge raises {type(error).__name__}"
-        else:
-            found = ", ".join(dict.fromkeys(row.checker for row in outcome.anomalies))
-            if outcome.account.crash:
-                found = f"exception in a node: {outcome.account.crash.rstrip().splitlines()[-1][:100]}"
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        if found:
-            return {"runs": seed - first + 1, "found": found}
-    return {"runs": count, "found": ""}
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS_MAX)
+    try:
+        outcome = run_history(seed=seed, profile=profile)
+    except EndlessError:
+        return "does not end"
+    except Exception as error:
+        return f"the judge raises {type(error).__name__}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if outcome.account.crash:
+        return f"exception in a node: {outcome.account.crash.rstrip().splitlines()[-1][:100]}"
+    return ", ".join(dict.fromkeys(row.checker for row in outcome.anomalies))
 
 
 def main(arguments: Sequence[str]) -> int:
-    first, count, profile = arguments
-    print(json.dumps(first_unclean(int(first), int(count), profile)))
+    profile, *seeds = arguments
+    reached: set[str] = set()
+    setattr(builtins, REACHED, reached)
+    importlib.import_module("kmirror.sim")  # Probes that this reaches are reached by each history.
+    for seed in seeds:
+        child = os.fork()
+        if not child:
+            found = run(int(seed), profile)
+            print(json.dumps({"seed": int(seed), "found": found, "reached": sorted(reached)}), flush=True)
+            os._exit(1 if found else 0)
+        if os.waitpid(child, 0)[1]:
+            break
     return 0
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.faults.campaign import Result, planted, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
-from benchmarks.faults.histories import first_unclean
+from benchmarks.faults.finders import FIRST_SEED, Finding, Run, histories, run_histories
+from benchmarks.faults.reach import REACHED, by_fault, probed
 from benchmarks.faults.report import summary, table
 from benchmarks.faults.rows import FILES, ROOT, Fault, controls, read_faults, to_toml
 
@@ -67,8 +68,81 @@ def test_the_lines_of_a_fault_are_few_and_stand_once() -> None:
     )
 
 
-def test_histories_of_the_engine_as_it_is_find_nothing() -> None:
-    assert first_unclean(0, 1, "smoke") == {"runs": 1, "found": ""}
+SOURCE = '''def decided(x):
+    """Return a number."""
+    if x > 2:
+        return 3
+    elif x < 1:
+        return 4
+    y = [
+        x,
+    ]
+    return y
+
+
+@cached
+def other(
+    x=5,
+):
+    try:
+        return 6
+    except ValueError:
+        return 7
+
+
+TABLE = 8
+'''
+
+
+@pytest.mark.parametrize(
+    "before, after, follows",
+    [
+        ("return 3", "return 33", "        return 3\n"),
+        ("x > 2", "x > 22", "    if x > 2:\n"),
+        ("x < 1", "x < 11", "    if x > 2:\n"),
+        ("return 4", "return 44", "        return 4\n"),
+        ("        x,\n", "        x + 1,\n", "    y = [\n"),
+        ("    ]\n    return y", "    ]\n    y = 0\n    return y", "    return y\n"),
+        ("3\n    elif x < 1:\n        return 4\n    y", "4\n    y", "    if x > 2:\n"),
+        ("return 6", "return 66", "        return 6\n"),
+        ("return 7", "return 77", "        return 7\n"),
+        ("x=5", "x=55", None),
+        ("TABLE = 8", "TABLE = 88", None),
+    ],
+)
+def test_a_probe_precedes_the_statement_that_a_fault_changes(before: str, after: str, follows: str | None) -> None:
+    text, always = probed(SOURCE, [Fault("one", "f", "", before, after)])
+    compile(text, "f", "exec")
+    lines = text.splitlines(keepends=True)
+    found = [lines[number + 1] for number, line in enumerate(lines) if REACHED in line]
+    assert found == ([follows] if follows else [])
+    assert always == ([] if follows else ["one"])
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(fault.file for fault in read_faults()))
+def test_a_file_with_its_probes_is_a_program(name: str) -> None:
+    text, _ = probed((ROOT / name).read_text("utf-8"), [fault for fault in read_faults() if fault.file == name])
+    compile(text, name, "exec")
+
+
+def test_seeds_that_reach_a_fault_are_kept_by_its_name() -> None:
+    assert by_fault({5: ["one"], 6: ["one", "two"], 7: []}, ["three"]) == {
+        "one": [5, 6],
+        "two": [6],
+        "three": [5, 6, 7],
+    }
+
+
+def test_a_history_that_cannot_run_is_a_finding(tmp_path: Path) -> None:
+    (run,) = run_histories(tmp_path, [FIRST_SEED + 2])
+    assert run.seed == FIRST_SEED + 2
+    assert run.found.startswith("exit 1: ")
+    assert histories(tmp_path, FAULT, [FIRST_SEED + 2]) == Finding(run.found, 3)
+    assert histories(tmp_path, FAULT, []) == Finding("", 0)
+
+
+def test_a_history_of_the_engine_as_it_is_finds_nothing_and_reaches_no_probe() -> None:
+    assert run_histories(ROOT, [1_001]) == [Run(1_001, "", [])]
 
 
 def test_a_report_counts_each_finder_and_leaves_out_equivalent_faults() -> None:
