@@ -36,10 +36,10 @@ def probed(source: str, faults: Iterable[Fault]) -> tuple[str, list[str]]:
 
 
 def by_fault(reached: Mapping[int, Iterable[str]], always: Iterable[str]) -> dict[str, list[int]]:
-    """Return fault name to the seeds that reach it, of seed to the names that it reached."""
+    """Return fault name to the seeds that reach it, in order, of seed to the names that it reached."""
     seeds: dict[str, list[int]] = {}
-    for seed, names in reached.items():
-        for name in {*names, *always}:
+    for seed in sorted(reached):
+        for name in {*reached[seed], *always}:
             seeds.setdefault(name, []).append(seed)
     return seeds
 

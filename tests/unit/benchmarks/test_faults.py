@@ -126,7 +126,7 @@ def test_a_file_with_its_probes_is_a_program(name: str) -> None:
 
 
 def test_seeds_that_reach_a_fault_are_kept_by_its_name() -> None:
-    assert by_fault({5: ["one"], 6: ["one", "two"], 7: []}, ["three"]) == {
+    assert by_fault({7: [], 6: ["one", "two"], 5: ["one"]}, ["three"]) == {
         "one": [5, 6],
         "two": [6],
         "three": [5, 6, 7],
