@@ -68,6 +68,8 @@ class MirrorRow:
     last_mirrored_epoch: int
     reason: str = ""
     """Why the partition waits or failed (D38)."""
+    leader_epoch: int = -1
+    """Leader epoch in which the broker that answered leads; -1 if it does not tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Description:
             self.refusal = ErrorCode.NONE if self.is_described else code_of(mirror.error_code)
             return
         self.is_described, self.refusal = True, ErrorCode.NONE
-        self.partitions.update((row.tp, row) for row in rows_in(mirror))
+        keep_newest(self.partitions, mirror)
         self.names.update((topic.topic_name, None) for topic in mirror.topics)
         if mirror.reason:
             self.reasons[broker_id] = mirror.reason
@@ -271,7 +273,19 @@ def rows_in(mirror: DescribedMirror) -> Iterator[MirrorRow]:
                 MirrorState[p.state],
                 p.last_mirror_epoch,
                 p.reason,
+                p.leader_epoch,
             )
+
+
+def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) -> None:
+    """Add what one broker says to what others said; of two leaders of a partition the one of the later epoch is right.
+
+    A leader that was deposed may not know it yet.
+    """
+    for row in rows_in(mirror):
+        known = rows.get(row.tp)
+        if known is None or known.leader_epoch <= row.leader_epoch:
+            rows[row.tp] = row
 
 
 def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:

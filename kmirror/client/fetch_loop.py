@@ -87,6 +87,10 @@ class Fetcher(Generic[P]):
     partitions: dict[TopicPartition, P] = field(default_factory=dict)
     session: FetchSession = field(default_factory=FetchSession)
     in_flight: bool = False
+    asked_at: Instant = 0
+    """When the newest fetch was sent."""
+    answered_at: Instant = 0
+    """When the newest answer without an error came."""
     changed: dict[TopicPartition, int] = field(default_factory=dict)
     """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
@@ -281,6 +285,7 @@ class FetchLoop(Generic[P]):
         poll, is_poll, asker = fetcher.poll, session.is_quiet, self._owner.asker()
         if is_poll and poll is not None and poll[2:] == (session.id, configs, asker):
             fetcher.in_flight = True
+            fetcher.asked_at = now
             poll.fetch.request.session_epoch = session.epoch
             poll.sent.again(now, poll.fetch)
             return
@@ -299,6 +304,7 @@ class FetchLoop(Generic[P]):
 
     def _send(self, now: Instant, fetcher: Fetcher[P], request: FetchRequest) -> Sent | None:
         fetcher.in_flight = True
+        fetcher.asked_at = now
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             fetcher.in_flight = False
@@ -315,6 +321,7 @@ class FetchLoop(Generic[P]):
         if not fetcher.without_news.has(frame) or self._fetchers.get(fetcher.key) is not fetcher:
             return False
         fetcher.in_flight = False
+        fetcher.answered_at = now
         requests = fetcher.requests
         if now >= requests.next_tick:
             requests.tick(now)
@@ -380,6 +387,7 @@ class FetchLoop(Generic[P]):
                 if not fetcher.is_dead:
                     self._wake(fetcher, now + self._backoff())
             return
+        fetcher.answered_at = now
         fetcher.requests.mark(now)
         if reply.throttle_time_ms > 0:
             fetcher.throttled_until = now + reply.throttle_time_ms * MILLISECOND

@@ -105,10 +105,12 @@ class MirrorFetchers:
         self._learn_age(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         self._loop.assign(now, (mp.assignment.mirror, leader.broker_id, number), endpoint, mp)
+        mp.fetcher = self.find(mp.tp)
 
     def remove(self, mp: MirrorPartition) -> None:
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
         self._loop.remove(mp.tp)
+        mp.fetcher = None
 
     def on_timer(self, now: Instant, mirror: str, broker_id: int, number: int) -> None:
         """Fetch again after a pause."""
@@ -397,5 +399,5 @@ def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:
 
 
 def _note_source(mp: MirrorPartition, data: PartitionData) -> None:
-    mp.source_offset = data.high_watermark
+    mp.source_offset, mp.source_offset_epoch = data.high_watermark, mp.source_epoch
     mp.source_log_start = data.log_start_offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kmirror.client.fetch_loop import Fetcher
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -67,7 +68,11 @@ class MirrorPartition:
     """The id by which fetches name the topic; zeros if the source has no topic ids."""
     source_epoch: int = -1
     source_offset: int = -1
-    """The source's high watermark; -1 while it is not known (D22)."""
+    """The source's high watermark as it was told last; -1 while it is not known (D22)."""
+    source_offset_epoch: int = -1
+    """The source's leader epoch in which it was told."""
+    fetcher: Fetcher[MirrorPartition] | None = None
+    """Where the partition is fetched, None if it is not."""
     source_log_start: int = -1
     paused_until: Instant = 0
     resolving: bool = False
@@ -102,6 +107,21 @@ class MirrorPartition:
     def is_touched(self) -> bool:
         """Return whether this session has cut the log or fed it from the source; else a stop undoes nothing (D33)."""
         return SESSION in self.uncut
+
+    def is_lag_known(self, now: Instant, max_age_us: int) -> bool:
+        """Return whether the leader that is fetched from has told its high watermark, and no longer than that ago.
+
+        A fetch session does not repeat what has not changed: each of its answers confirms all partitions in it.
+        """
+        fetcher = self.fetcher
+        return (
+            fetcher is not None
+            and self.source_offset_epoch == self.source_epoch
+            and self.paused_until <= now
+            and now - fetcher.answered_at <= max_age_us
+            and fetcher.partitions.get(self.tp) is self
+            and fetcher.session.wanted(self.tp) is not None
+        )
 
     @property
     def key(self) -> StateKey:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 
-from kmirror.assembly.mirrors import MirrorRow, rows_in
+from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.failback import (
@@ -108,7 +108,7 @@ class FailbackPreview:
             assert isinstance(reply, DescribeMirrorsResponse), "the answer to its request"
             described = Described(reply, self.mirror)
             for mirror in reply.mirrors:
-                told.rows.update((row.tp, row) for row in rows_in(mirror))
+                keep_newest(told.rows, mirror)
             for tp in partitions:
                 row = described.lineage(tp)
                 if row is not None and not row.error_code and (stretches := described.stretches(row)) is not None:

@@ -19,7 +19,7 @@ from operator import itemgetter
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.server import Inbound
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
@@ -40,6 +40,9 @@ from kmirror.protocol.gen.describe_mirrors_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
+
+OVERDUE_MS = 2_000
+"""A source that is reached answers a fetch within `replica.fetch.wait.max.ms` and this."""
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
@@ -62,7 +65,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
-            topic.partitions.append(_detail(context, mp))
+            topic.partitions.append(_detail(context, now, mp))
         if not request.named_only:
             for name in _without_leader(context, mirror):
                 topics.setdefault(name, TopicPartitions(topic_name=name))
@@ -120,21 +123,28 @@ def _lineages(
     return topic
 
 
-def _detail(context: MirrorContext, mp: MirrorPartition) -> PartitionDetail:
+def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> PartitionDetail:
     state = MirrorState.UNKNOWN if mp.state is None else mp.state
     detail = PartitionDetail(
         partition_index=mp.tp.partition,
         state=state.name,
         last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
-        reason=_reason(context, mp),
+        reason=_reason(context, now, mp),
     )
     partition = context.replicas.led(mp.tp)
     if partition is not None:
         detail.destination_offset = partition.log.log_end_offset
+        detail.leader_epoch = partition.leader_epoch
     if mp.source_offset >= 0:
         detail.source_offset = mp.source_offset
-        detail.lag = max(0, mp.source_offset - detail.destination_offset)
+        if mp.is_lag_known(now, _answers_within(context)):
+            detail.lag = max(0, mp.source_offset - detail.destination_offset)
     return detail
+
+
+def _answers_within(context: MirrorContext) -> int:
+    """Return the microseconds after which an answer of the source is overdue."""
+    return (context.broker.configs.integer("replica.fetch.wait.max.ms") + OVERDUE_MS) * MILLISECOND
 
 
 def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
@@ -157,12 +167,16 @@ def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
     return context.troubles.get(mirror) or (no_answer(source) if source is not None and source.is_silent else "")
 
 
-def _reason(context: MirrorContext, mp: MirrorPartition) -> str:
+def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     """Return why a partition waits or failed, or what is not mirrored though it is MIRRORING; else empty (D38)."""
+    if mp.reason or mp.state is not MirrorState.MIRRORING:
+        return mp.reason
+    fetcher = mp.fetcher
+    if fetcher is not None and fetcher.in_flight and now - fetcher.asked_at > _answers_within(context):
+        silent_s = (now - fetcher.asked_at) // SECOND
+        return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered for {silent_s} s"
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
     known = None if source is None else source.topics.get(mp.tp.topic)
-    if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:
-        return mp.reason
-    if known.partitions <= len(here.partitions):
+    if known is None or here is None or known.partitions <= len(here.partitions):
         return ""
     return f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)} so far"

@@ -32,6 +32,7 @@ class PartitionDetail(Struct):
     )
 
     reason = Tagged[str]("reason", "")
+    leader_epoch = Tagged[int]("leader_epoch", -1)
 
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
@@ -41,17 +42,18 @@ class PartitionDetail(Struct):
         Field("State", "state", "string", (0, 0), default=""),
         Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
         Field("Reason", "reason", "string", (0, 0), tagged=(0, 0), tag=0, default=""),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), tagged=(0, 0), tag=1, default=-1),
     )
 
     def __init__(
         self,
         # Partition.
         partition_index: int = 0,  # int32
-        # High watermark at the source leader, -1 until it is known.
+        # High watermark that the source leader told last, -1 until it is known.
         source_offset: int = -1,  # int64
         # Log end offset here, -1 until it is known.
         destination_offset: int = -1,  # int64
-        # Source offset minus destination offset, -1 until both are known.
+        # Source offset minus destination offset, -1 if the source offset may be old.
         lag: int = -1,  # int64
         # Name of the mirror state.
         state: str = "",  # string
@@ -59,6 +61,8 @@ class PartitionDetail(Struct):
         last_mirror_epoch: int = -1,  # int32
         # What the partition waits for or why it failed, empty if nothing is in its way.
         reason: str = "",  # string, tag 0
+        # Leader epoch in which the answering broker leads: of two answers the greater one holds.
+        leader_epoch: int = -1,  # int32, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -70,6 +74,8 @@ class PartitionDetail(Struct):
         self.last_mirror_epoch = last_mirror_epoch
         if reason != "":
             self.reason = reason
+        if leader_epoch != -1:
+            self.leader_epoch = leader_epoch
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -87,7 +93,9 @@ class PartitionDetail(Struct):
         tagged = self._tagged
         if "reason" in tagged and tagged["reason"]:
             tags.append(wire.tag(0, wire.compact_string(tagged["reason"])))
-        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
+        if "leader_epoch" in tagged and tagged["leader_epoch"] != -1:
+            tags.append(wire.tag(1, wire.pack_int32(tagged["leader_epoch"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionDetail, int]:
@@ -113,6 +121,9 @@ class PartitionDetail(Struct):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 tagged["reason"], pos = wire.read_compact_string(buf, pos)
+            elif tag == 1:
+                (tagged["leader_epoch"],) = wire.unpack_int32(buf, pos)
+                pos += 4
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
                 tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
