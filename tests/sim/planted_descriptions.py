@@ -9,13 +9,14 @@ from typing import Any
 
 from kmirror.mirror import fetchers
 from kmirror.mirror.broker_apis import describe_mirrors
+from kmirror.mirror.partition import MirrorPartition
 from tests.sim.planted import Patch, fault
 
 
 @fault("described-wrong", profile="source_out_of_reach")
 def reasons_are_not_told(patch: Patch) -> None:
     """DescribeMirrors does not say why a partition waits (D38)."""
-    patch(describe_mirrors, "_reason", lambda context, mp: "")
+    patch(describe_mirrors, "_reason", lambda context, now, mp: "")
     patch(describe_mirrors, "_reason_of_mirror", lambda context, mirror: "")
 
 
@@ -35,4 +36,10 @@ def source_offset_of_the_first_answer(patch: Patch) -> None:
 @fault("described-wrong", profile="looked_at_late")
 def reason_of_before_stays(patch: Patch) -> None:
     """Records that come from the source do not end the reason for which the partition had waited."""
-    patch(describe_mirrors, "_reason", lambda context, mp: "the source's leader is not known")
+    patch(describe_mirrors, "_reason", lambda context, now, mp: "the source's leader is not known")
+
+
+@fault("described-wrong", profile="source_out_of_reach")
+def lag_of_the_last_answer(patch: Patch) -> None:
+    """The lag is told however long ago the source has answered (D62)."""
+    patch(MirrorPartition, "is_lag_known", lambda mp, now, max_age_us: True)

@@ -140,8 +140,8 @@ def committed_offsets_not_loaded(patch: Patch) -> None:
 def log_end_described_as_its_last_record(patch: Patch) -> None:
     """DescribeMirrors tells the offset of the last record for the log end offset."""
 
-    def detail(context: Any, mp: Any) -> Any:
-        found = original(context, mp)
+    def detail(context: Any, now: Any, mp: Any) -> Any:
+        found = original(context, now, mp)
         found.destination_offset = max(0, found.destination_offset - 1)
         return found
 
@@ -152,8 +152,8 @@ def log_end_described_as_its_last_record(patch: Patch) -> None:
 def last_mirrored_epoch_described_of_the_log(patch: Patch) -> None:
     """DescribeMirrors of a stopped partition tells the latest epoch of its log for the last mirrored one."""
 
-    def detail(context: Any, mp: Any) -> Any:
-        found, partition = original(context, mp), context.replicas.led(mp.tp)
+    def detail(context: Any, now: Any, mp: Any) -> Any:
+        found, partition = original(context, now, mp), context.replicas.led(mp.tp)
         if partition is not None:
             found.last_mirror_epoch = partition.log.latest_epoch
         return found

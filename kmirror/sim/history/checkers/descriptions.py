@@ -21,8 +21,8 @@ CALM: Duration = 10 * SECOND
 """So long nothing has failed or moved where lag and reason are judged: requests have timed out and were repeated."""
 HEARS: Duration = 6 * SECOND
 """So long after the source has acknowledged a record its mirror knows of it, one lost request included."""
-SILENT: Duration = 10 * SECOND
-"""So long a source that is out of reach may be taken for one that is slow to answer."""
+SILENT: Duration = 5 * SECOND
+"""So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
 REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has")
 """Beginnings of reasons that may stand although all is mirrored (D38)."""
 
@@ -105,6 +105,8 @@ def _lag_and_reason(facts: Facts, place: Place, row: Described) -> str:
     if _has_moved(facts, place, row, begin):
         return ""
     if _is_out_of_reach(facts, stay, row.at - SILENT, row.at):
+        if row.lag >= 0:
+            return f"lag {row.lag}, though {stay.source} is out of reach"
         return "" if row.reason else f"{row.state} without a reason, though {stay.source} is out of reach"
     if not _is_calm(facts, stay, begin, row.at):
         return ""

@@ -67,16 +67,22 @@ def test_a_reason_where_nothing_fails_is_told(change: Callable[[Hand], object], 
 @pytest.mark.parametrize(
     ("change", "reason", "expected"),
     [
-        (lambda hand: hand.away("line", "a|b", 40, -1), "", True),
-        (lambda hand: hand.away("line", "a|b", 40, -1), "no answer", False),
-        (lambda hand: hand.away("line", "a|b", 41, -1), "", False),  # Its requests have not timed out yet.
+        (lambda hand: hand.away("line", "a|b", 45, -1), "", True),
+        (lambda hand: hand.away("line", "a|b", 45, -1), "no answer", False),
+        (lambda hand: hand.away("line", "a|b", 46, -1), "", False),  # It may be slow to answer.
         (lambda hand: hand.away("line", "a|b", 30, 49), "", False),
         (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 2, 3)], "", True),
         (lambda hand: [hand.away("broker", f"a-{number}", 30, -1) for number in (1, 3)], "", False),
     ],
 )
 def test_a_source_out_of_reach_is_a_reason(change: Callable[[Hand], object], reason: str, expected: bool) -> None:
-    assert ("a is out of reach" in told(change, reason=reason)) is expected
+    assert ("without a reason, though a is out of reach" in told(change, reason=reason, lag=-1)) is expected
+
+
+@pytest.mark.parametrize(("since", "lag", "expected"), [(45, 0, True), (45, 3, True), (45, -1, False), (46, 0, False)])
+def test_no_lag_is_known_of_a_source_out_of_reach(since: float, lag: int, expected: bool) -> None:
+    found = told(lambda hand: hand.away("line", "a|b", since, -1), lag=lag, source_offset=10 + max(lag, 0), reason="no")
+    assert (f"lag {lag}, though a is out of reach" in found) is expected
 
 
 @pytest.mark.parametrize(("began", "reason", "expected"), [(20, "", True), (20, "waits", False), (45, "", False)])
