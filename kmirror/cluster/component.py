@@ -7,7 +7,7 @@ of a partition makes progress.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
@@ -18,6 +18,10 @@ from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.spec.error_codes import ErrorCode
+
+OnJudged = Callable[[Instant, Mapping[TopicPartition, ErrorCode]], None]
+"""Takes why offsets of some partitions may not be committed; those that may be are left out."""
+CommitJudge = Callable[[Sequence[TopicPartition], OnJudged], None]
 
 
 class BrokerComponent:
@@ -66,6 +70,10 @@ class BrokerComponent:
         touches it when it is over: nobody asks in between.
         """
         return False
+
+    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
+        """Return what is to be asked before a client with this id commits offsets of groups here, or None."""
+        return None
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
         """Hook: a follower of a led partition has cut its log, as its answers demanded (D30)."""
@@ -148,6 +156,14 @@ class Components:
             error = component.marker_error(tp)
             if error is not None:
                 return error
+        return None
+
+    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
+        """Return the judge of the first component that has one for this client's commits, or None."""
+        for component in self._plugged:
+            judge = component.judge_of_commits(client_id)
+            if judge is not None:
+                return judge
         return None
 
     def foreign_epochs(self, partition: Partition) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 
 from kmirror.client.remote_cluster import Changes, RemoteCluster
 from kmirror.cluster.broker.parts import BrokerParts
-from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.component import BrokerComponent, CommitJudge
 from kmirror.cluster.images import Delta
 from kmirror.cluster.metrics import Sample
 from kmirror.cluster.replication.partition import Partition
@@ -22,6 +22,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.told_by_runner import ToldByRunner
 from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
+from kmirror.mirror.commit_check import judge_of
 from kmirror.mirror.configs import mirror_configs
 from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
@@ -72,6 +73,9 @@ class MirrorComponent(BrokerComponent):
 
     def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
         return access.marker_error(self.context, tp)
+
+    def judge_of_commits(self, client_id: str) -> CommitJudge | None:
+        return judge_of(self.context, client_id)
 
     def withholds(self, partition: Partition) -> bool:
         return access.withholds(self.context, partition)

@@ -14,7 +14,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs import configs, gone, groups, topics
-from kmirror.mirror.syncs.groups import LocalLog, Offset
+from kmirror.mirror.syncs.groups import Local, LocalLog, Offset
 from kmirror.mirror.syncs.rules import Rules
 from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.mirror.topic_ids import made_topic_id
@@ -168,24 +168,31 @@ def committed(ours: dict[str, dict[TopicPartition, Offset]], requests: Sequence[
                 )
 
 
-@given(GROUPS, GROUPS, st.dictionaries(st.sampled_from(TPS), st.none() | LOG))
+LOCAL = st.builds(Local, st.integers(0, 3), st.none() | LOG)
+
+
+@given(GROUPS, GROUPS, st.dictionaries(st.sampled_from(TPS), LOCAL))
 def test_offsets_agree_where_partitions_mirror(
     theirs: dict[str, dict[TopicPartition, Offset]],
     ours: dict[str, dict[TopicPartition, Offset]],
-    mirroring: dict[TopicPartition, LocalLog | None],
+    mirroring: dict[TopicPartition, Local],
 ) -> None:
     before = {group: dict(offsets) for group, offsets in ours.items()}
     committed(ours, groups.plan(theirs, ours, mirroring, IDS))
     for group, offsets in ours.items():
         for tp in TPS:
-            source, log = theirs.get(group, {}).get(tp), mirroring.get(tp)
-            if source is None or tp not in mirroring:
+            source, local = theirs.get(group, {}).get(tp), mirroring.get(tp)
+            if source is None or local is None:
                 assert offsets.get(tp) == before[group].get(tp), (
                     "nothing is taken back, or copied while it is not mirrored"
                 )
-            elif log is None:
+            elif source.leader_epoch > local.leader_epoch:
+                assert offsets[tp].leader_epoch == -1, "a consumer would wait for that epoch"
+            elif local.log is None:
                 assert offsets[tp] == source, "even above the log end (D17)"
             else:
-                assert log.start <= offsets[tp].offset <= log.end
                 assert offsets[tp] == source or offsets[tp].leader_epoch == -1
+            if source is not None and local is not None:
+                log = local.log or LocalLog(source.offset, source.offset)
+                assert offsets[tp].offset == min(max(source.offset, log.start), log.end)
     assert groups.plan(theirs, ours, mirroring, IDS) == []

@@ -180,8 +180,20 @@ class BrokerContext:
             on_frame=on_frame,
         )
 
-    def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:
-        """Send to another broker of this cluster; return False, without a call of `on_reply`, if it is not alive."""
+    def ask_broker(
+        self,
+        now: Instant,
+        broker_id: int,
+        channel: str,
+        request: Message,
+        on_reply: OnReply,
+        *,
+        client_id: str | None = None,
+    ) -> bool:
+        """Send to another broker of this cluster; return False, without a call of `on_reply`, if it is not alive.
+
+        Without a `client_id` the request has the broker's.
+        """
         endpoint = self.image.endpoint(broker_id)
         if endpoint is None:
             return False
@@ -193,6 +205,7 @@ class BrokerContext:
             self.version_of(request),
             on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
+            client_id=client_id,
         )
         return True
 

@@ -17,8 +17,8 @@ from kmirror.protocol.headers import RequestHead
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import find_key
 
-BROKER = re.compile(r"broker-\d+")
-"""The client ids under which brokers ask."""
+BROKER = re.compile(r"broker-\d+(-sync-mirror-.+)?")
+"""The client ids under which brokers ask; that of a sync has the mirror's name (D17)."""
 Fetched = tuple[str, Uuid, int]
 """A partition of a fetch session: the topic's name up to version 12 or its id after that, and the index."""
 

@@ -67,9 +67,12 @@ class AskBroker:
 
     broker_id: int
     request: Message
+    client_id: str | None = None
+    """None for this broker's."""
 
     def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
-        if not context.broker.ask_broker(now, self.broker_id, CHANNEL, self.request, on_answer):
+        broker, client_id = context.broker, self.client_id
+        if not broker.ask_broker(now, self.broker_id, CHANNEL, self.request, on_answer, client_id=client_id):
             on_answer(now, None)
 
 

@@ -15,12 +15,13 @@ from kmirror.client.list_offsets import list_offsets, offsets_in
 from kmirror.client.remote_cluster import code_of
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.commit_check import sync_client_id
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import groups, offset_answers
 from kmirror.mirror.syncs.conversation import AskBroker, AskSource, Question, ReadState, Script
-from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, LocalLog, Offsets
+from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, Local, LocalLog, Offsets
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.syncs.rules import ListedGroup
@@ -32,8 +33,13 @@ from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 
-ACTIVE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
-"""What a coordinator answers to a commit of nobody while the group has members."""
+ACTIVE = {
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+}
+"""What a coordinator answers to a commit of nobody while the group has members, or commits at the same time."""
 
 MOVING = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 """What a broker of the source answers while a group comes from another coordinator, or goes to one."""
@@ -71,26 +77,35 @@ class GroupSync:
 
     def _commit(self, theirs: Mapping[str, Offsets]) -> Asking[None]:
         view, topic_ids = self._view, self._topic_ids()
-        synced = {tp: None for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids}
+        synced = self._here(tp for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids)
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
         clamps = view.rules().clamps_offsets
         # An offset that is the source's may lie outside the local log by now, when the log begins later.
         asked_about = list(synced) if clamps else _named(groups.plan(theirs, ours, synced, topic_ids))
         mirroring = yield from self._mirroring(asked_about)
-        if clamps:
-            logs: Mapping[TopicPartition, LocalLog | None] = yield from self._logs(mirroring)
-        else:
-            logs = dict.fromkeys(mirroring)
+        logs = (yield from self._logs(mirroring)) if clamps else None
         topic_ids = self._topic_ids()  # A topic may have been removed or paused since its states were read.
-        logs = {tp: log for tp, log in logs.items() if tp.topic in topic_ids}
-        requests = [(self._leader_of(r.group_id), r) for r in groups.plan(theirs, ours, logs, topic_ids)]
+        here = self._here((tp for tp in mirroring if tp.topic in topic_ids), logs)
+        requests = [(self._leader_of(r.group_id), r) for r in groups.plan(theirs, ours, here, topic_ids)]
         asked = [(leader, request) for leader, request in requests if leader is not None]
-        answers = yield [AskBroker(leader, request) for leader, request in asked]
+        client_id = sync_client_id(view.context.broker.node_id, view.mirror)
+        answers = yield [AskBroker(leader, request, client_id) for leader, request in asked]
         for (_, request), answer in zip(asked, answers, strict=True):
             self._take_outcome(request, answer)
 
     def _topic_ids(self) -> dict[str, Uuid]:
         return {topic.name: topic.ours.topic_id for topic in self._view.synced() if topic.ours is not None}
+
+    def _here(
+        self, wanted: Iterable[TopicPartition], logs: Mapping[TopicPartition, LocalLog] | None = None
+    ) -> dict[TopicPartition, Local]:
+        """Return what is known here of these partitions, of those that are here; with `logs` of those in it."""
+        image, found = self._view.context.broker.image, {}
+        for tp in wanted:
+            partition = image.partition(tp)
+            if partition is not None and (logs is None or tp in logs):
+                found[tp] = Local(partition.leader_epoch, None if logs is None else logs[tp])
+        return found
 
     # -- the source -----------------------------------------------------------------------------
 
@@ -168,7 +183,7 @@ class GroupSync:
                 found.append(tp)
         return found
 
-    def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog | None]]:
+    def _logs(self, wanted: Iterable[TopicPartition]) -> Asking[dict[TopicPartition, LocalLog]]:
         """Return where the logs begin and end here; those whose leader does not tell are left out."""
         image = self._view.context.broker.image
         led: dict[int, list[TopicPartition]] = {}
@@ -182,7 +197,7 @@ class GroupSync:
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         ]
         starts, ends = offsets_in(answers[::2]), offsets_in(answers[1::2])
-        found: dict[TopicPartition, LocalLog | None] = {}
+        found: dict[TopicPartition, LocalLog] = {}
         for tp in (tp for some in led.values() for tp in some):
             if tp in starts and tp in ends:
                 found[tp] = LocalLog(starts[tp], max(starts[tp], ends[tp]))
@@ -196,6 +211,7 @@ class GroupSync:
             self._problems[subject] = "its coordinator here did not answer OffsetCommit"
             return
         errors = {code_of(row.error_code) for topic in answer.topics for row in topic.partitions if row.error_code}
+        errors.discard(ErrorCode.TOPIC_NOT_IN_MIRROR)  # It was paused or removed while the commit was under way.
         if errors & ACTIVE:
             self._left_out[subject] = "it is active in this cluster"
         elif errors:

@@ -1,9 +1,12 @@
 """Which offsets of consumer groups are committed here? Pure (D17).
 
 The offsets of the source are committed as they are, with leader epoch and metadata, forwards and backwards; they may
-lie above the local log end, unless the mirror clamps them. Only for partitions that are MIRRORING: whoever paused or
-stopped a topic may have commits of their own here. A group that the source does not have any more, or an offset that it
-has no more, stays here until it expires: it may be one of this cluster.
+lie above the local log end, unless the mirror clamps them. A leader epoch above the local one is left out: a consumer
+that begins at such an offset believes no Metadata with a lower epoch, and after a failover would wait for ever.
+
+Only for partitions that are MIRRORING: whoever paused or stopped a topic may have commits of their own here. A group
+that the source does not have any more, or an offset that it has no more, stays here until it expires: it may be one of
+this cluster.
 """
 
 from __future__ import annotations
@@ -39,28 +42,39 @@ class LocalLog:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What is known here of a partition for which offsets are committed."""
+
+    leader_epoch: int
+    log: LocalLog | None = None
+    """None if offsets are not clamped to it."""
+
+
 Offsets = Mapping[TopicPartition, Offset]
 
 
-def wanted(theirs: Offsets, mirroring: Mapping[TopicPartition, LocalLog | None]) -> dict[TopicPartition, Offset]:
-    """Return which offsets of a group are to be here; `mirroring` has a log where offsets are clamped to it.
+def wanted(theirs: Offsets, mirroring: Mapping[TopicPartition, Local]) -> dict[TopicPartition, Offset]:
+    """Return which offsets of a group are to be here.
 
-    The leader epoch of an offset that is moved is not known.
+    The leader epoch of an offset that is moved is not known, and one that has not come here yet is not told.
     """
     found = {}
     for tp, committed in theirs.items():
-        if tp not in mirroring:
+        local = mirroring.get(tp)
+        if local is None:
             continue
-        log = mirroring[tp]
+        log = local.log
         inside = committed.offset if log is None else min(max(committed.offset, log.start), log.end)
-        found[tp] = committed if inside == committed.offset else Offset(inside, EPOCH_UNKNOWN, committed.metadata)
+        is_whole = inside == committed.offset and committed.leader_epoch <= local.leader_epoch
+        found[tp] = committed if is_whole else Offset(inside, EPOCH_UNKNOWN, committed.metadata)
     return found
 
 
 def plan(
     theirs: Mapping[str, Offsets],
     ours: Mapping[str, Offsets],
-    mirroring: Mapping[TopicPartition, LocalLog | None],
+    mirroring: Mapping[TopicPartition, Local],
     topic_ids: Mapping[str, Uuid],
 ) -> list[OffsetCommitRequest]:
     """Return a commit for each group whose offsets here are not those of the source.

@@ -7,7 +7,7 @@ members and only keeps offsets.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from kmirror.cluster.broker.verification import Verification
@@ -67,20 +67,25 @@ class Commit(ABC, Generic[P]):
         error = self._coordinator.error(self._group_id) or self.check(self._coordinator.find(self._group_id))
         if error:
             return (), error
-        metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
         records: list[KeyValue] = []
         for topic in self._topics:
             errors = TopicErrors(topic.name, topic.topic_id, [])
             self._decided.append(errors)
             for asked in topic.partitions:
-                if length_of_text(asked.committed_metadata or "") > metadata_max:
-                    errors.rows.append((asked.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE))
-                else:
-                    errors.rows.append((asked.partition_index, ErrorCode.NONE))
-                    records.append(self._record(topic, asked))
+                name = OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index))
+                refused = self.refusal(shard, name, asked)
+                errors.rows.append((asked.partition_index, refused))
+                if not refused:
+                    records.append(self._record(topic, name, asked))
         return records, ErrorCode.NONE
 
-    def _record(self, topic: AskedTopic[P], asked: P) -> KeyValue:
+    def refusal(self, shard: GroupShard, name: OffsetKey, asked: P) -> ErrorCode:
+        """Return why this offset is not committed, or NONE."""
+        metadata_max = self._coordinator.context.configs.integer("offset.metadata.max.bytes")
+        is_long = length_of_text(asked.committed_metadata or "") > metadata_max
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE if is_long else ErrorCode.NONE
+
+    def _record(self, topic: AskedTopic[P], name: OffsetKey, asked: P) -> KeyValue:
         value = Committed(
             asked.committed_offset,
             asked.committed_leader_epoch,
@@ -89,7 +94,7 @@ class Commit(ABC, Generic[P]):
             self.expires_ms(),
             topic.topic_id,
         )
-        return value.record(OffsetKey(self._group_id, TopicPartition(topic.name, asked.partition_index)))
+        return value.record(name)
 
     def rows(self, error: ErrorCode) -> list[TopicErrors]:
         """Return the rows of the answer, once `decide` has come to `error`."""
@@ -129,6 +134,41 @@ class PlainCommit(Commit[OffsetCommitRequestPartition]):
         """Return when the offset may go, in ms since 1970; it wraps as Kafka's long does, `NOT_SET` for the default."""
         retention_ms = self._request.retention_time_ms
         return NOT_SET if retention_ms == NOT_SET else wrap_int64(to_ms(self._now) + retention_ms)
+
+
+class JudgedCommit(PlainCommit):
+    """An OffsetCommit that a component judges, of the time after it arrived: `errors` are its verdicts.
+
+    What anybody commits between the arrival and the append may be younger than the verdict, so it stays.
+    """
+
+    def __init__(
+        self,
+        coordinator: GroupCoordinator,
+        now: Instant,
+        request: OffsetCommitRequest,
+        version: int,
+        topics: list[AskedTopic[OffsetCommitRequestPartition]],
+    ) -> None:
+        super().__init__(coordinator, now, request, version, topics)
+        self.errors: Mapping[TopicPartition, ErrorCode] = {}
+        self._shard = coordinator.runtime.state(coordinator.shard_of(request.group_id))
+        names = [
+            OffsetKey(request.group_id, TopicPartition(t.name, p.partition_index)) for t in topics for p in t.partitions
+        ]
+        self._found = {} if self._shard is None else {name: self._shard.offsets.all_of(name) for name in names}
+
+    def decide(self, shard: GroupShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+        """Return what the base class does, or NOT_COORDINATOR if this broker has loaded the shard since."""
+        records, error = super().decide(shard)
+        return ((), ErrorCode.NOT_COORDINATOR) if not error and shard is not self._shard else (records, error)
+
+    def refusal(self, shard: GroupShard, name: OffsetKey, asked: OffsetCommitRequestPartition) -> ErrorCode:
+        """Return why not: the verdict, or UNSTABLE_OFFSET_COMMIT if something else was committed meanwhile."""
+        error = self.errors.get(name.tp) or super().refusal(shard, name, asked)
+        if not error and shard.offsets.all_of(name) != self._found.get(name):
+            return ErrorCode.UNSTABLE_OFFSET_COMMIT
+        return error
 
 
 class TransactionalCommit(Commit[TxnOffsetCommitRequestPartition]):

@@ -190,6 +190,11 @@ class Offsets:
         asked = self._open.get(name.group, {}).get(name, ())
         return [producer_id for producer_id in asked if self._pending.get((producer_id, name)) is not None]
 
+    def all_of(self, name: OffsetKey) -> list[Committed | None]:
+        """Return what is committed for `name`, as of the log end, and all that is pending for it."""
+        pending = [self._pending.get((producer_id, name)) for producer_id in self.producers(name)]
+        return [self._committed.get(name), *pending]
+
     def is_open(self, group: str) -> bool:
         """Return whether anything is pending for the group."""
         return any(self.producers(name) for name in self._open.get(group, ()))

@@ -2,16 +2,23 @@
 
 Versions 2-4 may name a retention time, which the record then carries; 6 brought leader epochs, 7 static members, 10
 topic ids. The answer goes out once the records are committed (D48).
+
+A component may have a say in what a client commits: a mirror's sync must not overwrite what is committed here after a
+failover (D17). It is asked first, and an offset that somebody else commits meanwhile stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kmirror.cluster.authorizer import Resource
-from kmirror.cluster.coordinators.groups.commits import PlainCommit
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.coordinators.groups.commits import JudgedCommit, PlainCommit
 from kmirror.cluster.coordinators.groups.coordinator import GroupCoordinator
 from kmirror.cluster.coordinators.groups.topic_errors import AskedTopic, TopicErrors, merged, sort_out
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kmirror.protocol.gen.offset_commit_response import (
@@ -28,9 +35,9 @@ IDS_FROM = 10
 Asked = list[AskedTopic[OffsetCommitRequestPartition]]
 
 
-def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Commit, and answer with an error for each partition."""
-    request = inbound.body
+    coordinator, request = parts.groups, inbound.body
     assert isinstance(request, OffsetCommitRequest)
     asked = _asked(coordinator, request, by_id=inbound.version >= IDS_FROM)
     denied = inbound.rights.error(AclOperation.READ, Resource.group(request.group_id))
@@ -41,13 +48,27 @@ def handle(coordinator: GroupCoordinator, now: Instant, inbound: Inbound) -> Non
     if not accepted:
         _reply(inbound, refused)
         return
-    commit = PlainCommit(coordinator, now, request, inbound.version, accepted)
+
+    def write(commit: PlainCommit) -> None:
+        @inbound.guard
+        def on_done(_: Instant, error: ErrorCode) -> None:
+            _reply(inbound, merged(refused, commit.rows(error)))
+
+        coordinator.write(request.group_id, commit.decide, on_done)
+
+    partitions = [TopicPartition(topic.name, one.partition_index) for topic in accepted for one in topic.partitions]
+    judge = parts.components.judge_of_commits(inbound.head.client_id or "")
+    if judge is None:
+        write(PlainCommit(coordinator, now, request, inbound.version, accepted))
+        return
+    judged = JudgedCommit(coordinator, now, request, inbound.version, accepted)
 
     @inbound.guard
-    def on_done(_: Instant, error: ErrorCode) -> None:
-        _reply(inbound, merged(refused, commit.rows(error)))
+    def on_judged(_: Instant, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        judged.errors = errors
+        write(judged)
 
-    coordinator.write(request.group_id, commit.decide, on_done)
+    judge(partitions, on_judged)
 
 
 def _asked(coordinator: GroupCoordinator, request: OffsetCommitRequest, *, by_id: bool) -> Asked:

@@ -43,7 +43,6 @@ ROUTES: Mapping[type[Message], Callable[[GroupCoordinator, Instant, Inbound], No
     DescribeGroupsRequest: describe_groups.handle,
     ListGroupsRequest: list_groups.handle,
     DeleteGroupsRequest: delete_groups.handle,
-    OffsetCommitRequest: offset_commit.handle,
     OffsetFetchRequest: offset_fetch.handle,
     OffsetDeleteRequest: offset_delete.handle,
 }
@@ -54,5 +53,6 @@ def routes(parts: BrokerParts) -> Routes:
     found: dict[type[Message], Handler] = {
         request: partial(handler, parts.groups) for request, handler in ROUTES.items()
     }
+    found[OffsetCommitRequest] = partial(offset_commit.handle, parts)
     found[TxnOffsetCommitRequest] = partial(txn_offset_commit.handle, parts)
     return found
