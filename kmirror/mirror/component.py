@@ -45,7 +45,7 @@ class MirrorComponent(BrokerComponent):
     name = NAME
 
     def __init__(self, parts: BrokerParts) -> None:
-        self.context = MirrorContext(parts.context, parts.replicas)
+        self.context = MirrorContext(parts.context, parts.replicas, parts.internal_topics)
         self.guarded = self.context.assignments
         self._driver = PartitionDriver(self.context)
         driver = self._driver

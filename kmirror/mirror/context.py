@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -35,10 +36,10 @@ RETRY_MS = 500
 class MirrorContext:
     """What one broker knows of mirroring."""
 
-    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager, internal_topics: InternalTopics) -> None:
         self.broker = broker
         self.replicas = replicas
-        self.coordinator = MirrorCoordinator(broker, replicas)
+        self.coordinator = MirrorCoordinator(broker, replicas, internal_topics)
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
         """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`; see `assign`."""

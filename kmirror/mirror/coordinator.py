@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
@@ -81,8 +82,9 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
 class MirrorCoordinator:
     """The shards of `__mirror_state` that this broker leads."""
 
-    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager, internal_topics: InternalTopics) -> None:
         self._broker = broker
+        self._internal_topics = internal_topics
         self.runtime = CoordinatorRuntime(broker, replicas, MIRROR_STATE_TOPIC, MirrorShard)
 
     def _count(self) -> int:
@@ -98,6 +100,11 @@ class MirrorCoordinator:
         """Return the partition whose leader does the metadata sync of `mirror`."""
         count = self._count()
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
+
+    def ensure(self, now: Instant) -> None:
+        """See to it that there is `__mirror_state`: a user may have deleted it."""
+        if not self._count():
+            self._internal_topics.ensure(now, MIRROR_STATE_TOPIC)
 
     def leads(self, shard: TopicPartition | None) -> bool:
         """Return whether this broker leads `shard` and has loaded it; False for None."""

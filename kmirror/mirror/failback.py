@@ -68,7 +68,10 @@ def why_it_waits(state: MirrorState, last_mirrored_epoch: int, ours: LogOutline)
     if state is not MirrorState.STOPPED:
         return f"the source still mirrors it from here ({state.name}): fail over there first"
     if last_mirrored_epoch < 0 and ours.log_end_offset > ours.log_start_offset:
-        return "the source's mirror was stopped before it mirrored anything, so here is the only copy"
+        return (
+            "the source's mirror was stopped before it mirrored anything, or its state was lost, so here may be the "
+            "only copy"
+        )
     return ""
 
 

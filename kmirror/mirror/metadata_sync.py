@@ -43,6 +43,7 @@ class MetadataSync:
         An answer about all of them begins a cycle of all syncs, any other sees to these topics alone.
         """
         if not self._context.coordinates(mirror):
+            self._context.coordinator.ensure(now)  # Nobody coordinates anything while its topic is not there.
             self.forget(mirror)
             return
         if not self._context.source_cluster_id(mirror) and any(self._is_ours(topic, source) for topic in asked.topics):

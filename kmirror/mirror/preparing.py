@@ -170,8 +170,9 @@ class Preparing:
             self._context.retry_later(now, mp, reason)
         elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
             reason = (
-                f"the source's mirror {mirror} of us was stopped before it mirrored anything, so ours is the only "
-                "copy: delete that mirror over there to have it cut"
+                f"the source's mirror {mirror} of us has no last mirrored epoch: it was stopped before it mirrored "
+                "anything, or its state was lost, so ours may be the only copy: delete that mirror over there to have "
+                "ours cut"
             )
             self._context.retry_later(now, mp, reason)
         else:

@@ -114,6 +114,8 @@ class StateRequests(ABC, Generic[R, A]):
     def _route(self, now: Instant, row: R) -> None:
         """Ask here, or put the row into the queue of its coordinator."""
         shard = self.coordinator.shard_of(row.key)
+        if shard is None:
+            self.coordinator.ensure(now)
         image = None if shard is None else self._broker.image.partition(shard)
         if image is None or not row.is_wanted():
             self.fail(now, row, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,0 +1,117 @@
+"""A user deletes `__mirror_state`: what becomes of mirrored topics, and of those that were stopped (D6, D23, D25)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror import Cluster, Mirror, MirrorState, RecordData, Simulation, TopicPartition
+from kmirror.protocol import DeleteTopicsRequest
+from kmirror.protocol.gen.delete_topics_request import DeleteTopicState
+from kmirror.sim.facts import LogCut
+from kmirror.sim.producer import Producer
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+TP = TopicPartition("t", 0)
+CONFIGS = {"mirror.metadata.refresh.interval.ms": "1000"}
+
+
+def mirrored(brokers: int = 1) -> tuple[Cluster, Cluster, Mirror]:
+    """Return a, b and a mirror of t, which has three records."""
+    simulation = Simulation(seed=1)
+    a = Cluster(simulation, "a", brokers=brokers, configs=CONFIGS)
+    b = Cluster(simulation, "b", brokers=brokers, configs=CONFIGS)
+    a.start()
+    b.start()
+    a.create_topic("t")
+    a.produce("t", 0, [b"m0", b"m1", b"m2"])
+    mirror = Mirror("dr", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics(["t"])
+    mirror.catch_up()
+    return a, b, mirror
+
+
+def lose_states(cluster: Cluster, *, restart: bool = True) -> None:
+    """Delete the topic with the states, and have every leader begin anew."""
+    cluster.order(DeleteTopicsRequest(topics=[DeleteTopicState(name=MIRROR_STATE_TOPIC)], timeout_ms=30_000))
+    simulation = cluster.simulation
+    simulation.run_until(lambda: MIRROR_STATE_TOPIC not in cluster.image.topics, what="the deletion")
+    if restart:
+        for broker in cluster.broker_ids:
+            cluster.kill(broker)
+        simulation.run_for(span_s=12)
+        for broker in cluster.broker_ids:
+            cluster.restart(broker)
+        simulation.run_until(cluster.is_settled, what="leaders")
+
+
+def values(cluster: Cluster) -> list[bytes | None]:
+    return [record.value for record in cluster.read(TP)]
+
+
+@pytest.mark.decision("D6")
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_a_stopped_topic_keeps_what_was_written_to_it_and_is_written_to_again(brokers: int) -> None:
+    _, b, mirror = mirrored(brokers)
+    mirror.fail_over()
+    b.produce("t", 0, [b"b0"])
+    producer = Producer(b, transactional_id="x")
+    producer.begin_transaction()
+    producer.send({TP: [RecordData(value=b"x0")]})
+    lose_states(b)
+    mirror.wait_for_state(MirrorState.STOPPED, [TP])
+    b.produce("t", 0, [b"b1"])
+    producer.commit_transaction()
+    assert values(b) == [b"m0", b"m1", b"m2", b"b0", b"x0", b"b1"]
+    assert [seen for seen in b.simulation.facts(LogCut) if seen.cluster == "b"] == []
+
+
+@pytest.mark.decision("D25")
+def test_a_failback_from_a_topic_whose_state_was_lost_waits_and_says_why() -> None:
+    a, b, mirror = mirrored()
+    a.simulation.line(a, b).take_down()
+    a.produce("t", 0, [b"only here"])
+    mirror.fail_over()
+    b.produce("t", 0, [b"b0"])
+    lose_states(b)
+    mirror.wait_for_state(MirrorState.STOPPED, [TP])
+    a.simulation.line(a, b).bring_up()
+    back = Mirror("dr", source=b, destination=a)
+    back.create()
+    back.add_topics(["t"])
+    a.simulation.run_for(span_s=5)
+    (row,) = back.describe()
+    assert row.state is MirrorState.PREPARING
+    assert "or its state was lost" in row.reason
+    assert values(a) == [b"m0", b"m1", b"m2", b"only here"]
+    mirror.delete()  # The operator insists.
+    back.catch_up()
+    back.assert_equal()
+
+
+@pytest.mark.decision("D32")
+def test_a_mirrored_topic_is_copied_anew_and_a_failover_before_that_keeps_what_it_has() -> None:
+    a, b, mirror = mirrored()
+    line = a.simulation.line(a, b)
+    line.take_down()
+    lose_states(b)
+    a.simulation.run_for(span_s=10)
+    assert values(b) == [b"m0", b"m1", b"m2"], "nothing proves that the source knows nothing"
+    line.bring_up()
+    a.produce("t", 0, [b"m3"])
+    mirror.catch_up()
+    mirror.assert_equal()
+    line.take_down()
+    lose_states(b)
+    mirror.fail_over()
+    assert values(b) == [b"m0", b"m1", b"m2", b"m3"]
+
+
+@pytest.mark.decision("D17")
+def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
+    a, b, mirror = mirrored()
+    lose_states(b, restart=False)
+    a.create_topic("u")
+    mirror.add_topics(["u"])
+    mirror.catch_up()
+    assert "u" in b.image.topics
