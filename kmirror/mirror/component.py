@@ -105,6 +105,7 @@ class MirrorComponent(BrokerComponent):
         deleted = [name for name in mirrors if mirror_configs(self.context.broker.image, name) is None]
         for mirror in deleted:
             self._sync.forget(mirror)
+            self.context.forget_settled(mirror)
         if deleted or any(topic in self._altered for topic in delta.topics_deleted):
             self._remove_orphans()
         if delta.alters_node(self.context.broker.node_id):

@@ -87,6 +87,12 @@ class MirrorContext:
                 del self._led[tp.topic]
         return mp
 
+    def forget_settled(self, mirror: str) -> None:
+        """Forget what the stops of a mirror have settled that was deleted: another one may get its name."""
+        for mp in self.partitions.values():
+            if mirror in mp.settled_before:
+                mp.settled_before = {name: epoch for name, epoch in mp.settled_before.items() if name != mirror}
+
     # -- what is known ------------------------------------------------------------------------
 
     def topics_of(self, mirror: str) -> list[str]:

@@ -6,6 +6,7 @@ metadata image, and the source.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.fetch_loop import Fetcher
@@ -34,6 +35,8 @@ class MirrorPartition:
     last_mirrored_epoch: int = -1
     uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
     """As persisted: the replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
+    settled_before: Mapping[str, int] = field(default_factory=dict)
+    """Mirror to the last mirrored epoch that its stop settled, of those in which the topic was before (D10)."""
     lineage: Lineage = OWN
     """As persisted: which clusters wrote the log (D45)."""
     held: bool = False

@@ -3,6 +3,8 @@
 1. It reads the persisted state.
 2. The topic may have been in another mirror before. The list of uncut replicas and the lineage of that time still hold,
    so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
+   The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
+   this log had of their sources, as far as the lineage has not changed.
 3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
@@ -78,6 +80,11 @@ class StateLoader:
             # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN else lineage
         own = replace(own, uncut=listed, lineage=lineage)
+        mp.settled_before = {
+            key.mirror: state.last_mirrored_epoch
+            for key, state in found.items()
+            if key != mp.key and state.state is MirrorState.STOPPED and state.last_mirrored_epoch >= 0
+        }
 
         def emptied(later: Instant) -> None:
             if not elsewhere:

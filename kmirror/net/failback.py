@@ -96,6 +96,7 @@ class FailbackPreview:
         request = DescribeMirrorsRequest(
             mirror_names=[self.mirror],
             lineages=[LineageTopic(topic_name=name, partitions=numbers) for name, numbers in topics.items()],
+            named_only=True,
         )
         told = _Told(await admin.topics(topics), {}, {})
         try:

@@ -165,7 +165,7 @@ def test_nothing_hangs_when_the_site_loses_power_in_a_failover_and_nothing_of_it
     simulation.run_until(b.is_settled)
     mirror.fail_over()
     b.produce("t", 0, [b"b"])
-    assert values(b) == [b"b"], "the transaction of the source does not hold back what is written here"
+    assert values(b) == [b"b"], "of what was mirrored nothing is left, and nothing waits for it"
 
 
 @pytest.mark.decision("D41")
@@ -261,6 +261,34 @@ def test_what_is_asked_by_time_after_a_cut_is_answered_as_at_the_source() -> Non
     for timestamp in (began, began + 5_500, began + 20_002, began + 400_000, latest_by_time):
         assert ask(a, timestamp) == ask(b, timestamp)
     assert ask(a, latest_by_time)[1] == began + 20_003, "no time of a record that was cut"
+
+
+@pytest.mark.decision("D10")
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_topic_that_was_in_a_wrong_mirror_meanwhile_fails_back_by_the_delta(deleted: bool) -> None:
+    simulation = Simulation(seed=1)
+    a, b, c = (Cluster(simulation, name, brokers=1, configs=REFRESH) for name in "abc")
+    for cluster in (a, b, c):
+        cluster.start()
+    for cluster in (a, c):
+        cluster.create_topic("t")
+    a.produce("t", 0, [b"m"] * 5)
+    c.produce("t", 0, [b"another topic"])
+    mirrored(a, b).fail_over()
+    b.produce("t", 0, [b"b"])
+    wrong = Mirror("wrong", source=c, destination=b)
+    wrong.create()
+    by_name = AddTopicsToMirrorRequest(mirror_name="wrong", topics=[TopicData(topic_name="t")])
+    b.client.call(b.endpoint(1), by_name)
+    wrong.wait_for_state(MirrorState.FAILED, [TP])
+    wrong.fail_over()
+    if deleted:  # Another mirror of that name has settled nothing.
+        first = Mirror("dr", source=a, destination=b)
+        first.delete()
+        first.create()
+    mirrored(b, a).assert_equal()
+    cuts = [(seen.fact.offset, seen.fact.end) for seen in simulation.facts(LogCut) if seen.cluster == "a"]
+    assert cuts == ([(0, 5)] if deleted else [])
 
 
 @pytest.mark.decision("D16")

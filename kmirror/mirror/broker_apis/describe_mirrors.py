@@ -3,12 +3,14 @@
 A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
 partition is reported twice. A topic that is not there, or that nobody leads, stands in every answer, without
 partitions: a client could not name it otherwise (D38). The source's offset is its high watermark: a failover loses what
-lies above the last stable offset, which no mirror can read (D22). Reason says why a partition waits or failed, and why
-the source cannot be spoken to (D38). On request the answer has the lineage of a log, whether it is mirrored or not, and
-describes only the partitions whose lineages are asked for, so that it costs what is asked and not what there is (D45).
-A mirror that the client may not describe is refused by its name, and left out where all are wanted: a source that
-refuses must not look like one that knows nothing (D18, D32). Nor must a broker that was deposed without knowing it: one
-that may have been fenced tells no lineage.
+lies above the last stable offset, which no mirror can read (D22). Reason says why a partition waits or failed, why the
+source cannot be spoken to, and why a topic is not created (D38).
+
+On request the answer has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose
+lineages are asked for, so that it costs what is asked and not what there is (D45). Those may be in another mirror by
+now: what the stop in this one has settled is told all the same (D10). A mirror that the client may not describe is
+refused by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing
+(D18, D32). Nor must a broker that was deposed without knowing it: one that may have been fenced tells no lineage.
 """
 
 from __future__ import annotations
@@ -63,9 +65,9 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
             described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
         described.reason = _reason_of_mirror(context, mirror)
         topics: dict[str, TopicPartitions] = {}
-        for tp, mp in sorted(_wanted(context, request, mirror), key=itemgetter(0)):
+        for tp, detail in sorted(_details(context, now, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
-            topic.partitions.append(_detail(context, now, mp))
+            topic.partitions.append(detail)
         if not request.named_only:
             for name in _without_leader(context, mirror):
                 topics.setdefault(name, TopicPartitions(topic_name=name))
@@ -81,18 +83,21 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     inbound.reply(response)
 
 
-def _wanted(
-    context: MirrorContext, request: DescribeMirrorsRequest, mirror: str
-) -> Iterator[tuple[TopicPartition, MirrorPartition]]:
-    """Return the partitions of a mirror that this broker leads and the request wants described."""
+def _details(
+    context: MirrorContext, now: Instant, request: DescribeMirrorsRequest, mirror: str
+) -> Iterator[tuple[TopicPartition, PartitionDetail]]:
+    """Yield the partitions of a mirror that this broker leads and the request wants described."""
     if not request.named_only:
-        yield from ((mp.tp, mp) for mp in context.partitions_of(mirror))
+        yield from ((mp.tp, _detail(context, now, mp)) for mp in context.partitions_of(mirror))
         return
     named = {TopicPartition(topic.topic_name, index): None for topic in request.lineages for index in topic.partitions}
     for tp in named:
         mp = context.partitions.get(tp)
         if mp is not None and mp.assignment.mirror == mirror:
-            yield tp, mp
+            yield tp, _detail(context, now, mp)
+        elif mp is not None and mirror in mp.settled_before:
+            state, epoch = MirrorState.STOPPED.name, mp.settled_before[mirror]
+            yield tp, PartitionDetail(partition_index=tp.partition, state=state, last_mirror_epoch=epoch)
 
 
 def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
