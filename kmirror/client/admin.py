@@ -69,6 +69,13 @@ OnAnswer = Callable[[Instant, Message | ErrorCode], None]
 """Gets the answer, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT where there is none."""
 
 
+def check_is_order(body: object) -> None:
+    """Raise UsageError for what is none of `ORDERS`."""
+    if not isinstance(body, ORDERS):
+        known = ", ".join(kind.__name__ for kind in ORDERS)
+        raise UsageError(f"no order is carried out with {shown(body)}; there are {known}")
+
+
 @dataclass(frozen=True, slots=True)
 class AdminConfigs:
     """Kafka's names and defaults."""
@@ -115,9 +122,7 @@ class Admin:
 
         It gets UNSUPPORTED_VERSION if a broker does not serve the API: the others are not asked then.
         """
-        if not isinstance(body, ORDERS):
-            known = ", ".join(kind.__name__ for kind in ORDERS)
-            raise UsageError(f"no order is carried out with {shown(body)}; there are {known}")
+        check_is_order(body)
         body.encode(body.MAX_VERSION)  # What no version can carry is told now, and not as silence at the end.
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND

@@ -20,7 +20,7 @@ from kmirror.mirror.naming import MIRROR_LINEAGE, Assignment
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.refresh_plan import RefreshPlan
 from kmirror.mirror.state_client import StateClient
-from kmirror.mirror.states import MirrorState
+from kmirror.mirror.states import MirrorState, Wish
 from kmirror.mirror.sync_errors import SyncErrors
 
 NAME = "mirror"
@@ -50,6 +50,8 @@ class MirrorContext:
         """Mirror to its source."""
         self.troubles: dict[str, str] = {}
         """Mirror to why its source cannot be spoken to, of those where something is wrong with the security."""
+        self.not_created: dict[str, dict[str, str]] = {}
+        """Mirror to the topics that were to be created here when its sync tried last, each with why it was not."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}
@@ -119,6 +121,12 @@ class MirrorContext:
     def coordinates(self, mirror: str) -> bool:
         """Return whether this broker does the metadata sync of `mirror` (D17)."""
         return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
+
+    def missing_topics(self, mirror: str) -> dict[str, str]:
+        """Return the topics of a mirror that this broker cannot have created, each with the reason (D38)."""
+        refused, known = self.not_created.get(mirror, {}), self.broker.image.topics
+        wanted = Assignment(mirror, Wish.MIRROR)
+        return {t: why for t, why in refused.items() if t not in known and self.assignments.get(t) == wanted}
 
     def source_cluster_id(self, mirror: str) -> str:
         """Return the id of the mirror's source as its config remembers it; empty if it was never stored (D15, D16)."""

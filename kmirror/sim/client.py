@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kmirror.client.admin import Admin
+from kmirror.client.admin import Admin, check_is_order
 from kmirror.client.node import ClientNode, OnTimer
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
@@ -142,7 +142,8 @@ class Client:
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
     def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Script[Message]:
-        """Give an order to a cluster, as a part of what takes longer."""
+        """Give an order to a cluster, as a part of what takes longer; UsageError for a request that is none."""
+        check_is_order(body)
         admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
@@ -153,7 +154,7 @@ class Client:
         def ask(go_on: Callable[[Message | ErrorCode], None]) -> None:
             nonlocal number
             with self._world.one_event():
-                admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))  # Refuses what is no order.
+                admin.ask(self._world.now, body, lambda _now, reply: go_on(reply))
                 number = self._orders = self._orders + 1
                 self._world.tell(self.name, OrderSent(number, body))
                 self.perform()

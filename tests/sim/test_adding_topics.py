@@ -10,6 +10,7 @@ from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode as E
+from kmirror.spec.topics import SYSTEM_TOPICS
 from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain
 
 pytestmark = pytest.mark.decision("D6")
@@ -61,3 +62,13 @@ def test_a_partition_that_is_not_stopped_yet_is_a_request_that_is_refused() -> N
     refused = add(p, to=p.b.living()[0])
     assert refused.error_code == E.INVALID_REQUEST
     assert refused.error_message == "Every partition must be UNKNOWN or STOPPED: orders-0 is STOPPING."
+
+
+@pytest.mark.decision("D26")
+def test_topics_of_the_cluster_itself_are_in_no_mirror() -> None:
+    p = begun()
+    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=name) for name in SYSTEM_TOPICS])
+    reply = p.b.client.call(p.b.endpoint(1), request)
+    assert isinstance(reply, AddTopicsToMirrorResponse)
+    assert "__cluster_metadata" in SYSTEM_TOPICS
+    assert {row.name: row.error_code for row in reply.topics} == dict.fromkeys(SYSTEM_TOPICS, E.INVALID_TOPIC_EXCEPTION)

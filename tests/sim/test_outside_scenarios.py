@@ -291,6 +291,21 @@ def test_a_topic_that_was_in_a_wrong_mirror_meanwhile_fails_back_by_the_delta(de
     assert cuts == ([(0, 5)] if deleted else [])
 
 
+@pytest.mark.decision("D38")
+def test_a_mirror_says_which_topic_cannot_be_created_and_why() -> None:
+    a, b = two_clusters()
+    a.create_topic("a.b")
+    b.create_topic("a_b")
+    mirror = mirrored(a, b)
+    mirror.add_topics(["a.b"])
+    a.simulation.run_for(span_s=5)
+    assert "topic a.b is not created: INVALID_TOPIC_EXCEPTION" in mirror.reason()
+    assert "collides with existing topic: a_b" in mirror.reason()
+    b.order(DeleteTopicsRequest(topics=[DeleteTopicState(name="a_b")], timeout_ms=30_000))
+    mirror.catch_up()
+    assert mirror.reason() == ""
+
+
 @pytest.mark.decision("D16")
 def test_a_failback_from_a_topic_that_was_made_anew_cuts_nothing() -> None:
     a, b = two_clusters()

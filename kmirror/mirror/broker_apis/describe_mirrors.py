@@ -23,6 +23,7 @@ from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
 from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
@@ -167,9 +168,14 @@ def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[
 
 
 def _reason_of_mirror(context: MirrorContext, mirror: str) -> str:
-    """Return why this broker cannot speak to the source; empty if it can or has not tried."""
+    """Return why this broker cannot speak to the source, or cannot have topics created; empty if neither is so."""
     source = context.sources.get(mirror)
-    return context.troubles.get(mirror) or (no_answer(source) if source is not None and source.is_silent else "")
+    if mirror in context.troubles:
+        return context.troubles[mirror]
+    if source is not None and source.is_silent:
+        return no_answer(source)
+    missing = [f"topic {name} is not created: {why}" for name, why in sorted(context.missing_topics(mirror).items())]
+    return few(missing, "topics") if missing else ""
 
 
 def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:

@@ -19,7 +19,7 @@ from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirror
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.topics import SYSTEM_TOPICS, problem_with_name
 from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
@@ -52,7 +52,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 
 def _check(context: ControllerContext, topic: TopicData) -> ErrorCode:
     name = topic.topic_name
-    if problem_with_name(name) is not None or is_internal(name):
+    if problem_with_name(name) is not None or name in SYSTEM_TOPICS:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     known = context.image.topics.get(name)
     if known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id):

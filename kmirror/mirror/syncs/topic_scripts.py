@@ -65,6 +65,8 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
             problems.update({f"topic {name}": NO_ANSWER for name in named})
             continue
         problems.update(_refusals(answer))
+    not_created = {name: problems[f"topic {name}"] for name in missing if f"topic {name}" in problems}
+    view.context.not_created[view.mirror] = not_created
     reports.tell(SyncKind.METADATA, "topics", problems)
 
 

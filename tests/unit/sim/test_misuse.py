@@ -10,7 +10,13 @@ from kmirror import Cluster, Consumer, Mirror, Producer, Simulation
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.ids import TopicPartition
-from kmirror.protocol import CreateTopicsRequest, CreateTopicsResponse, FetchRequest, Message
+from kmirror.protocol import (
+    AlterPartitionReassignmentsRequest,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    FetchRequest,
+    Message,
+)
 from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.network import NetworkOptions
 from tests.unit.sim.misuse import ANY, T0, Misuse, Stage, check_told
@@ -188,6 +194,10 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "an order that is a fetch": (
         lambda s: s.a.order(FetchRequest()),
         "no order is carried out with FetchRequest.*; there are AddTop",
+    ),
+    "an order that this engine does not know": (
+        lambda s: s.a.order(AlterPartitionReassignmentsRequest()),
+        "no order is carried out with AlterPartitionReassignmentsRequest",
     ),
     "an answer for an order": (
         lambda s: s.a.order(CreateTopicsResponse()),
