@@ -30,7 +30,12 @@ from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULT
 from kmirror.protocol.registry import by_name, find_key, names
 from kmirror.report.dashboard import dashboard
 from kmirror.sim.history import profiles
+from kmirror.sim.history.actions import ACTIONS
 from kmirror.sim.history.checkers import CHECKERS
+from kmirror.sim.history.fault_actions import STRIKE_ROWS
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.sim.history.sights import SIGHTS
+from kmirror.sim.history.workloads import KINDS
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs, metrics
@@ -195,6 +200,35 @@ def _profiles() -> str:
     return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
 
 
+def _plan_actions() -> str:
+    rows = ((_code(row.name), row.doc, _words(row.needs), _words(row.takes)) for row in ACTIONS.values())
+    return _table(("action", "what it does", "needs", "takes"), rows)
+
+
+def _plan_strikes() -> str:
+    return _table(("`do`", "what it does", "needs"), ((_code(r.name), r.doc, _words(r.needs)) for r in STRIKE_ROWS))
+
+
+def _plan_sights() -> str:
+    return _table(("`on`", "what happens"), ((_code(row.name), row.doc) for row in SIGHTS.values()))
+
+
+def _plan_clients() -> str:
+    return _table(("kind", "what it does"), ((_code(row.name), row.doc) for row in KINDS.values()))
+
+
+def _plan_fields() -> str:
+    rows = []
+    for what, cls in (("the plan", Plan), ("a cluster", ClusterPlan), ("a client", ClientPlan), ("a step", Step)):
+        docs = docs_of_fields(cls)
+        rows += [(what, _code(each.name), docs[each.name]) for each in fields(cls)]
+    return _table(("of", "field", "what it is"), rows)
+
+
+def _words(names: str) -> str:
+    return ", ".join(_code(name) for name in names.split())
+
+
 def _commands() -> str:
     top = build(COMMANDS)
     parts = []
@@ -223,6 +257,11 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "commands": _commands,
     "checkers": _checkers,
     "profiles": _profiles,
+    "plan actions": _plan_actions,
+    "plan clients": _plan_clients,
+    "plan fields": _plan_fields,
+    "plan sights": _plan_sights,
+    "plan strikes": _plan_strikes,
 }
 
 

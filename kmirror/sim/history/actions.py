@@ -94,11 +94,13 @@ ROWS: tuple[Action, ...] = (
         "create_mirror",
         "Create a mirror; `servers` names the cluster that it points to, or nobody.",
         "mirror source destination",
+        takes="servers timeout_ms topics",
     ),
     Action(
         "add",
         "Add topics to a mirror, with their ids at the source unless `named` is false.",
         "mirror source destination topics",
+        takes="named",
     ),
     Action("remove", "Remove topics from a mirror: failover.", "mirror source destination topics"),
     Action("pause", "Pause topics of a mirror.", "mirror source destination topics"),
@@ -122,29 +124,41 @@ ROWS: tuple[Action, ...] = (
     ),
     Action("turn", "Turn clients to another cluster.", "clients cluster", turn),
     Action("rest", "All clients rest for a while; brokers and mirrors do not.", "for_ms", _rest),
-    Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
+    Action("kill_broker", "Kill a broker.", "cluster broker", _kill, takes="for_ms"),
     Action(
         "lose_power",
         "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
         "cluster broker",
         _lose_power,
+        takes="for_ms",
     ),
     Action(
-        "kill_replica", "Kill whoever leads a partition, or follows: `victim`.", "cluster topic victim", _kill_replica
+        "kill_replica",
+        "Kill whoever leads a partition, or follows: `victim`.",
+        "cluster topic victim",
+        _kill_replica,
+        takes="partition for_ms",
     ),
-    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller),
-    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster),
+    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller, takes="for_ms"),
+    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster, takes="for_ms"),
     Action(
         "kill_when",
         "Kill `victim` in the event after a partition comes to a state, or its log is cut.",
         "cluster source topic on victim",
         _kill_when,
+        takes="for_ms",
     ),
     Action(
-        "line_down", "Take down the line between two sites or nodes, both ways or one way.", "one other", _line_down
+        "line_down",
+        "Take down the line between two sites or nodes, both ways or one way.",
+        "one other",
+        _line_down,
+        takes="one_way for_ms",
     ),
-    Action("line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow),
-    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy),
+    Action(
+        "line_slow", "Make everything between two sites or nodes slower.", "one other ms", _line_slow, takes="for_ms"
+    ),
+    Action("line_lossy", "Lose packets between two sites or nodes.", "one other ppm", _line_lossy, takes="for_ms"),
     *fault_actions.ROWS,
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
@@ -175,6 +189,9 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     missing = [name for name in action.needs.split() if name not in step.args]
     if missing:
         return f"{step.action} needs {', '.join(missing)}"
+    unknown = [name for name in step.args if name not in (*action.needs.split(), *action.takes.split())]
+    if unknown:
+        return f"{step.action} takes no {', '.join(unknown)}"
     if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
         return wrong
     for name in ("cluster", "source", "destination"):

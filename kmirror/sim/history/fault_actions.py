@@ -254,12 +254,14 @@ ROWS: tuple[Action, ...] = (
         "It may have a name, and be set `after` another one springs.",
         "cluster topic on do",
         _when,
+        takes="source victim clients for_ms delay_ms within_ms name after",
     ),
     Action(
         "fail_log_dir",
         "Have a log directory of a broker fail, not the first one, which holds the metadata; its end is a restart.",
         "cluster broker number",
         _fail_log_dir,
+        takes="for_ms",
     ),
     Action(
         "lose_site_power",
@@ -267,11 +269,13 @@ ROWS: tuple[Action, ...] = (
         "internal topics keep what they acknowledge.",
         "cluster",
         _lose_site_power,
+        takes="for_ms",
     ),
     Action(
         "set_clock",
         "Set a node's clock: `ahead_ms`, below 0 from its next start on, and `ppm` too fast.",
         "cluster broker ahead_ms",
         _set_clock,
+        takes="ppm",
     ),
 )

@@ -274,3 +274,5 @@ class Action:
     """None for an order of an operator."""
     where: str = "destination"
     """Of an order: the argument that names the cluster that it goes to."""
+    takes: str = ""
+    """Names of the arguments that a step may have besides."""

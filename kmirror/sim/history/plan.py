@@ -23,10 +23,15 @@ class ClusterPlan:
     name: str
     """a, b, c, d."""
     brokers: int
+    """Their number; their ids are 1 and up."""
     replication_factor: int
+    """Of the topics that the history creates."""
     configs: Mapping[str, str] = field(default_factory=dict)
+    """Configs of all brokers and of the controller."""
     mirror_version: int = 1
+    """Level of the feature; 0 for a cluster that cannot mirror."""
     transaction_version: int = 2
+    """Level of the feature."""
     release: str = ""
     """The earlier release of Kafka that its brokers play for clients and mirrors; empty for none."""
     log_dirs: int = 1
@@ -40,13 +45,17 @@ class ClientPlan:
     """One producer or consumer that works through the whole history."""
 
     name: str
+    """Any, each once."""
     kind: str
     """A row of workloads.KINDS, such as plain, idempotent, overlapping, read_committed."""
     cluster: str
     """Where it begins; steps may send it to another cluster."""
     topics: tuple[str, ...]
+    """What it writes or reads; a topic need not exist yet."""
     pause_ms: int
+    """How long it may rest between two things that it does."""
     options: Mapping[str, Value] = field(default_factory=dict)
+    """What some kinds take, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +63,11 @@ class Step:
     """One order of an operator, or one fault; carried out `at_ms`, or as soon as the step before it was begun."""
 
     at_ms: int
+    """When, since the clusters were up."""
     action: str
     """A row of actions.ACTIONS, such as add, remove, kill_broker, line_down."""
     args: Mapping[str, Value] = field(default_factory=dict)
+    """What the action needs and takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +75,17 @@ class Plan:
     """All that a history is made of: the same plan gives the same run."""
 
     seed: int
+    """All chance in the run follows from it."""
     profile: str
+    """The profile that it was drawn from; any word in a plan that was written by hand."""
     clusters: tuple[ClusterPlan, ...]
+    """Two to four."""
     network: Mapping[str, int]
     """Fields of sim.network.NetworkOptions."""
     clients: tuple[ClientPlan, ...]
+    """Producers, consumers and groups."""
     steps: tuple[Step, ...]
+    """Orders and faults, the earliest first."""
     faults_end_ms: int
     """Here all faults end: nodes are started, lines come up, clients end their transactions."""
     converge_ms: int
