@@ -240,6 +240,7 @@ def test_a_plan_with_steps_and_clients_taken_out_still_runs(seed: int) -> None:
     [
         (Step(0, "dance"), "step 0: there is no action 'dance'"),
         (Step(0, "kill_broker", {"cluster": "a"}), "step 0: kill_broker needs broker"),
+        (Step(0, "kill_cluster", {"cluster": "a", "for": 5}), "step 0: kill_cluster takes no for"),
         (Step(0, "kill_broker", {"cluster": "a", "broker": 4}), "step 0: there is no node or site 'a-4'"),
         (Step(0, "kill_controller", {"cluster": "z"}), "step 0: there is no cluster 'z'"),
         (Step(0, "line_down", {"one": "a", "other": "b-x"}), "step 0: there is no node or site 'b-x'"),

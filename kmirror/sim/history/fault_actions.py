@@ -246,8 +246,8 @@ def _slow_disk(hands: Hands, args: Args) -> None:
 
 
 ROWS: tuple[Action, ...] = (
-    Action("stop_broker", "Have a broker end in order.", "cluster broker", _stop_broker),
-    Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk),
+    Action("stop_broker", "Have a broker end in order.", "cluster broker", _stop_broker, takes="for_ms"),
+    Action("slow_disk", "Make each job of a broker's disks slower.", "cluster broker ms", _slow_disk, takes="for_ms"),
     Action(
         "when",
         "Set a trap: at the event `on` in a topic `do` something, `delay_ms` later, if it comes within `within_ms`. "
