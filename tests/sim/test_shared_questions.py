@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import ANONYMOUS, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
+from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -158,9 +160,11 @@ def test_a_new_leader_epoch_is_asked_about_for_its_partitions_alone(listen: List
 
 def test_a_source_that_knows_only_the_fields_of_the_proposal(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
     """It describes all that it leads and tells no lineage; one answer serves all who asked."""
-    monkeypatch.setattr(
-        describe_mirrors, "_wanted", lambda context, _, mirror: [(mp.tp, mp) for mp in context.partitions_of(mirror)]
-    )
+
+    def details(context: MirrorContext, now: Instant, _: DescribeMirrorsRequest, mirror: str) -> list[Any]:
+        return [(mp.tp, describe_mirrors._detail(context, now, mp)) for mp in context.partitions_of(mirror)]
+
+    monkeypatch.setattr(describe_mirrors, "_details", details)
     p = failed_over(20)
     ear = listen(p.b)
 
