@@ -22,7 +22,7 @@ class KafkaApi:
 
 _SECURITY = "security is a task of its own: connections are plain, and whoever embeds a cluster plugs an authorizer in"
 _QUOTAS = "there are no quotas"
-_QUORUM = "one controller decides; there is no quorum to describe or to change"
+_QUORUM = "one controller decides; there is no quorum to change"
 _MOVES = "replicas stay where they are, and the controller elects by itself"
 _GROUPS = "the groups of KIP-848 are a task of their own: consumers use the classic protocol"
 _SHARE = "share groups (KIP-932) are a task of their own"
@@ -78,7 +78,7 @@ ROWS: tuple[KafkaApi, ...] = (
     KafkaApi("AlterClientQuotas", 0, 1, _QUOTAS),
     KafkaApi("DescribeUserScramCredentials", 0, 0, _SECURITY),
     KafkaApi("AlterUserScramCredentials", 0, 0, _SECURITY),
-    KafkaApi("DescribeQuorum", 0, 2, _QUORUM),
+    KafkaApi("DescribeQuorum", 0, 2),
     KafkaApi("UpdateFeatures", 0, 2),
     KafkaApi("DescribeCluster", 0, 2),
     KafkaApi("DescribeProducers", 0, 0),

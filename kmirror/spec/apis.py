@@ -72,6 +72,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("ListTransactions", 0, 2, _BROKER, left_out="Java's forms of regular expressions"),
     ApiRow("UpdateFeatures", 0, 2, _BOTH),
     ApiRow("DescribeConfigs", 1, 5, _BROKER, 5, left_out="levels of loggers, groups, client metrics"),
+    ApiRow("DescribeQuorum", 0, 2, _BOTH, left_out="observers, listeners"),
     ApiRow("AlterConfigs", 0, 2, _BOTH, left_out="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
     ApiRow("Envelope", 0, 0, _CONTROLLER),

@@ -34,6 +34,9 @@ from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest, Dele
 from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
 from kmirror.protocol.gen.describe_groups_request import DescribeGroupsRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
+from kmirror.protocol.gen.describe_quorum_request import PartitionData as QuorumPartition
+from kmirror.protocol.gen.describe_quorum_request import TopicData as QuorumTopic
 from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
@@ -185,6 +188,9 @@ ADD_TO_MIRROR = AddTopicsToMirrorRequest(
 )
 REMOVE_FROM_MIRROR = RemoveTopicsFromMirrorRequest(mirror_name="m", topics=[RemovedTopic(topic_name="t")])
 UPDATE_FEATURES = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("mirror.version", 1)])
+DESCRIBE_QUORUM = DescribeQuorumRequest(
+    topics=[QuorumTopic(topic_name="__cluster_metadata", partitions=[QuorumPartition(partition_index=0)])]
+)
 PAUSE = PauseMirrorTopicsRequest(mirror_name="m", topics=[PausedTopic(topic_name="t")])
 RESUME = ResumeMirrorTopicsRequest(mirror_name="m", topics=[ResumedTopic(topic_name="t")])
 DELETE_MIRROR = DeleteMirrorRequest(mirror_name="m")
@@ -363,6 +369,8 @@ CASES = [
         BrokerRegistrationRequest(broker_id=-1), 4, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"
     ),
     Case(BrokerHeartbeatRequest(broker_id=9), 2, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
+    Case(DESCRIBE_QUORUM, 2, []),
+    Case(DESCRIBE_QUORUM, 2, [(Op.DESCRIBE, CLUSTER)], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
     Case(
         AllocateProducerIdsRequest(broker_id=9), 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"
     ),

@@ -39,6 +39,7 @@ from kmirror.protocol.gen.describe_cluster_request import DescribeClusterRequest
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest
 from kmirror.protocol.gen.describe_log_dirs_request import DescribeLogDirsRequest
 from kmirror.protocol.gen.describe_producers_request import DescribeProducersRequest
+from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
 from kmirror.protocol.gen.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -77,6 +78,7 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] 
     WriteTxnMarkersRequest: write_txn_markers.handle,
     IncrementalAlterConfigsRequest: alter_configs.handle,
     UpdateFeaturesRequest: _forward,
+    DescribeQuorumRequest: _forward,
 }
 
 

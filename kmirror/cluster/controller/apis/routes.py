@@ -16,6 +16,7 @@ from kmirror.cluster.controller.apis import (
     create_partitions,
     create_topics,
     delete_topics,
+    describe_quorum,
     envelope,
     fetch,
     fetch_snapshot,
@@ -36,6 +37,7 @@ from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationR
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicsRequest
+from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_snapshot_request import FetchSnapshotRequest
@@ -66,4 +68,5 @@ DECISIONS: Mapping[type[Message], Decide] = {
     AssignReplicasToDirsRequest: assign_replicas_to_dirs.decide,
     AllocateProducerIdsRequest: allocate_producer_ids.decide,
     UpdateFeaturesRequest: update_features.decide,
+    DescribeQuorumRequest: describe_quorum.decide,
 }

@@ -1,0 +1,74 @@
+"""DescribeQuorum, versions 0-2: who leads `__cluster_metadata`, and how much of it is committed (KIP-595, KIP-836).
+
+Brokers pass it on, so that the answer is the controller's own. Left out: observers, and where the controller listens.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.authorizer import CLUSTER, Rights, refused
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
+from kmirror.protocol.gen.describe_quorum_response import (
+    DescribeQuorumResponse,
+    Node,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import METADATA_TOPIC
+from kmirror.spec.wire_values import AclOperation
+
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the state of the quorum; UNKNOWN_TOPIC_OR_PARTITION unless its partition alone is asked about.
+
+    Whoever may not describe the cluster is refused.
+    """
+    assert isinstance(request, DescribeQuorumRequest)
+    denied = rights.error(AclOperation.DESCRIBE, CLUSTER)
+    if denied:
+        return Decision((), refused(request, version, denied))
+    asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
+    if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
+        return Decision((), _refused(request))
+    log, now_ms = context.log, to_ms(now)
+    leader = ReplicaState(
+        replica_id=context.node_id,
+        log_end_offset=log.log.log_end_offset,
+        last_fetch_timestamp=now_ms,
+        last_caught_up_timestamp=now_ms,
+    )
+    described = PartitionData(
+        error_message=None,
+        leader_id=context.node_id,
+        leader_epoch=log.epoch,
+        high_watermark=log.log.high_watermark,
+        current_voters=[leader],
+    )
+    response = DescribeQuorumResponse(
+        error_message=None, topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[described])]
+    )
+    if version >= 2:
+        response.nodes = [Node(node_id=context.node_id)]
+    return Decision((), response)
+
+
+def _refused(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return DescribeQuorumResponse(
+        error_message=None,
+        topics=[
+            TopicData(
+                topic_name=topic.topic_name,
+                partitions=[
+                    PartitionData(partition_index=row.partition_index, error_code=error, error_message=error.text)
+                    for row in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
