@@ -7,7 +7,7 @@ carry, never raises in the node that asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
@@ -81,6 +81,11 @@ class Changes:
 OnRefreshed = Callable[[Instant, Changes | None], None]
 """(now, what the answer changed, or None if no broker answered)"""
 
+OnChecked = Callable[[Instant, MetadataResponse, Collection[str]], None]
+"""(now, the answer to take over, the topics of which nothing in it is believed)"""
+Check = Callable[[Instant, MetadataRequest, MetadataResponse, OnChecked], None]
+"""(now, request, its answer, what to call once) -> how much of an answer is believed"""
+
 
 def parse_servers(text: str) -> tuple[Endpoint, ...]:
     """Return the endpoints of a `bootstrap.servers` value; entries without a possible port are left out."""
@@ -121,6 +126,7 @@ class RemoteCluster:
         client_id: str | None = None,
         wants_features: bool = False,
         authenticator: Authenticator | None = None,
+        check: Check | None = None,
     ) -> None:
         self.name = name
         """The name of the client; the channels of its links begin with it."""
@@ -132,7 +138,10 @@ class RemoteCluster:
         self.timeout_ms = timeout_ms
         """How long a broker may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
+        self.is_closed = False
         self._wants_features = wants_features
+        self._check = check
+        """Asked about every answer to a refresh; None if all are believed."""
         self._authenticator = authenticator
         """How links are secured; None if they are plain."""
         self.problem = ""
@@ -148,6 +157,8 @@ class RemoteCluster:
         """Topics that the last refresh did not find, and how many refreshes in a row did not."""
         self.refused: dict[str, ErrorCode] = {}
         """Topics for which the last refresh got another error, such as a missing authorisation."""
+        self.doubted: dict[str, None] = {}
+        """Topics of which the last refresh was told what is not believed: what is known of them is from before."""
         self._leaders: dict[str, dict[int, RemoteLeader]] = {}
         """By topic and partition."""
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
@@ -189,12 +200,18 @@ class RemoteCluster:
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._answered = None
-            changes = None
             if reply is None:
                 self._patience_ms = min(2 * self._patience_ms, max(self.timeout_ms, PATIENCE_MS))
-            if isinstance(reply, MetadataResponse):
-                changes = self._learn(reply, names)
-                self._answered = None if self._lacks(reply, names, changes) else (names, said)
+            if not isinstance(reply, MetadataResponse):
+                self._end_refresh(later, None)
+            elif self._check is None:
+                on_checked(later, reply, ())
+            else:
+                self._check(later, request, reply, on_checked)
+
+        def on_checked(later: Instant, reply: MetadataResponse, doubted: Collection[str]) -> None:
+            changes = self._learn(reply, names, doubted)
+            self._answered = None if doubted or self._lacks(reply, names, changes) else (names, said)
             self._end_refresh(later, changes)
 
         patience_ms = min(self._patience_ms, self.timeout_ms)
@@ -223,13 +240,23 @@ class RemoteCluster:
         self._turn += 1
         return endpoint
 
-    def _learn(self, reply: MetadataResponse, asked: list[str]) -> Changes:
+    def in_turn(self, endpoints: Sequence[Endpoint]) -> list[Endpoint]:
+        """Return brokers in the order to ask them in, each call with another first; silent ones come last."""
+        first = self._turn % max(1, len(endpoints))
+        self._turn += 1
+        return sorted([*endpoints[first:], *endpoints[:first]], key=lambda endpoint: endpoint in self._silent)
+
+    def _learn(self, reply: MetadataResponse, asked: list[str], doubted: Collection[str]) -> Changes:
         changes = Changes(cluster_id=reply.cluster_id != self.cluster_id, topics=dict.fromkeys(asked))
         self.cluster_id = reply.cluster_id
         self._learn_brokers({row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}, changes)
         for topic in reply.topics:
-            if not self._learn_topic(topic, changes):
-                changes.topics.pop(topic.name or "", None)
+            name = topic.name or ""
+            self.doubted.pop(name, None)
+            if name in doubted:
+                self.doubted[name] = None
+            elif not self._learn_topic(topic, changes):
+                changes.topics.pop(name, None)
         return changes
 
     def _learn_brokers(self, brokers: dict[int, Endpoint], changes: Changes) -> None:
@@ -292,7 +319,7 @@ class RemoteCluster:
 
     def forget(self, topic: str) -> None:
         """Forget a topic that nobody asks about any more: its id and its leaders may change unseen."""
-        for known in (self.topics, self.missing, self.refused, self._leaders):
+        for known in (self.topics, self.missing, self.refused, self.doubted, self._leaders):
             known.pop(topic, None)
         self._answered = None
 
@@ -328,9 +355,10 @@ class RemoteCluster:
     def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
         """Take over what a broker serves: API key to (first, last) version."""
         self._versions[endpoint] = versions
-        self._learned_at[endpoint] = self._closings(endpoint)
+        self._learned_at[endpoint] = self.closings(endpoint)
 
-    def _closings(self, endpoint: Endpoint) -> int:
+    def closings(self, endpoint: Endpoint) -> int:
+        """Return how many links to a broker have ended."""
         return self._requester.closings.get(endpoint, 0)
 
     def forget_versions(self, endpoint: Endpoint) -> None:
@@ -409,6 +437,7 @@ class RemoteCluster:
 
     def close(self, now: Instant) -> None:
         """Close all links to the cluster; what was under way on them ends without an answer."""
+        self.is_closed = True
         links, self._links = self._links, {}
         for link in links:
             self._requester.hang_up(now, link)
@@ -439,12 +468,14 @@ class RemoteCluster:
         timeout_ms: int | None = None,
         on_frame: OnFrame | None = None,
         is_counted: bool = False,
+        needs_controller: bool = False,
     ) -> None:
         """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
         The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
         if the broker serves no such version: `supports` distinguishes the two. `on_frame` is
-        that of `Requester.send`. With `is_counted` everything on this link is counted (`Requester.counts`).
+        that of `Requester.send`. With `is_counted` everything on this link is counted (`Requester.counts`). With
+        `needs_controller` a request without an answer does not make the broker count as silent.
         """
 
         wait_ms = timeout_ms or self.timeout_ms
@@ -456,7 +487,9 @@ class RemoteCluster:
             if version is None or version < self._least(endpoint, body, version_min):
                 on_reply(later, None)
                 return
-            self._send(later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame)
+            self._send(
+                later, endpoint, purpose, body, version, on_reply, client_id, wait_ms, on_frame, needs_controller
+            )
 
         link = self.link(endpoint, purpose)
         self._links[link] = None
@@ -464,7 +497,7 @@ class RemoteCluster:
             self._requester.count(link)
         if self._authenticator is not None:
             self._requester.secure(link, self._authenticator)
-        if endpoint in self._versions and self._learned_at[endpoint] == self._closings(endpoint):
+        if endpoint in self._versions and self._learned_at[endpoint] == self.closings(endpoint):
             go(now)
         else:
             self._ask_versions(now, endpoint, purpose, wait_ms, go)
@@ -484,9 +517,11 @@ class RemoteCluster:
         client_id: str | None,
         timeout_ms: int,
         on_frame: OnFrame | None,
+        needs_controller: bool,
     ) -> None:
         def checked(later: Instant, reply: Message | None) -> None:
-            self._heard(endpoint, reply)
+            if reply is not None or not needs_controller:
+                self._heard(endpoint, reply)
             if reply is None:
                 # The broker may come back as another release: ask for its versions again.
                 self.forget_versions(endpoint)

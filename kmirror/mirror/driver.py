@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from kmirror.client.witnesses import NOBODY_PROVES
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -145,6 +146,8 @@ class PartitionDriver:
             )
         elif name in source.refused:
             mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
+        elif name in source.doubted and not source.has(name):  # It is asked about again soon.
+            mp.reason = f"{NOBODY_PROVES}, and so what is said of topic {name} there is not believed"
         elif topic is None or not source.has(name):
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kmirror.client.authentication import Authenticator
-from kmirror.client.remote_cluster import Changes, RemoteCluster, parse_servers
+from kmirror.client.remote_cluster import Changes, OnChecked, RemoteCluster, parse_servers
 from kmirror.client.security import security_of
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -15,9 +15,12 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS, SOURCE_CLUSTER_ID, mirror_
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.facts import SourceTrouble
+from kmirror.mirror.source_doubts import SourceDoubts
 from kmirror.mirror.state_writer import LookAt, StopFetching
 from kmirror.mirror.states import Wish
 from kmirror.mirror.sync_errors import SyncKind
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
@@ -89,6 +92,9 @@ class SourceRefresh:
             if self._context.sources.get(mirror) is source:
                 self._on_answer(now, mirror, source, changes)
 
+        def check(now: Instant, request: MetadataRequest, reply: MetadataResponse, on_checked: OnChecked) -> None:
+            SourceDoubts(self._context, mirror, source).check(now, request, reply, on_checked)
+
         broker = self._context.broker
         problem, authenticator = "", None
         try:
@@ -105,6 +111,7 @@ class SourceRefresh:
             on_refreshed=on_answer,
             client_id=f"broker-{broker.node_id}-mirror-{mirror}",  # Not that of the source's own broker of this number.
             authenticator=authenticator,
+            check=check,
         )
         source.problem = problem
         return source
@@ -189,6 +196,9 @@ class SourceRefresh:
                 plan.wanted.pop(topic, None)
                 if source.refused.get(topic, ErrorCode.LEADER_NOT_AVAILABLE) is not ErrorCode.LEADER_NOT_AVAILABLE:
                     self._context.sync_errors.add(SyncKind.METADATA)
+            doubted = self._still_in(mirror, source.doubted)
+            if doubted:
+                plan.want(doubted)
             if asked.is_all:
                 plan.regular_at = now + configs.integer("mirror.metadata.refresh.interval.ms") * MILLISECOND
         self._context.refresh_at(mirror, max(now, plan.next_at()))

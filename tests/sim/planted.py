@@ -212,7 +212,7 @@ class _MarkersOnly:
         return (batch for batch in self.log.any_batches(start) if batch.is_control)
 
 
-@fault("last-copy-lost", profile="each_other")
+@fault("last-copy-lost", "acked-lost", profile="each_other")
 def source_taken_at_its_word(patch: Patch) -> None:
     """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45)."""
     patch(
@@ -283,7 +283,7 @@ def reset_before_the_epoch_is_settled(patch: Patch) -> None:
     knows = patch(Stopping, "_is_reset", is_reset)
 
 
-@fault("lme-loss", profile="smoke", seed=1)
+@fault("lme-loss", profile="smoke", seed=5)
 def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     """A new leader of a stopped partition takes the last epoch of its log for the last mirrored one."""
     _change_what_is_read(
@@ -503,7 +503,7 @@ def lineage_goes_with_its_mirror(patch: Patch) -> None:
 # -- producers and clients ------------------------------------------------------------------------
 
 
-@fault("hanging-transaction", profile="smoke", seed=4)
+@fault("hanging-transaction", profile="smoke", seed=6)
 def marker_forgotten(patch: Patch) -> None:
     """Now and then a transaction marker is confirmed and not written."""
     due = _every(6)

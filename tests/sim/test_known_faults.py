@@ -31,12 +31,6 @@ KNOWN: dict[str, tuple[str, str, str]] = {
     "ring-after-failover": (
         "stuck-state", "issue 31, point 5", "A ring that is closed after a failover truncates without an end.",
     ),
-    "stale-source-broker": (
-        "unordered-stop", "issue 31, point 6", "A source broker that lost its controller has a mirrored topic stopped.",
-    ),
-    "stale-topic-configs": (
-        "issue 31, point 6", "issue 31, point 6", "Such a broker has a topic's config flip at a mirror.",
-    ),
     "unclean-without-epoch": (
         "stuck-state", "issue 31, to be added",
         "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "

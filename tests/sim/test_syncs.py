@@ -35,7 +35,6 @@ from kmirror.protocol.gen.join_group_request import JoinGroupRequest, JoinGroupR
 from kmirror.protocol.gen.join_group_response import JoinGroupResponse
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
-from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.offset_fetch_request import OffsetFetchRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.message import Message
@@ -302,19 +301,6 @@ def test_a_topic_that_the_source_deletes_is_stopped() -> None:
     assert p.b.state(TopicPartition("other", 0)) == "MIRRORING"
     p.a.write("more", tp=TopicPartition("other", 0))
     mirrored(p.there, ["other"])
-
-
-@pytest.mark.decision("D16")
-def test_a_topic_that_the_list_of_all_topics_has_is_not_stopped() -> None:
-    """A broker that answers for a topic may not have heard of it yet."""
-    p, hooks = hooked()
-    p.a.place_topic()
-    p.begin()
-    gone = hooks.on(MetadataRequest, topic=TOPIC, where=lambda request: request.body.topics is not None).answer(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    )
-    p.hold(4 * INTERVAL_S, lambda: p.b.state() == "MIRRORING", "the list has it")
-    assert gone.count > 2
 
 
 @pytest.mark.decision("D16")

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from kmirror.client.answers_without_news import CORRELATION_ID_BYTES
 from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.client.witnesses import NOBODY_PROVES, Witnesses
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk
+from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.sharing import NOTHING
 from kmirror.mirror.syncs.batches import in_batches
-from kmirror.mirror.syncs.conversation import PURPOSE, OnAnswer, Question
+from kmirror.mirror.syncs.conversation import PURPOSE, AskForWitnesses, OnAnswer, Question
 from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from kmirror.protocol.message import Message
@@ -78,10 +80,11 @@ class KnownAnswers:
 
 @dataclass(frozen=True, slots=True)
 class AskConfigs:
-    """The question about some topics, to any broker of the source; the answer is a SourceConfigs."""
+    """The question about some topics, to a broker of the source; the answer is a SourceConfigs."""
 
     names: Sequence[str]
     known: KnownAnswers
+    endpoint: Endpoint
 
     def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
         digest = b""
@@ -100,20 +103,48 @@ class AskConfigs:
                 self.known.add(digest, answer)
             on_answer(later, answer)
 
-        body, to = request(self.names), source.any_broker()
-        source.send(now, to, PURPOSE, body, on_reply, version_max=VERSION_MAX, on_frame=on_frame)
+        body = request(self.names)
+        source.send(now, self.endpoint, PURPOSE, body, on_reply, version_max=VERSION_MAX, on_frame=on_frame)
 
 
 def describe(
-    topics: Sequence[str], known: KnownAnswers | None = None
+    topics: Sequence[str], source: RemoteCluster, known: KnownAnswers | None = None
 ) -> Generator[Sequence[Question], Sequence[Any], SourceConfigs]:
-    """Ask for the configs of `topics`; a part of a script. `known` is for who asks again and again."""
+    """Ask the source's witnesses for the configs of `topics`; a part of a script (D60).
+
+    `known` is for who asks again and again.
+    """
+    if not topics:
+        return SourceConfigs()
+    witnesses: Witnesses = (yield [AskForWitnesses()])[0]
+    if not witnesses.endpoints:
+        return SourceConfigs(problems=dict.fromkeys(topics, NOBODY_PROVES), unanswered=list(topics))
     known = known or KnownAnswers()
     asked = in_batches(topics, TOPICS_MAX)
-    answers = yield [AskConfigs(names, known) for names in asked]
-    found = SourceConfigs()
-    for names, answer in zip(asked, answers, strict=True):
-        found.add(names, answer)
+    told = []
+    for endpoint in witnesses.endpoints:
+        answers = yield [AskConfigs(names, known, endpoint) for names in asked]
+        found = SourceConfigs()
+        for names, answer in zip(asked, answers, strict=True):
+            found.add(names, answer if witnesses.hold(source) else None)
+        told.append(found)
+    return agreed(told)
+
+
+def agreed(told: Sequence[SourceConfigs]) -> SourceConfigs:
+    """Return what all brokers say; a topic about which they differ has a problem instead."""
+    first, *others = told
+    found = SourceConfigs({}, dict(first.problems), list(first.unanswered))
+    for other in others:
+        found.problems.update(other.problems)
+        found.unanswered.extend(name for name in other.unanswered if name not in found.unanswered)
+    for name, values in first.values.items():
+        if name in found.problems:
+            continue
+        if all(other.values.get(name) == values for other in others):
+            found.values[name] = values
+        else:
+            found.problems[name] = "brokers of the source tell different configs of it"
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.witnesses import find_witnesses
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.message import Message
@@ -49,6 +50,14 @@ class AskSource:
     def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
         to = self.endpoint or source.any_broker()
         source.send(now, to, PURPOSE, self.request, on_answer, version_max=self.version_max)
+
+
+@dataclass(frozen=True, slots=True)
+class AskForWitnesses:
+    """Which brokers of the source are believed now? The answer is a Witnesses (D60)."""
+
+    def ask(self, context: MirrorContext, source: RemoteCluster, now: Instant, on_answer: OnAnswer) -> None:
+        find_witnesses(source, now, source.brokers.values(), on_answer)
 
 
 @dataclass(frozen=True, slots=True)

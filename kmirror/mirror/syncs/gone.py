@@ -1,13 +1,13 @@
 """Which topics has the source deleted? Pure (D16).
 
-A broker that has just started, or one of a cluster with ZooKeeper, may not know a topic for a moment; a mirror that
-stopped then would let producers in. So two cycles in a row have to miss the topic, and a list of all the source's
-topics must not have it.
+A mirror that stopped while its source has the topic would let producers in. That a topic is missing is believed of
+brokers that are up to date alone (D60); those of a cluster with ZooKeeper cannot prove that they are, and all of them
+may not know a topic for a moment. So two cycles in a row have to miss it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.topics import TopicFacts
@@ -27,11 +27,6 @@ def missing(before: Mapping[str, int], topics: Iterable[TopicFacts]) -> dict[str
     }
 
 
-def suspects(counts: Mapping[str, int]) -> list[str]:
-    """Return the topics for which the list of all topics is to be asked for."""
+def plan(counts: Mapping[str, int]) -> list[str]:
+    """Return the topics to remove from the mirror."""
     return [topic for topic, cycles in counts.items() if cycles >= CYCLES_MISSING]
-
-
-def plan(suspected: Iterable[str], listed: Collection[str]) -> list[str]:
-    """Return the topics to remove from the mirror: those that the list of all the source's topics lacks as well."""
-    return [topic for topic in suspected if topic not in listed]

@@ -1,7 +1,9 @@
 """The script about the groups that one broker of the source coordinates: list them, fetch their offsets, commit here.
 
-A broker lists the groups that it coordinates, so it is asked for their offsets at once. A group that moves meanwhile
-comes with the next cycle, from the broker that lists it then; that is told, and no error. While a broker loads groups,
+A broker lists the groups that it coordinates, so it is asked for their offsets at once. One that was deposed and does
+not know it lists them too: before anything is committed, the source's witnesses say who coordinates a group (D60). A
+group that moves meanwhile comes with the next cycle, from the broker that coordinates it then; that is told, and no
+error. While a broker loads groups,
 Kafka up to 3.9 lists those that it has loaded already, beside the error, and later releases list none. What is asked
 for are the offsets that hold: with RequireStable, a group with an open transaction would have none.
 """
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 
 from kmirror.client.list_offsets import list_offsets, offsets_in
 from kmirror.client.remote_cluster import code_of
+from kmirror.client.witnesses import NOBODY_PROVES
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.commit_check import sync_client_id
@@ -25,6 +28,7 @@ from kmirror.mirror.syncs.groups import EPOCH_UNKNOWN, Local, LocalLog, Offsets
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.mirror.syncs.rules import ListedGroup
+from kmirror.mirror.syncs.source_coordinators import coordinated_by
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
 from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
@@ -59,6 +63,7 @@ class GroupSync:
     ) -> None:
         self._view = view
         self._reports = reports
+        self._broker_id = broker_id
         self._endpoint = endpoint
         self._leader_of = leader_of
         self._scope = f"groups of the source's broker {broker_id}"
@@ -79,9 +84,13 @@ class GroupSync:
         view, topic_ids = self._view, self._topic_ids()
         synced = self._here(tp for offsets in theirs.values() for tp in offsets if tp.topic in topic_ids)
         ours = yield from self._ours([group for group, offsets in theirs.items() if synced.keys() & offsets.keys()])
+        differing = groups.plan(theirs, ours, synced, topic_ids)
         clamps = view.rules().clamps_offsets
+        # One that is clamped differs from the source's: where the log ends says what is to be committed.
+        confirmed = yield from self._confirmed(list(ours) if clamps else [one.group_id for one in differing])
+        theirs = {group: theirs[group] for group in confirmed}
         # An offset that is the source's may lie outside the local log by now, when the log begins later.
-        asked_about = list(synced) if clamps else _named(groups.plan(theirs, ours, synced, topic_ids))
+        asked_about = list(synced) if clamps else _named(differing)
         mirroring = yield from self._mirroring(asked_about)
         logs = (yield from self._logs(mirroring)) if clamps else None
         topic_ids = self._topic_ids()  # A topic may have been removed or paused since its states were read.
@@ -144,6 +153,18 @@ class GroupSync:
                     told = self._left_out if error in MOVING else self._problems
                     told[f"group {group}"] = f"the source answers {error.name} to OffsetFetch"
         return theirs
+
+    def _confirmed(self, wanted: Sequence[str]) -> Asking[list[str]]:
+        """Return the groups that the broker coordinates still, as the source's witnesses say; the others are told."""
+        if not wanted:
+            return []
+        coordinated, are_there = yield from coordinated_by(self._broker_id, wanted, self._view.source)
+        for group in wanted:
+            if not are_there:
+                self._problems[f"group {group}"] = NOBODY_PROVES
+            elif group not in coordinated:
+                self._left_out[f"group {group}"] = f"broker {self._broker_id} of the source does not coordinate it now"
+        return [group for group in wanted if group in coordinated]
 
     # -- this cluster ---------------------------------------------------------------------------
 

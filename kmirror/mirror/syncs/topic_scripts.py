@@ -11,7 +11,7 @@ from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import configs, gone, topics
 from kmirror.mirror.syncs.batches import in_batches
 from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, TOPICS_MAX, KnownAnswers, describe
-from kmirror.mirror.syncs.conversation import AskController, AskSource, Question, Script
+from kmirror.mirror.syncs.conversation import AskController, Question, Script
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
@@ -20,8 +20,6 @@ from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.protocol.gen.metadata_request import MetadataRequest
-from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest, TopicData
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
@@ -44,7 +42,7 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
     """
     facts = view.facts(view.to_be_mirrored())
     missing = [topic.name for topic in facts if topic.ours is None and not topic.why_not_synced(view.source_id)]
-    found = yield from describe(missing)
+    found = yield from describe(missing, view.source)
     rules, broker = view.rules(), view.context.broker.configs
     values = {topic: configs.copied(theirs, {}, rules, broker).values for topic, theirs in found.values.items()}
     made = topics.plan(view.facts(view.to_be_mirrored()), view.source_id, values)
@@ -84,7 +82,7 @@ def _sync_configs_of(
     names: Sequence[str], view: MirrorView, known: KnownAnswers
 ) -> Generator[Sequence[Question], Sequence[Any], dict[str, str]]:
     """Do so for some of the topics, and return what went wrong."""
-    found = yield from describe(names, known)
+    found = yield from describe(names, view.source, known)
     here = [topic.name for topic in view.synced(names)]  # Whatever was paused or removed meanwhile is left alone.
     image = view.context.broker.image
     ours = {topic: image.topic_config(topic) for topic in here}
@@ -106,11 +104,7 @@ def _sync_configs_of(
 
 def stop_the_gone(view: MirrorView, reports: Reports, counts: Mapping[str, int]) -> Script:
     """Remove from the mirror what the source has deleted; `counts` are those of `gone.missing` (D16)."""
-    suspected = gone.suspects(counts)
-    listed = (yield from _list_topics(view)) if suspected else None
-    if listed is None:
-        return
-    over = [name for name in gone.plan(suspected, listed) if name in view.to_be_mirrored()]
+    over = [name for name in gone.plan(counts) if name in view.to_be_mirrored()]
     if not over:
         return
     request = RemoveTopicsFromMirrorRequest(
@@ -139,14 +133,6 @@ def _refusals(answer: CreateTopicsResponse | CreatePartitionsResponse) -> dict[s
         for row in rows
         if row.error_code not in ALREADY_DONE
     }
-
-
-def _list_topics(view: MirrorView) -> Generator[Sequence[Question], Sequence[Any], set[str] | None]:
-    """Ask for all topics of the source; None unless the cluster that is remembered has answered."""
-    answer = (yield [AskSource(MetadataRequest(topics=None, allow_auto_topic_creation=False))])[0]
-    if not isinstance(answer, MetadataResponse) or not view.source_id or answer.cluster_id != view.source_id:
-        return None
-    return {topic.name or "" for topic in answer.topics}
 
 
 def _refusal(error_code: int, message: str | None) -> str:

@@ -170,7 +170,7 @@ ROWS: tuple[Profile, ...] = (
         {**_more(STORY, 2), **_more(DISKS, 8), "bounce_broker": 4, "kill_some_leader": 4}, MIX,
     ),
     Profile(
-        "stale", "Source brokers without their controller, to which the metadata sync speaks; not in full: issue 31.",
+        "stale", "Source brokers without their controller, to which the metadata sync speaks.",
         (20, 28), {**_more(STORY, 2), "stale_source": 24, "kill_some_leader": 4}, MIX, single_broker=0,
         third_cluster=10, groups=100,
     ),

@@ -12,11 +12,9 @@ from kmirror.sim.history.account import ConfigsSeen
 from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
-from kmirror.sim.history.verdict import Accepted, Anomaly
+from kmirror.sim.history.verdict import Anomaly
 
 UNSET = "(not set)"
-STALE_SOURCE = "issue 31, point 6"
-"""A broker of the source that lost its controller tells what it knew; until that is fixed it is counted, not judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +58,6 @@ def _moved_back(facts: Facts, stay: Stay) -> Iterator[Finding]:
             spans = [span for span in held if span.value == value and span.begin <= row.at]
             later = [span for span in spans if span.end > known]
             if spans and not later:
-                if facts.without_controller(stay.source, spans[-1].end, row.at):
-                    yield Accepted(STALE_SOURCE, stay.destination, stay.tp, 1)
-                    break
                 text = (
                     f"{name} of topic {topic} becomes {value} again at {clock(row.at)}: {stay.source} has not had that "
                     f"since {clock(spans[-1].end)}, and what it has had since was mirrored before"

@@ -391,15 +391,6 @@ class Facts:
             not covers(lines, at) and any(not covers(spans, at) for spans in brokers) for at in moments
         )  # fmt: skip
 
-    def without_controller(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether a broker of `cluster` had no line to its controller at some time in [begin, end]."""
-        ends = [[f"{cluster}-{number}", f"{cluster}-{CONTROLLER_ID}"] for number in range(1, self.brokers[cluster] + 1)]
-        return any(
-            span.kind == "line" and span.begin <= end and (span.end < 0 or begin <= span.end)
-            and ends_of(span.subject) in (*ends, *(pair[::-1] for pair in ends))
-            for span in self.account.spans
-        )  # fmt: skip
-
     def may_be_behind(self, cluster: str, begin: Instant, end: Instant) -> bool:
         """Return whether the controller of `cluster` was down, or a line to it disturbed, at some time in [begin, end].
 

@@ -1,0 +1,175 @@
+"""Which brokers of a cluster are believed when they say what its topics, configs and coordinators are (D60)?
+
+A broker that has lost its controller goes on answering from what it knew, and so does one that is fenced. So a broker
+has to prove that it is up to date: the controller tells through it how much of the metadata log is committed
+(DescribeQuorum, which brokers pass on), and ApiVersions tells how much of that log the broker has replayed (the epoch
+of the finalized features is that offset). Whatever it says later, it says at least as of the controller's answer.
+
+Where brokers cannot prove it, because they are of a release without DescribeQuorum or we may not ask for that, all that
+the cluster lists as alive have to say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from kmirror.client.remote_cluster import (
+    FEATURES_FROM,
+    PATIENCE_MS,
+    SOFTWARE_NAME,
+    SOFTWARE_VERSION,
+    RemoteCluster,
+)
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen import describe_quorum_request as quorum
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.describe_quorum_response import DescribeQuorumResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import METADATA_TOPIC
+
+PURPOSE = "witness"
+NOBODY_PROVES = "no broker of the source proves that it is up to date"
+UNKNOWN = -1
+"""What stands for an offset of the metadata log where there is none."""
+
+
+OnAnswers = Callable[[Instant, Sequence[Message]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Brokers that are believed in what all of them say; none if no broker has proved to be up to date."""
+
+    closings: dict[Endpoint, int]
+    """How many links to each had ended: who has restarted since is no witness any more."""
+
+    @classmethod
+    def of(cls, cluster: RemoteCluster, endpoints: Iterable[Endpoint]) -> Witnesses:
+        """Return brokers as witnesses from now on."""
+        return cls({endpoint: cluster.closings(endpoint) for endpoint in endpoints})
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        return list(self.closings)
+
+    def hold(self, cluster: RemoteCluster) -> bool:
+        """Return whether there are any, and no link to one of them has ended since."""
+        return bool(self.closings) and all(cluster.closings(one) == count for one, count in self.closings.items())
+
+    def ask(self, now: Instant, cluster: RemoteCluster, body: Message, on_answers: OnAnswers) -> None:
+        """Put a question to all of them; `on_answers` gets no answers at all if one is missing."""
+        answers: list[Message | None] = []
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            answers.append(reply)
+            if len(answers) == len(self.closings):
+                told = [answer for answer in answers if answer is not None]
+                are_all = len(told) == len(answers) and self.hold(cluster)
+                on_answers(later, told if are_all else ())
+
+        if not self.closings:
+            on_answers(now, ())
+        for endpoint in self.closings:
+            cluster.send(now, endpoint, PURPOSE, body, on_reply, timeout_ms=_patience_ms(cluster))
+
+
+OnFound = Callable[[Instant, Witnesses], None]
+
+
+def find_witnesses(cluster: RemoteCluster, now: Instant, listed: Iterable[Endpoint], on_found: OnFound) -> None:
+    """Ask one broker after the other for a proof; `listed` are those that the cluster lists as alive."""
+    _Search(cluster, list(dict.fromkeys(listed)), on_found).ask_next(now)
+
+
+class _Search:
+    def __init__(self, cluster: RemoteCluster, listed: list[Endpoint], on_found: OnFound) -> None:
+        self._cluster = cluster
+        self._listed = listed or list(cluster.servers)
+        self._on_found = on_found
+        self._left = cluster.in_turn(self._listed)
+
+    def ask_next(self, now: Instant) -> None:
+        """Ask the next broker for a proof."""
+        if not self._left or self._cluster.is_closed:
+            self._end(now, [])
+            return
+        endpoint = self._left.pop(0)
+        partition = quorum.PartitionData(partition_index=0)
+        topic = quorum.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+
+        def on_quorum(later: Instant, reply: Message | None) -> None:
+            self._on_quorum(later, endpoint, reply)
+
+        self._send(now, endpoint, quorum.DescribeQuorumRequest(topics=[topic]), on_quorum)
+
+    def _on_quorum(self, now: Instant, endpoint: Endpoint, reply: Message | None) -> None:
+        cluster = self._cluster
+        cannot = cluster.knows_versions(endpoint) and not cluster.supports(endpoint, quorum.DescribeQuorumRequest)
+        if isinstance(reply, DescribeQuorumResponse):
+            cannot = reply.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        if cannot:
+            self._end(now, self._listed)
+            return
+        committed = _high_watermark(reply)
+        if committed <= 0:
+            self.ask_next(now)
+            return
+
+        def on_versions(later: Instant, answer: Message | None) -> None:
+            replayed = _replayed(answer)
+            if replayed == UNKNOWN:
+                self._end(later, self._listed)
+            elif replayed is not None and replayed >= committed - 1:
+                self._end(later, [endpoint])
+            else:
+                self.ask_next(later)
+
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+        self._send(now, endpoint, request, on_versions, version_min=FEATURES_FROM)
+
+    def _send(
+        self,
+        now: Instant,
+        endpoint: Endpoint,
+        body: Message,
+        on_reply: Callable[[Instant, Message | None], None],
+        version_min: int = 0,
+    ) -> None:
+        self._cluster.send(
+            now,
+            endpoint,
+            PURPOSE,
+            body,
+            on_reply,
+            version_min=version_min,
+            timeout_ms=_patience_ms(self._cluster),
+            needs_controller=True,
+        )
+
+    def _end(self, now: Instant, endpoints: Iterable[Endpoint]) -> None:
+        self._on_found(now, Witnesses.of(self._cluster, endpoints))
+
+
+def _patience_ms(cluster: RemoteCluster) -> int:
+    return min(PATIENCE_MS, cluster.timeout_ms)
+
+
+def _high_watermark(reply: Message | None) -> int:
+    """Return how much of the metadata log is committed, UNKNOWN if the answer is no leader's."""
+    if not isinstance(reply, DescribeQuorumResponse) or reply.error_code:
+        return UNKNOWN
+    rows = [row for topic in reply.topics if topic.topic_name == METADATA_TOPIC for row in topic.partitions]
+    if len(rows) != 1 or rows[0].error_code:
+        return UNKNOWN
+    return rows[0].high_watermark
+
+
+def _replayed(answer: Message | None) -> int | None:
+    """Return the offset through which a broker has replayed the metadata log, UNKNOWN if its release does not say."""
+    if not isinstance(answer, ApiVersionsResponse) or answer.error_code:
+        return None
+    return answer.finalized_features_epoch

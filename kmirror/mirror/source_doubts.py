@@ -1,0 +1,83 @@
+"""What of an answer to Metadata is believed of any broker of the source, and what only of its witnesses (D60)?
+
+An answer that would have a topic created, stopped, failed, or given partitions is checked. All else is believed:
+leaders are told apart by their epochs, and to keep what is there does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.client.remote_cluster import OnChecked, RemoteCluster
+from kmirror.client.witnesses import Witnesses, find_witnesses
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.topic_ids import is_same_topic
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse, MetadataResponseTopic
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+
+class SourceDoubts:
+    """Checks the answers of one mirror's source."""
+
+    def __init__(self, context: MirrorContext, mirror: str, source: RemoteCluster) -> None:
+        self._context = context
+        self._mirror = mirror
+        self._source = source
+
+    def check(self, now: Instant, request: MetadataRequest, reply: MetadataResponse, on_checked: OnChecked) -> None:
+        """Ask the witnesses where `reply` has news that it takes one for."""
+        remembered = self._context.source_cluster_id(self._mirror)
+        if remembered and reply.cluster_id != remembered:  # Nothing comes of it (D16).
+            on_checked(now, reply, ())
+            return
+        doubted = [topic.name or "" for topic in reply.topics if self._takes_a_witness(topic, reply.cluster_id or "")]
+        if not doubted:
+            on_checked(now, reply, ())
+            return
+
+        def on_found(later: Instant, witnesses: Witnesses) -> None:
+            witnesses.ask(later, self._source, request, on_answers)
+
+        def on_answers(later: Instant, answers: Sequence[Message]) -> None:
+            told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+            if told:
+                on_checked(later, told[-1], disputed(told))
+            else:
+                on_checked(later, reply, doubted)
+
+        listed = [Endpoint(row.host, row.port) for row in reply.brokers]
+        find_witnesses(self._source, now, listed, on_found)
+
+    def _takes_a_witness(self, topic: MetadataResponseTopic, cluster_id: str) -> bool:
+        """Return whether something would be done about the topic that cannot be undone."""
+        name, source = topic.name or "", self._source
+        ours = self._context.broker.image.topics.get(name)
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return ours is not None
+        if topic.error_code:
+            return False
+        if ours is None or name in source.missing:
+            return True
+        known, count = source.topics.get(name), len(topic.partitions)
+        if known is not None and Uuid.ZERO not in (known.topic_id, topic.topic_id) and known.topic_id != topic.topic_id:
+            return True
+        if not is_same_topic(topic.topic_id, ours.topic_id, cluster_id, name):
+            return True
+        return count != len(ours.partitions) and (known is None or count != known.partitions)
+
+
+def disputed(answers: Sequence[MetadataResponse]) -> list[str]:
+    """Return the topics about which the answers differ: whether they exist, in their ids, in their partitions."""
+    rows = [{topic.name or "": topic for topic in answer.topics} for answer in answers]
+    return [
+        name
+        for name in rows[-1]
+        if any(name not in each for each in rows)
+        or len({(each[name].error_code, len(each[name].partitions)) for each in rows}) > 1
+        or len({each[name].topic_id for each in rows} - {Uuid.ZERO}) > 1  # Older brokers tell none.
+    ]

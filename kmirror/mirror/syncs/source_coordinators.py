@@ -1,0 +1,61 @@
+"""Does a broker of the source still coordinate a group? A deposed one lists it as well: the witnesses say (D60)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.witnesses import Witnesses
+from kmirror.kernel.ids import Endpoint
+from kmirror.mirror.syncs.batches import in_batches
+from kmirror.mirror.syncs.conversation import AskForWitnesses, AskSource, Question
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorResponse
+from kmirror.spec.wire_values import CoordinatorType
+
+GROUPS_MAX = 100
+"""Groups in one request."""
+GROUPS_FROM = 4
+"""First version that asks about many groups."""
+NOBODY = -1
+
+
+def coordinated_by(
+    broker_id: int, groups: Sequence[str], source: RemoteCluster
+) -> Generator[Sequence[Question], Sequence[Any], tuple[set[str], bool]]:
+    """Return those of `groups` that `broker_id` coordinates as all witnesses say, and whether there are any witnesses.
+
+    A part of a script. What the broker has answered before is what its successor goes on from.
+    """
+    witnesses: Witnesses = (yield [AskForWitnesses()])[0]
+    coordinated = set(groups)
+    for endpoint in witnesses.endpoints:
+        found = yield from _ask(endpoint, groups, source)
+        coordinated = {group for group in coordinated if found.get(group) == broker_id}
+    are_there = witnesses.hold(source)
+    return (coordinated if are_there else set()), are_there
+
+
+def _ask(
+    endpoint: Endpoint, groups: Sequence[str], source: RemoteCluster
+) -> Generator[Sequence[Question], Sequence[Any], Mapping[str, int]]:
+    """Return who coordinates each group as one broker says; NOBODY where it does not say."""
+    many = (source.version(endpoint, FindCoordinatorRequest) or 0) >= GROUPS_FROM
+    asked = in_batches(groups, GROUPS_MAX if many else 1)
+    answers = yield [AskSource(_request(some, many), endpoint) for some in asked]
+    found: dict[str, int] = {}
+    for some, answer in zip(asked, answers, strict=True):
+        if not isinstance(answer, FindCoordinatorResponse):
+            continue
+        if many:
+            found.update({row.key: NOBODY if row.error_code else row.node_id for row in answer.coordinators})
+        else:
+            found[some[0]] = NOBODY if answer.error_code else answer.node_id
+    return found
+
+
+def _request(groups: Sequence[str], many: bool) -> FindCoordinatorRequest:
+    if many:
+        return FindCoordinatorRequest(key_type=CoordinatorType.GROUP, coordinator_keys=list(groups))
+    return FindCoordinatorRequest(key=groups[0], key_type=CoordinatorType.GROUP)

@@ -1,0 +1,184 @@
+"""Which brokers are believed: one that proves to be up to date, or all of those that cannot prove it (D60)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.client.witnesses import Witnesses, find_witnesses
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.describe_quorum_request import DescribeQuorumRequest
+from kmirror.protocol.gen.describe_quorum_response import DescribeQuorumResponse, PartitionData, TopicData
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.client.script import BOOTSTRAP, ONE, TWO, Script, versions
+
+pytestmark = pytest.mark.decision("D60")
+
+
+class Stage:
+    """A cluster of two brokers, and which of them were found."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.cluster = RemoteCluster("me", self.script.requester, (BOOTSTRAP,), timeout_ms=1_000)
+        self.found: list[Witnesses] = []
+
+    def search(self, *listed: Endpoint) -> None:
+        find_witnesses(self.cluster, 0, listed, lambda _, witnesses: self.found.append(witnesses))
+
+    def tell_quorum(
+        self, committed: int, *, error: ErrorCode = ErrorCode.NONE, row: ErrorCode = ErrorCode.NONE
+    ) -> None:
+        """Answer the oldest request, before it ApiVersions if that is what is asked, with how much is committed."""
+        if isinstance(self.script.look()[0].body, ApiVersionsRequest):
+            self.script.answer_versions()
+        self.script.next(DescribeQuorumRequest)
+        topic = TopicData("__cluster_metadata", [PartitionData(high_watermark=committed, error_code=row)])
+        self.script.answer(DescribeQuorumResponse(error_code=error, topics=[topic]))
+
+    def tell_replayed(self, offset: int) -> None:
+        """Answer ApiVersions with the offset through which a broker has replayed the metadata log."""
+        self.script.next(ApiVersionsRequest)
+        answer = versions()
+        answer.finalized_features_epoch = offset
+        self.script.answer(answer)
+
+    @property
+    def endpoints(self) -> list[list[Endpoint]]:
+        return [one.endpoints for one in self.found]
+
+
+def test_a_broker_that_has_replayed_all_that_is_committed_is_a_witness_alone() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    stage.tell_quorum(10)
+    assert stage.found == [], "that its controller answers proves nothing of what it has replayed"
+    stage.tell_replayed(9)
+    assert stage.endpoints == [[ONE]]
+    assert stage.found[0].hold(stage.cluster)
+
+
+def test_a_broker_that_lags_is_passed_over() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    stage.tell_quorum(10)
+    stage.tell_replayed(8)
+    stage.tell_quorum(11)
+    stage.tell_replayed(10)
+    assert stage.endpoints == [[TWO]]
+
+
+@pytest.mark.parametrize(
+    ("committed", "error", "row"),
+    [
+        (10, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE),
+        (10, ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (-1, ErrorCode.NONE, ErrorCode.NONE),
+        (0, ErrorCode.NONE, ErrorCode.NONE),
+    ],
+)
+def test_without_an_answer_of_the_controller_there_are_no_witnesses(
+    committed: int, error: ErrorCode, row: ErrorCode
+) -> None:
+    stage = Stage()
+    stage.search(ONE)
+    stage.tell_quorum(committed, error=error, row=row)
+    assert stage.endpoints == [[]] and not stage.found[0].hold(stage.cluster)
+
+
+def test_a_broker_that_cannot_reach_its_controller_is_no_witness_and_does_not_count_as_silent() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    stage.script.answer_versions()
+    stage.script.break_link()
+    stage.tell_quorum(10)
+    stage.tell_replayed(9)
+    assert stage.endpoints == [[TWO]]
+    assert stage.cluster.in_turn([ONE, TWO])[0] in (ONE, TWO) and not stage.cluster.is_silent
+    assert [stage.cluster.in_turn([ONE, TWO])[0] for _ in range(2)] == [ONE, TWO]
+
+
+def test_a_cluster_that_is_closed_is_not_asked_any_more() -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    stage.script.answer_versions()
+    stage.cluster.close(0)
+    assert stage.endpoints == [[]]
+    assert [one.peer for one in stage.script.look()] == [ONE], "what had been sent before"
+
+
+@pytest.mark.parametrize("way", ["release", "rights", "epoch"])
+def test_where_a_broker_cannot_prove_it_all_that_are_listed_are_witnesses(way: str) -> None:
+    stage = Stage()
+    stage.search(ONE, TWO)
+    if way == "release":
+        stage.script.answer_versions(DescribeQuorum=(1, 0))
+    elif way == "rights":
+        stage.tell_quorum(0, error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    else:
+        stage.tell_quorum(10)
+        stage.tell_replayed(-1)
+    assert stage.endpoints == [[ONE, TWO]]
+
+
+def asked(stage: Stage, witnesses: Witnesses) -> list[Sequence[Message]]:
+    told: list[Sequence[Message]] = []
+
+    def on_answers(_: Instant, answers: Sequence[Message]) -> None:
+        told.append(answers)
+
+    witnesses.ask(0, stage.cluster, MetadataRequest(topics=[]), on_answers)
+    return told
+
+
+def answer(stage: Stage) -> None:
+    if isinstance(stage.script.look()[0].body, ApiVersionsRequest):
+        stage.script.answer_versions()
+    else:
+        stage.script.answer(MetadataResponse(cluster_id="c"))
+
+
+def test_a_question_is_answered_when_all_witnesses_have_answered() -> None:
+    stage = Stage()
+    told = asked(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    for _ in range(3):
+        answer(stage)
+    assert told == []
+    answer(stage)
+    assert [len(answers) for answers in told] == [2]
+
+
+def test_one_witness_that_does_not_answer_leaves_the_question_open() -> None:
+    stage = Stage()
+    told = asked(stage, Witnesses.of(stage.cluster, [ONE, TWO]))
+    answer(stage)
+    answer(stage)
+    while stage.script.look():
+        if isinstance(stage.script.look()[0].body, ApiVersionsRequest) or stage.script.look()[0].peer == ONE:
+            answer(stage)
+        else:
+            stage.script.break_link()
+    assert told == [()]
+
+
+def test_a_witness_whose_link_ended_may_have_restarted_and_is_none() -> None:
+    stage = Stage()
+    witnesses = Witnesses.of(stage.cluster, [ONE])
+    told = asked(stage, witnesses)
+    answer(stage)
+    stage.script.requester.closings[ONE] = 1
+    answer(stage)
+    assert told == [()] and not witnesses.hold(stage.cluster)
+
+
+def test_nobody_is_asked_where_there_are_no_witnesses() -> None:
+    stage = Stage()
+    assert asked(stage, Witnesses.of(stage.cluster, [])) == [()]
+    assert stage.script.look() == []
