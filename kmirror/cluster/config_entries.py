@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of, known
+from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of_list, known
 from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
@@ -106,7 +106,7 @@ def shown(row: ConfigKey, text: str | None) -> str | None:
         return java.double(float(text.rstrip("dDfF")))
     if row.kind is Kind.BOOLEAN:
         return text.lower()
-    return ",".join(entries_of(text)) if row.kind is Kind.LIST else text
+    return ",".join(entries_of_list(row, text)) if row.kind is Kind.LIST else text
 
 
 def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:

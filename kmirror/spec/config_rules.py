@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from kmirror.spec.java_patterns import PatternError, compiled
+
 Rule = Callable[[str, Sequence[str]], str | None]
 
 ANY = "*"
@@ -76,7 +78,7 @@ def address_counts(name: str, entries: Sequence[str]) -> str | None:
 
 
 def patterns(name: str, entries: Sequence[str]) -> str | None:
-    """Return what is wrong with regular expressions; any comma separates two of them, as in all lists."""
+    """Return what is wrong with regular expressions."""
     for entry in entries:
         problem = _problem_with_pattern(entry)
         if problem is not None:
@@ -116,9 +118,9 @@ def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
 
 def _problem_with_pattern(text: str) -> str | None:
     try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        return f"Not a regular expression: {error}"
+        compiled(text)
+    except PatternError as error:
+        return str(error)
     return None
 
 

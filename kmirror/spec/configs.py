@@ -15,6 +15,7 @@ from enum import Enum
 from kmirror.spec import config_rules, idle_configs
 from kmirror.spec.config_rules import Rule, wrong
 from kmirror.spec.idle_configs import Idle
+from kmirror.spec.java_patterns import entries_of_patterns
 
 
 class Scope(Enum):
@@ -496,6 +497,16 @@ def entries_of(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",")] if text else []
 
 
+def entries_of_list(row: ConfigKey, text: str) -> list[str]:
+    """Return the entries of a key's list: a comma that is part of a regular expression separates none."""
+    return entries_of_patterns(text.strip(BLANKS)) if row.rule is config_rules.patterns else entries_of(text)
+
+
+def parts_of_list(row: ConfigKey, text: str) -> list[str]:
+    """Return the entries of a key's list as Kafka cuts them to append to it: blanks count."""
+    return entries_of_patterns(text) if row.rule is config_rules.patterns else text.split(",")
+
+
 class Configs:
     """Typed reading of one resource's configs over the defaults of the rows.
 
@@ -538,7 +549,7 @@ class Configs:
 
     def names(self, name: str) -> list[str]:
         """Return the entries of a list."""
-        return [entry for entry in entries_of(self.text(name)) if entry]
+        return [entry for entry in entries_of_list(self._rows[name], self.text(name)) if entry]
 
     def flag(self, name: str) -> bool:
         return self.text(name).lower() == "true"
@@ -575,7 +586,7 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
         return row.rule(name, [value.strip(BLANKS)]) if problem is None and row.rule is not None else problem
     if row.kind is Kind.BOOLEAN and value.strip(BLANKS).lower() not in ("true", "false"):
         return wrong(name, value, "Expected value to be either true or false")
-    entries = entries_of(value) if row.kind is Kind.LIST else [value.strip(BLANKS)]
+    entries = entries_of_list(row, value) if row.kind is Kind.LIST else [value.strip(BLANKS)]
     for entry in entries:
         if row.kind is Kind.LIST and not entry and row.rule is not config_rules.throttled_replicas:
             return f"Configuration '{name}' values must not be empty."

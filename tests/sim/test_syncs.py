@@ -394,6 +394,16 @@ def test_an_offset_above_the_local_end_is_committed_as_it_is_or_clamped(clamp: s
     assert here.get() == offset
 
 
+def test_offsets_are_clamped_from_when_on_the_mirror_is_told_to() -> None:
+    p, there, here = with_groups()
+    there.commit(10_000, epoch=0)
+    cycle(p)
+    assert here.get() == Found(10_000, 0)
+    assert p.b.alter("m", {"mirror.groups.clamp": "true"}, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    cycle(p, 2)
+    assert here.get() == Found(10)
+
+
 def test_an_offset_below_a_log_start_that_moved_is_clamped_though_it_is_the_sources() -> None:
     p, there, here = with_groups(mirror={"mirror.groups.clamp": "true"})
     there.commit(5, epoch=0)
@@ -405,6 +415,15 @@ def test_an_offset_below_a_log_start_that_moved_is_clamped_though_it_is_the_sour
     assert isinstance(answer, DeleteRecordsResponse) and answer.topics[0].partitions[0].low_watermark == 8
     cycle(p, 2)
     assert here.get() == Found(8)
+
+
+@pytest.mark.decision("D61")
+@pytest.mark.parametrize(("pattern", "is_copied"), [("g{1,2}", True), (r"\p{Lower}", True), (r"\p{Upper}", False)])
+def test_groups_are_matched_by_regular_expressions_of_java(pattern: str, is_copied: bool) -> None:
+    p, there, here = with_groups(mirror={"mirror.groups.include": pattern})
+    there.commit(7, epoch=0)
+    cycle(p, 2)
+    assert here.get().offset == (7 if is_copied else -1)
 
 
 def test_only_the_groups_that_match_are_copied() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from kmirror.spec.configs import Configs
+from kmirror.spec.java_patterns import compiled
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 INCLUDED_GROUPS = "mirror.groups.include"
@@ -39,7 +39,7 @@ class ListedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The filters of a mirror, as its configs say now; each entry is a regular expression for a whole name."""
+    """The filters of a mirror, as its configs say now; each entry is a regular expression of Java for a whole name."""
 
     excluded_configs: tuple[str, ...]
     included_groups: tuple[str, ...]
@@ -80,4 +80,4 @@ def _verdict_on_config(excluded: tuple[str, ...], name: str) -> Verdict:
 
 
 def _first_match(patterns: Iterable[str], name: str) -> str | None:
-    return next((pattern for pattern in patterns if re.fullmatch(pattern, name)), None)
+    return next((pattern for pattern in patterns if compiled(pattern).fullmatch(name)), None)

@@ -1,0 +1,244 @@
+"""What does a regular expression of Java (`java.util.regex.Pattern`) match? It is written anew for Python, or refused.
+
+The two agree in most, and differ without an error in the rest: in Java `\\d`, `\\w` and `\\s` are of ASCII, a dot
+matches no line terminator, `\\v` is a class, and `[` in brackets begins a class. What is not translated here is refused
+by name: a filter that matches something else would copy nothing, or too much. So is `\\b`, which differs among releases
+of Java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+Ranges = Sequence[tuple[int, int]]
+
+_LAST = 0x10FFFF
+_LINE_ENDS = r"\n\r\x85\u2028\u2029"
+_BEFORE_LAST_LINE_END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
+_HORIZONTAL: Ranges = (
+    (0x09, 0x09), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x180E, 0x180E), (0x2000, 0x200A), (0x202F, 0x202F),
+    (0x205F, 0x205F), (0x3000, 0x3000),
+)  # fmt: skip
+_VERTICAL: Ranges = ((0x0A, 0x0D), (0x85, 0x85), (0x2028, 0x2029))
+_DIGIT, _UPPER, _LOWER = (0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)
+_PUNCT: Ranges = ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E))
+POSIX: dict[str, Ranges] = {
+    "Lower": (_LOWER,),
+    "Upper": (_UPPER,),
+    "ASCII": ((0, 0x7F),),
+    "Alpha": (_UPPER, _LOWER),
+    "Digit": (_DIGIT,),
+    "Alnum": (_DIGIT, _UPPER, _LOWER),
+    "Punct": _PUNCT,
+    "Graph": ((0x21, 0x7E),),
+    "Print": ((0x20, 0x7E),),
+    "Blank": ((0x09, 0x09), (0x20, 0x20)),
+    "Cntrl": ((0, 0x1F), (0x7F, 0x7F)),
+    "XDigit": (_DIGIT, (0x41, 0x46), (0x61, 0x66)),
+    "Space": ((0x09, 0x0D), (0x20, 0x20)),
+}
+"""The classes of `\\p{...}` that are translated: those of POSIX, which are of ASCII."""
+_SETS: dict[str, Ranges] = {
+    "h": _HORIZONTAL,
+    "v": _VERTICAL,
+    "d": (_DIGIT,),
+    "w": (_DIGIT, _UPPER, (0x5F, 0x5F), _LOWER),
+    "s": POSIX["Space"],
+}
+"""Each has its complement as the capital letter."""
+_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_PLACES = {"A": r"\A", "z": r"\Z", "Z": _BEFORE_LAST_LINE_END}
+_GROUP = re.compile(r"\(\?(:|=|!|>|<=|<!|i:|<([a-zA-Z][a-zA-Z0-9]*)>)", re.ASCII)
+_REPETITION = re.compile(r"\{[0-9]+(,[0-9]*)?\}")
+_NAME = re.compile(r"k<([a-zA-Z][a-zA-Z0-9]*)>")
+_CODES = (
+    (re.compile(r"x([0-9a-fA-F]{2})"), 16),
+    (re.compile(r"x\{([0-9a-fA-F]{1,6})\}"), 16),
+    (re.compile(r"u([0-9a-fA-F]{4})"), 16),
+    (re.compile(r"0([0-3][0-7]{2}|[0-7]{1,2})"), 8),
+)
+_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[0-9]+,[0-9]*\}|.", re.DOTALL)
+"""What is looked at as a whole where a list of patterns is cut."""
+_PROPERTY = re.compile(r"([pP])\{([^}]*)\}")
+
+
+class PatternError(ValueError):
+    """The text is no regular expression of Java, or has something that is not translated; says what."""
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: str) -> re.Pattern[str]:
+    """Return a pattern whose `fullmatch` finds what Java's `matches` does; raises PatternError."""
+    try:
+        return re.compile(_Translation(text).run(), re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise PatternError(f"Not a regular expression: {error}") from None
+
+
+def entries_of_patterns(text: str) -> list[str]:
+    """Return the patterns of a list; a comma in brackets, parentheses, a repetition or a quotation separates none."""
+    entries, depth, begin = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        if token[0] == "," and not depth:
+            entries.append(text[begin : token.start()])
+            begin = token.end()
+        depth = max(0, depth + (token[0] == "(") - (token[0] == ")"))
+    return [entry.strip() for entry in (*entries, text[begin:])] if text else []
+
+
+class _Translation:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = 0
+
+    def run(self) -> str:
+        flags = "(?i)" if self._take("(?i)") else ""
+        return flags + "".join(self._pieces())
+
+    def _pieces(self) -> Iterable[str]:
+        while self._place < len(self._text):
+            character = self._text[self._place]
+            match character:
+                case "\\":
+                    yield self._escape()
+                case "[":
+                    yield self._class()
+                case "(" if self._text.startswith("(?", self._place):
+                    yield self._group()
+                case "{":
+                    yield self._matched(_REPETITION, "{ does not begin a repetition")[0]
+                case ".":
+                    self._place += 1
+                    yield f"[^{_LINE_ENDS}]"
+                case "$":
+                    self._place += 1
+                    yield _BEFORE_LAST_LINE_END
+                case _:
+                    self._place += 1
+                    yield character if character in "()*+?|^" else re.escape(character)
+
+    def _take(self, text: str) -> bool:
+        found = self._text.startswith(text, self._place)
+        self._place += len(text) if found else 0
+        return found
+
+    def _matched(self, what: re.Pattern[str], problem: str) -> re.Match[str]:
+        found = what.match(self._text, self._place)
+        if found is None:
+            raise self._error(problem)
+        self._place = found.end()
+        return found
+
+    def _error(self, why: str) -> PatternError:
+        return PatternError(f"Not a regular expression that can be used here: {why}, at index {self._place}")
+
+    def _group(self) -> str:
+        found = self._matched(
+            _GROUP, "of the groups that begin with (? there are (?: (?= (?! (?<= (?<! (?> (?<name> (?i:"
+        )
+        return found[0] if found[2] is None else f"(?P<{found[2]}>"
+
+    def _escape(self) -> str:
+        """Translate what follows a backslash outside of brackets."""
+        if self._take("\\Q"):
+            end = self._text.find("\\E", self._place)
+            quoted = self._text[self._place : len(self._text) if end < 0 else end]
+            self._place += len(quoted) + (0 if end < 0 else 2)
+            return re.escape(quoted)
+        ranges = self._set()
+        if ranges is not None:
+            return f"[{_written(ranges)}]"
+        following = self._text[self._place + 1 : self._place + 3]
+        if following[:1] in _PLACES:
+            self._place += 2
+            return _PLACES[following[0]]
+        if following[:1] in "123456789" and following and not following[1:].isdigit():
+            self._place += 2
+            return f"(?:\\{following[0]})"
+        found = _NAME.match(self._text, self._place + 1)
+        if found is not None:
+            self._place = found.end()
+            return f"(?P={found[1]})"
+        return re.escape(self._character())
+
+    def _class(self) -> str:
+        """Translate a class in brackets."""
+        self._place += 1
+        negation = "^" if self._take("^") else ""
+        items: list[str] = []
+        while self._text[self._place : self._place + 1] != "]" or not items:
+            if self._place >= len(self._text):
+                raise self._error("[ is not closed")
+            items.append(self._item())
+        self._place += 1
+        return f"[{negation}{''.join(items)}]"
+
+    def _item(self) -> str:
+        """Translate a set, a character or a range of characters inside of brackets."""
+        if self._text[self._place] == "[" or self._text.startswith("&&", self._place):
+            raise self._error("classes within classes ([a[b]], [a&&b]) are not translated; \\p{Alpha} is for letters")
+        ranges = self._set() if self._text[self._place] == "\\" else None
+        if ranges is not None:
+            return _written(ranges)
+        first = self._character()
+        rest = self._text[self._place : self._place + 2]
+        if len(rest) < 2 or rest[0] != "-" or rest[1] in "[]":
+            return re.escape(first)
+        self._place += 1
+        if self._text[self._place] == "\\" and self._set() is not None:
+            raise self._error("a range ends with a class")
+        return f"{re.escape(first)}-{re.escape(self._character())}"
+
+    def _set(self) -> Ranges | None:
+        """Return the characters of the predefined class that follows a backslash; None if none does."""
+        letter = self._text[self._place + 1 : self._place + 2]
+        if letter.lower() in _SETS and letter:
+            self._place += 2
+            ranges = _SETS[letter.lower()]
+        elif letter in ("p", "P"):
+            self._place += 1
+            name = self._matched(_PROPERTY, "\\p is followed by a name in braces")[2]
+            if name not in POSIX:
+                raise self._error(f"of the classes \\p{{...}} there are {', '.join(POSIX)}, and no {name}")
+            if name in ("Lower", "Upper") and "(?i" in self._text:
+                raise self._error(f"\\p{{{name}}} has no meaning where case does not count")
+            ranges = POSIX[name]
+        else:
+            return None
+        return _complement(ranges) if letter.isupper() else ranges
+
+    def _character(self) -> str:
+        """Take one character, which may be written with a backslash."""
+        character = self._text[self._place]
+        self._place += 1
+        if character != "\\":
+            return character
+        for pattern, base in _CODES:
+            found = pattern.match(self._text, self._place)
+            if found is not None:
+                self._place = found.end()
+                code = int(found[1], base)
+                if code > _LAST:
+                    raise self._error("there is no such character")
+                return chr(code)
+        escaped = self._text[self._place : self._place + 1]
+        if not escaped or (escaped.isascii() and escaped.isalnum() and escaped not in _CHARACTERS):
+            raise self._error(f"\\{escaped} is not translated here" if escaped else "a backslash ends it")
+        self._place += 1
+        return _CHARACTERS.get(escaped, escaped)
+
+
+def _written(ranges: Ranges) -> str:
+    """Return what stands for some characters between brackets."""
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    found, begin = [], 0
+    for first, last in ranges:
+        if first > begin:
+            found.append((begin, first - 1))
+        begin = last + 1
+    return [*found, (begin, _LAST)]
