@@ -229,6 +229,8 @@ class MirrorComponent(BrokerComponent):
                 self._remove_orphans()
             case (_, context.LOOK_TIMER):
                 self._driver.go_on()
+            case (_, context.UPSTREAM_TIMER):
+                self._driver.ask_upstream(now)
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):

@@ -30,6 +30,7 @@ LOOK_TIMER = "look"
 REFRESH_TIMER = "refresh"
 FETCH_TIMER = "fetch"
 ORPHANS_TIMER = "orphans"
+UPSTREAM_TIMER = "upstream"
 RETRY_MS = 500
 
 
@@ -62,6 +63,8 @@ class MirrorContext:
         """Those that have told a reason to wait: news of their source may end the wait, whatever the news is."""
         self._retries: dict[TopicPartition, Instant] = {}
         """When to look again at partitions whose last step failed, the earliest first."""
+        self._upstream_wanted: dict[TopicPartition, None] = {}
+        """Partitions whose source is to be asked where its log is mirrored from (D58)."""
 
     # -- topics and partitions ------------------------------------------------------------------
 
@@ -197,6 +200,17 @@ class MirrorContext:
 
     def _set_retry_timer(self) -> None:
         self.broker.outbox.set_timer((NAME, RETRY_TIMER), next(iter(self._retries.values())))
+
+    def want_upstream(self, now: Instant, tp: TopicPartition) -> None:
+        """Have the source of a partition asked where its log is mirrored from, once the present event is handled."""
+        if not self._upstream_wanted:
+            self.broker.outbox.set_timer((NAME, UPSTREAM_TIMER), now)
+        self._upstream_wanted[tp] = None
+
+    def take_upstream_wanted(self) -> list[MirrorPartition]:
+        """Return the partitions that `want_upstream` was called for; called when UPSTREAM_TIMER fires."""
+        wanted, self._upstream_wanted = self._upstream_wanted, {}
+        return [self.partitions[tp] for tp in wanted if tp in self.partitions]
 
     def refresh_soon(self, now: Instant, mirror: str, *topics: str) -> None:
         """Ask the source for the metadata of `topics`, of all if none is named.

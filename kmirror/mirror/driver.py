@@ -33,6 +33,7 @@ from kmirror.mirror.states import MirrorState, next_state
 from kmirror.mirror.stopping import Stopping
 from kmirror.mirror.topic_ids import is_same_topic
 from kmirror.mirror.uncut_replicas import has_new_confirmation
+from kmirror.mirror.upstream_check import UpstreamCheck
 
 LOOKS_MAX = 500
 """Partitions that are looked at in one event; the others follow at once, in an event of their own, so that what came in
@@ -48,6 +49,7 @@ class PartitionDriver:
         self._context = context
         self._writer = StateWriter(context, self.look_soon, self.stop_fetching)
         self._questions = SourceQuestions(context, self.look_soon)
+        self._upstream = UpstreamCheck(context, self._questions, self.look_soon)
         lineage_check = LineageCheck(context, self._writer, self._questions, self.look_soon, self.stop_fetching)
         self._bumps = EpochBumps(context)
         self.fetchers = MirrorFetchers(context, self._writer, lineage_check, self._bumps)
@@ -73,6 +75,10 @@ class PartitionDriver:
         """Look at those that LOOKS_MAX left over; called when LOOK_TIMER fires."""
         self._left = LOOKS_MAX
         self._context.broker.at_end(self._look_at_due)
+
+    def ask_upstream(self, now: Instant) -> None:
+        """Ask the sources what is upstream of them, where it is wanted; called when UPSTREAM_TIMER fires."""
+        self._upstream.ask_wanted(now)
 
     def _look_at_due(self, now: Instant) -> None:
         """Look at the partitions that are marked, in that order."""

@@ -9,7 +9,7 @@ the source's is higher, the local one is bumped to it first (D14).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
 from kmirror.client.fetch_session import Wanted
@@ -101,6 +101,10 @@ class MirrorFetchers:
             self.remove(mp)
             mp.reason = f"we have records of leader epoch {ours}, the source is in {leader.epoch}: {CREATED_AGAIN}"
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            return
+        if mp.cuts.barred_in == leader.epoch:
+            self.remove(mp)
+            mp.reason = mp.cuts.told()
             return
         self._learn_age(mp, endpoint)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
@@ -265,6 +269,7 @@ class MirrorFetchers:
                 self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
+                mp.cuts.on_appended(partition.log.log_end_offset)
                 self._replicas.appended(now, partition)
         self.raise_log_start(mp)
 
@@ -300,8 +305,19 @@ class MirrorFetchers:
             return
         _note_source(mp, data)  # The source's session does not tell it again until it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        part(self._context, now, mp, partition, end.offset, "diverging epoch")
+        self._cut(mp, partition.log, lambda: part(self._context, now, mp, partition, end.offset, "diverging epoch"))
         self.raise_log_start(mp)
+
+    def _cut(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
+        """Cut the log, unless it was cut too often without getting further: then fetch no more (D59)."""
+        if not mp.cuts.may_cut(mp.source_epoch):
+            self.remove(mp)
+            mp.reason = mp.cuts.told()
+            self._context.note_reason(mp)
+            return
+        before = log.log_end_offset
+        cut()
+        mp.cuts.on_cut(mp.source_epoch, before, log.log_end_offset)
 
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
@@ -364,11 +380,14 @@ class MirrorFetchers:
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
             return
-        part(self._context, now, mp, self._led(mp), offset, "the source's log end")
+        self._cut(mp, log, lambda: part(self._context, now, mp, self._led(mp), offset, "the source's log end"))
 
     def on_later_start(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Begin anew where the source's log begins."""
-        restart(self._context, now, mp, self._led(mp), offset, "the source's log start")
+        partition = self._led(mp)
+        self._cut(
+            mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, "the source's log start")
+        )
 
     def drop_unknown_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
         """Drop our last epoch if it has no batch, and return whether it was dropped.

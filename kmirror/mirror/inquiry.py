@@ -12,6 +12,7 @@ from kmirror.mirror.lineage import written_by
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 
 
@@ -21,15 +22,16 @@ class Inquiry:
 
     context: MirrorContext
     mp: MirrorPartition
-    state: MirrorState
-    """The state in which an answer is of use."""
+    state: MirrorState | None
+    """The state in which an answer is of use; None for any: then the partition does not wait for it."""
     source: RemoteCluster
     leader: RemoteLeader
     endpoint: Endpoint
+    begun_at: Instant
 
     def is_current(self) -> bool:
         """Return whether this broker still leads the partition, in the same leader epoch, mirror and state."""
-        return self.context.is_current(self.mp, self.state)
+        return self.context.is_present(self.mp) if self.state is None else self.context.is_current(self.mp, self.state)
 
     def is_of_the_source(self) -> bool:
         """Return whether the mirror still has the servers that are asked."""
@@ -41,13 +43,14 @@ class Inquiry:
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
     def learn_lineage(self, described: Described | None) -> str:
-        """Take over the lineage of the source's log; return why that is not possible, empty if it is (D45).
+        """Take over the lineage of the source's log, and where it is mirrored from; return why not, if that fails.
 
-        A source that answers without lineages does not know mirroring: its own cluster wrote the whole log.
+        A source that answers without lineages does not know mirroring: its own cluster wrote the whole log (D45).
         """
         mp = self.mp
         if described is None or not described.tells_lineages:
             mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
+            mp.upstream = self._nothing_upstream()
             return ""
         row = described.lineage(mp.tp)
         if row is None:
@@ -56,24 +59,49 @@ class Inquiry:
             return f"the source does not tell who wrote the log: {code_of(row.error_code).name}"
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
-        stretches = described.stretches(row)
-        if stretches is None:
-            return "the source names a writer of the log without its cluster id"
+        stretches, upstream = described.stretches(row), described.upstream(row, self.begun_at)
+        if stretches is None or upstream is None:
+            return "the source names a cluster of the log without its id"
+        mp.upstream = upstream
         mp.source_lineage, mp.source_lineage_epoch = stretches, row.leader_epoch
         self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
+    def learn_upstream(self, described: Described | None) -> None:
+        """Take over where the source's log is mirrored from, if the answer tells it for a leader that is not past."""
+        if described is None:
+            if self.has_no_describe():
+                self.mp.upstream = self._nothing_upstream()
+            return
+        row = described.lineage(self.mp.tp)
+        if row is not None and not row.error_code and row.leader_epoch >= self.leader.epoch:
+            self.mp.upstream = described.upstream(row, self.begun_at) or self.mp.upstream
+
+    def _nothing_upstream(self) -> Upstream:
+        return Upstream(asked_at=self.begun_at, ended_at=self.begun_at)
+
 
 def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState) -> Inquiry | None:
     """Return an inquiry to the source's leader; None, with the reason set at `mp`, if the leader is not known."""
+    inquiry = _inquiry(context, now, mp, state)
+    if inquiry is None:
+        mp.reason = "the source's leader is not known"
+        context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+    return inquiry
+
+
+def inquiry_aside(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Inquiry | None:
+    """Return an inquiry for whose answer the partition does not wait; None if the source's leader is not known."""
+    return _inquiry(context, now, mp, None)
+
+
+def _inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: MirrorState | None) -> Inquiry | None:
     source = context.sources.get(mp.assignment.mirror)
     leader = None if source is None else source.leader(mp.tp)
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
-        mp.reason = "the source's leader is not known"
-        context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
         return None
-    return Inquiry(context, mp, state, source, leader, endpoint)
+    return Inquiry(context, mp, state, source, leader, endpoint, now)
 
 
 def error_suffix(error_code: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.fetch_loop import Fetcher
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -17,8 +18,10 @@ from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.reopened_transactions import CutMarkers, StopPlan
+from kmirror.mirror.repeated_cuts import RepeatedCuts
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import Upstream
 
 NOT_AGREED = -2
 
@@ -65,6 +68,12 @@ class MirrorPartition:
     source_lineage: Stretches = ()
     """Which clusters wrote the source's log, as it answered in its leader epoch `source_lineage_epoch` (D45)."""
     source_lineage_epoch: int = -1
+    upstream: Upstream | None = None
+    """Where the source has its log from, as it told last; None if it has not told this leader (D58)."""
+    upstream_asked: RemoteCluster | None = None
+    """The source that has been asked for that, beside what else is done, and has not answered."""
+    told_since: Instant | None = None
+    """PREPARING: since when those who ask are told that this log is mirrored; None while they are not (D58)."""
 
     # MIRRORING
     source_topic_id: Uuid = Uuid.ZERO
@@ -87,6 +96,8 @@ class MirrorPartition:
     agreed_epoch: int = NOT_AGREED
     """The source's leader epoch in which its leader was seen to have all that our log has; of older sources (D12)."""
     bumping: bool = False
+    cuts: RepeatedCuts = field(default_factory=RepeatedCuts)
+    """How often the log was cut without getting further (D59)."""
 
     def for_new_leader(self) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.
@@ -104,6 +115,8 @@ class MirrorPartition:
             cut_markers=self.cut_markers,
             source_lineage=self.source_lineage,
             source_lineage_epoch=self.source_lineage_epoch,
+            upstream=self.upstream,
+            cuts=self.cuts,
         )
 
     @property
@@ -139,11 +152,13 @@ class MirrorPartition:
         if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
             self.reason = self.told_reason = ""
         self.retry_at = 0
+        self.told_since = None
         if state is not MirrorState.MIRRORING:
             self.resolving = False
             self.source_without_epochs = False
             self.agreed_epoch = NOT_AGREED
             self.is_failing = False
+            self.cuts = RepeatedCuts()
             self.source_topic_id = Uuid.ZERO
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):

@@ -13,7 +13,7 @@ from functools import partial
 
 from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
@@ -25,8 +25,13 @@ from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import told_ring
+from kmirror.mirror.upstream_check import ring_of
 from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
 from kmirror.spec.configs import Configs, Scope
+
+EMPTY_WAITS_MS = 10_000
+"""How long an empty log waits for a source that does not know what is upstream of it (D58)."""
 
 
 class PrepareStep(Enum):
@@ -102,6 +107,8 @@ class Preparing:
     # -- what does the source know of us? -------------------------------------------------------
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
+        if mp.told_since is None:
+            mp.told_since = now
         inquiry = begin_inquiry(self._context, now, mp, MirrorState.PREPARING)
         if inquiry is not None:
             # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
@@ -133,6 +140,10 @@ class Preparing:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, unknown)
             return
+        ring = self._ring_or_unknown(now, mp)
+        if ring:
+            self._context.retry_later(now, mp, ring)
+            return
         found = described.detail(mp.tp)
         if described.refused:
             name = code_of(described.refused).name
@@ -143,6 +154,20 @@ class Preparing:
             self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
             self._prove_silence(now, inquiry)
+
+    def _ring_or_unknown(self, now: Instant, mp: MirrorPartition) -> str:
+        """Return why nothing may be cut for this source: it is fed by this cluster, or may be; else empty (D58)."""
+        clusters, upstream = ring_of(self._context, mp), mp.upstream
+        if clusters:
+            return told_ring(clusters)
+        assert upstream is not None, "learned with the lineage"
+        assert mp.told_since is not None, "told before it was asked for"
+        if _is_empty(self._context.replicas.led(mp.tp)):  # There is nothing that a ring could lose.
+            if upstream.is_complete or now >= mp.told_since + EMPTY_WAITS_MS * MILLISECOND:
+                return ""
+        elif upstream.is_complete and upstream.true_at >= mp.told_since:
+            return ""
+        return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
         """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""
@@ -194,7 +219,7 @@ class Preparing:
 
     def _on_described_again(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
         silent = described is not None and described.is_silent(inquiry.mp.tp)
-        if silent and not inquiry.learn_lineage(described):
+        if silent and not inquiry.learn_lineage(described) and not self._ring_or_unknown(now, inquiry.mp):
             self._questions.list_offsets(inquiry, self._on_leading_after)
         else:
             self._on_described(now, inquiry, described)

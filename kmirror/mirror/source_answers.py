@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.lineage import Stretch, Stretches
+from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -64,6 +66,19 @@ class Described:
             shared = tuple(sorted(Stretch(epoch, self._cluster_ids[cluster]) for epoch, cluster in key))
             self._shared[key] = shared
         return shared
+
+    def upstream(self, row: PartitionLineage, asked_at: Instant) -> Upstream | None:
+        """Return where a log is mirrored from, as a row of this answer tells it; None if it names no cluster's id."""
+        if any(not 0 <= link.cluster < len(self._cluster_ids) for link in row.upstream):
+            return None
+        return Upstream(
+            clusters=tuple(self._cluster_ids[link.cluster] for link in row.upstream),
+            told_at=tuple(asked_at - max(0, link.age_ms) * MILLISECOND for link in row.upstream),
+            ended_at=asked_at - max(0, row.upstream_age_ms) * MILLISECOND,
+            is_complete=not row.upstream_incomplete,
+            waits=row.upstream_waits,
+            asked_at=asked_at,
+        )
 
 
 class Listed:

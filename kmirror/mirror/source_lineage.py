@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.clock import Instant
-from kmirror.mirror.context import MirrorContext
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.cut_rules import after_cut
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
@@ -21,6 +21,8 @@ from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import told_ring
+from kmirror.mirror.upstream_check import ring_of
 
 
 class LineageCheck:
@@ -57,8 +59,15 @@ class LineageCheck:
 
     def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step for it."""
-        if mp.source_lineage_epoch < leader.epoch:
+        if mp.upstream is None or mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
+            return False
+        clusters = ring_of(self._context, mp)
+        if clusters and now >= mp.upstream.asked_at + RETRY_MS * MILLISECOND:
+            self._context.want_upstream(now, mp.tp)
+        if clusters and not mp.upstream.waits:  # An empty log closed it while another cluster could not be asked (D58).
+            self._stop_fetching(mp)
+            self._context.retry_later(now, mp, told_ring(clusters))
             return False
         shared = self.shared_with_source(mp)
         if shared is None:

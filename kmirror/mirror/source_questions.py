@@ -68,10 +68,12 @@ class SharedQuestion(Generic[A]):
         """Ask with the next request; the partition is busy until `on_answer` is called.
 
         `on_answer` is not called if the answer is of no use any more: the partition is led elsewhere, is in another
-        state, or the mirror has other servers. In the last case the partition is looked at again. With `versions_anew`
+        state, or the mirror has other servers. In the last case the partition is looked at again. An inquiry for which
+        every state will do leaves the partition as busy as it is. With `versions_anew`
         the broker has to tell its versions again before the request is sent.
         """
-        inquiry.mp.busy = True
+        if inquiry.state is not None:
+            inquiry.mp.busy = True
         to = Addressee(inquiry.source, inquiry.endpoint)
         self._waiting.setdefault(to, []).append(_Asked(inquiry, on_answer, versions_anew))
         self._context.broker.at_end(self.send_waiting)
@@ -110,7 +112,8 @@ class SharedQuestion(Generic[A]):
         inquiry = asked.inquiry
         if not inquiry.is_current():
             return
-        inquiry.mp.busy = False
+        if inquiry.state is not None:
+            inquiry.mp.busy = False
         try:
             if inquiry.is_of_the_source():
                 asked.on_answer(now, inquiry, answer)

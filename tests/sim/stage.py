@@ -309,9 +309,12 @@ class Pair:
         self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
-    def third(self, name: str = "c", **options: object) -> StagedCluster:
+    def third(self, name: str = "c", *, brokers: int = 3, logs: Logs | None = None) -> StagedCluster:
         """Return one more cluster in this simulation, running."""
-        cluster = StagedCluster(self.simulation, name, configs=SMALL, **options)  # type: ignore[arg-type]
+        configs = SMALL if brokers > 1 else ONE_BROKER
+        cluster = StagedCluster(
+            self.simulation, name, logs=logs, brokers=brokers, replication_factor=brokers, configs=configs
+        )
         self.simulation.world.after_event.append(lambda now: check_epochs(cluster))
         cluster.start()
         return cluster

@@ -25,12 +25,6 @@ KNOWN: dict[str, tuple[str, str, str]] = {
         "key-came-back", "issue 31, point 2",
         "A mirror that was paused for longer than delete.retention.ms never hears of what was deleted meanwhile.",
     ),
-    "ring-of-three": (
-        "last-copy-lost", "issue 31, point 4", "Closed for c > a, the ring a > b > c > a wipes all three copies.",
-    ),
-    "ring-after-failover": (
-        "stuck-state", "issue 31, point 5", "A ring that is closed after a failover truncates without an end.",
-    ),
     "unclean-without-epoch": (
         "stuck-state", "issue 31, to be added",
         "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "

@@ -19,7 +19,7 @@ def test_two_clusters_that_mirror_each_other_do_not_wipe_each_other() -> None:
     p.begin()
     p.back.create()
     p.back.add_topics([TOPIC])
-    p.run_until(lambda: p.a.state() == "PREPARING" and "still mirrors" in p.a.reason(), "A to wait and say why")
+    p.run_until(lambda: p.a.state() == "PREPARING" and "in a ring" in p.a.reason(), "A to wait and say why")
     p.hold(60, lambda: p.a.state() == "PREPARING" and p.a.log().log_end_offset == 3, "A keeps its log")
     assert values(p.b.log()) == values(p.a.log()) == [(0, "r0"), (1, "r1"), (2, "r2")]
     p.fail_over()  # The loop ends as soon as one side is stopped.

@@ -31,6 +31,8 @@ from kmirror.mirror.lineage import Stretches
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import age_ms_to_tell
+from kmirror.mirror.upstream_check import upstream_here
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import (
     DescribedMirror,
@@ -40,6 +42,7 @@ from kmirror.protocol.gen.describe_mirrors_response import (
     PartitionLineage,
     TopicLineage,
     TopicPartitions,
+    UpstreamCluster,
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
@@ -121,11 +124,20 @@ def _lineages(
             continue
         error, leader_epoch, stretches = _writers(context, now, TopicPartition(asked.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
+        topic.partitions.append(row)
+        if error:
+            continue
         row.stretches = [
             LineageStretch(first_epoch=epoch, cluster=clusters.setdefault(cluster, len(clusters)))
             for epoch, cluster in stretches
         ]
-        topic.partitions.append(row)
+        upstream = upstream_here(context, now, TopicPartition(asked.topic_name, partition))
+        row.upstream = [
+            UpstreamCluster(cluster=clusters.setdefault(cluster, len(clusters)), age_ms=age_ms_to_tell(now, told_at))
+            for cluster, told_at in zip(upstream.clusters, upstream.told_at, strict=True)
+        ]
+        row.upstream_incomplete, row.upstream_waits = not upstream.is_complete, upstream.waits
+        row.upstream_age_ms = age_ms_to_tell(now, upstream.ended_at)
     return topic
 
 

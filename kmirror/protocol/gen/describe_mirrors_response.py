@@ -14,6 +14,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
+unpack_hq, pack_hq = wire.fused("hq")
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ihi, pack_ihi = wire.fused("ihi")
 unpack_iqqq, pack_iqqq = wire.fused("iqqq")
@@ -319,16 +320,87 @@ class LineageStretch(Struct):
         return self, pos
 
 
+class UpstreamCluster(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    __slots__ = ("cluster", "age_ms")
+
+    FIELDS = (
+        Field("Cluster", "cluster", "int16", (0, 0), default=0),
+        Field("AgeMs", "age_ms", "int64", (0, 0), default=0),
+    )
+
+    def __init__(
+        self,
+        # Index in ClusterIds of the cluster.
+        cluster: int = 0,  # int16
+        # How long ago, at most, the one before it said that it mirrors from this one.
+        age_ms: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.cluster = cluster
+        self.age_ms = age_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_hq(self.cluster, self.age_ms))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpstreamCluster, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        self.cluster, self.age_ms = unpack_hq(buf, pos)
+        pos += 10
+        if buf[pos]:
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
 class PartitionLineage(Struct):
     """Part of DescribeMirrorsResponse."""
 
     __slots__ = ("partition_index", "error_code", "leader_epoch", "stretches")
+
+    upstream = Tagged[list[UpstreamCluster]]("upstream", list)
+    upstream_incomplete = Tagged[bool]("upstream_incomplete", False)
+    upstream_age_ms = Tagged[int]("upstream_age_ms", 0)
+    upstream_waits = Tagged[bool]("upstream_waits", False)
 
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=-1),
         Field("Stretches", "stretches", "struct", (0, 0), is_array=True, default=[], struct=LineageStretch),
+        Field(
+            "Upstream",
+            "upstream",
+            "struct",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=0,
+            default=[],
+            struct=UpstreamCluster,
+        ),
+        Field(
+            "UpstreamIncomplete",
+            "upstream_incomplete",
+            "bool",
+            (0, 0),
+            tagged=(0, 0),
+            tag=1,
+            default=False,
+        ),
+        Field("UpstreamAgeMs", "upstream_age_ms", "int64", (0, 0), tagged=(0, 0), tag=2, default=0),
+        Field("UpstreamWaits", "upstream_waits", "bool", (0, 0), tagged=(0, 0), tag=3, default=False),
     )
 
     def __init__(
@@ -341,6 +413,14 @@ class PartitionLineage(Struct):
         leader_epoch: int = -1,  # int32
         # Which clusters wrote the log, by leader epoch.
         stretches: list[LineageStretch] = UNSET,  # []LineageStretch
+        # The cluster that the log is mirrored from, that one's source, and so on.
+        upstream: list[UpstreamCluster] = UNSET,  # []UpstreamCluster, tag 0
+        # Whether the last of these may mirror the log from yet another cluster.
+        upstream_incomplete: bool = False,  # bool, tag 1
+        # How long ago, at most, the last of these said that it mirrors the log from no other cluster.
+        upstream_age_ms: int = 0,  # int64, tag 2
+        # Whether one of these mirrors is PREPARING: nothing comes through it so far.
+        upstream_waits: bool = False,  # bool, tag 3
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -348,6 +428,14 @@ class PartitionLineage(Struct):
         self.error_code = error_code
         self.leader_epoch = leader_epoch
         self.stretches = [] if stretches is UNSET else stretches
+        if upstream is not UNSET:
+            self.upstream = upstream
+        if upstream_incomplete != False:
+            self.upstream_incomplete = upstream_incomplete
+        if upstream_age_ms != 0:
+            self.upstream_age_ms = upstream_age_ms
+        if upstream_waits != False:
+            self.upstream_waits = upstream_waits
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -361,6 +449,23 @@ class PartitionLineage(Struct):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "upstream" in tagged and tagged["upstream"]:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(tagged["upstream"]))
+            for upstream_cluster in tagged["upstream"]:
+                upstream_cluster._write(body_0.append, version)
+            tags.append(wire.tag(0, b"".join(body_0)))
+        if "upstream_incomplete" in tagged and tagged["upstream_incomplete"]:
+            tags.append(wire.tag(1, wire.pack_bool(tagged["upstream_incomplete"])))
+        if "upstream_age_ms" in tagged and tagged["upstream_age_ms"]:
+            tags.append(wire.tag(2, wire.pack_int64(tagged["upstream_age_ms"])))
+        if "upstream_waits" in tagged and tagged["upstream_waits"]:
+            tags.append(wire.tag(3, wire.pack_bool(tagged["upstream_waits"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 4)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionLineage, int]:
         self = cls.__new__(cls)
@@ -369,11 +474,32 @@ class PartitionLineage(Struct):
         pos += 10
         n, pos = wire.read_compact_count(buf, pos, 7)
         self.stretches, pos = wire.read_structs(LineageStretch._read, buf, pos, n, version)
-        if buf[pos]:
-            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                n, pos = wire.read_compact_count(buf, pos, 11)
+                tagged["upstream"], pos = wire.read_structs(UpstreamCluster._read, buf, pos, n, version)
+            elif tag == 1:
+                (tagged["upstream_incomplete"],) = wire.unpack_bool(buf, pos)
+                pos += 1
+            elif tag == 2:
+                (tagged["upstream_age_ms"],) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 3:
+                (tagged["upstream_waits"],) = wire.unpack_bool(buf, pos)
+                pos += 1
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
+        return pos
 
 
 class TopicLineage(Struct):
@@ -477,7 +603,7 @@ class DescribeMirrorsResponse(Message):
         mirrors: list[DescribedMirror] = UNSET,  # []DescribedMirror
         # The lineages that were asked for.
         lineages: list[TopicLineage] = UNSET,  # []TopicLineage, tag 0
-        # The clusters that wrote the logs whose lineages were asked for.
+        # The clusters that wrote the logs whose lineages were asked for, and those upstream of them.
         cluster_ids: list[str] = UNSET,  # []string, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -162,7 +162,7 @@ ROWS: tuple[Profile, ...] = (
         (20, 28), {**ALL, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=OF_EVERY_KIND,
     ),
     Profile(
-        "rings", "Rings of three and four clusters that mirror one topic: records are lost (issue 31, points 4 and 5).",
+        "rings", "Rings of three and four clusters that are ordered to mirror one topic.",
         (20, 28), {**STORY, **_more(TOPOLOGY, 4)}, MIX, third_cluster=100, shapes=RINGS, closes_rings=True,
     ),
     Profile(

@@ -41,6 +41,8 @@ STATE_AFTER = {
 }
 """To what an order brings a partition in the end."""
 BOTH_WAYS = "each of two clusters mirrors the topic from the other"
+RING = "the topic would be mirrored in a ring"
+ASKS_NOBODY = "the source's mirror of the topic reaches no source, so it cannot tell whether that is this cluster"
 MIRROR_OPEN = "orders about two mirrors were not answered: either may have the topic"
 ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 NO_TOPIC = "the source has no such topic"
@@ -72,6 +74,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
+    - while the source has the topic from this cluster through any chain of mirrors, or from nobody who answers (D58);
     - while neither the source nor this cluster has such a topic (D26).
     While it does, its local transactions wait too: it is read-only, and takes no markers.
     A topic that is paused comes to PAUSED through MIRRORING, so it may wait for the same reasons. One that was removed
@@ -99,7 +102,9 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
             source = pointed[-1] if pointed else NOBODY
             mirrors = dict.fromkeys(order.mirror for order in possible if order.action != "delete_topic")
             excuse = MIRROR_OPEN if len(mirrors) > 1 else _excuse(account, wishes, row, pointed)
-            row = Owed(cluster, topic, row.mirror, source, states, excuse, excuse in (BOTH_WAYS, ONLY_COPY))
+            excuse = excuse or _excuse_upstream(plan, account, wishes, row, pointed)
+            only_prepares = excuse in (BOTH_WAYS, ONLY_COPY, RING, ASKS_NOBODY)
+            row = Owed(cluster, topic, row.mirror, source, states, excuse, only_prepares)
             added_at = max((o.sent_at for o in orders if o.action == "add"), default=0)
             row = _while_the_source_had_none(plan, account, row, added_at)
         found.append(row)
@@ -170,6 +175,22 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     if may_be_ours and _never_mirrored(account, source, row):
         return ONLY_COPY
     return ""
+
+
+def _excuse_upstream(
+    plan: Plan, account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]
+) -> str:
+    """Return why a topic waits because of the mirrors that its source may have it from; empty if it need not."""
+    clusters, asks_nobody = pointed[-1:], False
+    for cluster in clusters:
+        for order in _still_possible(wishes.get((cluster, row.topic), [])):
+            if STATE_AFTER[order.action] in ("MIRRORING", "PAUSED"):
+                names = pointed_to(plan, account, cluster, order.mirror)
+                asks_nobody = asks_nobody or NOBODY in names[-1:] or len(set(names) - {NOBODY}) > 1
+                clusters += [name for name in dict.fromkeys(names) if name not in (NOBODY, *clusters)]
+    if row.cluster in clusters:
+        return RING
+    return ASKS_NOBODY if asks_nobody else ""
 
 
 def _changes(account: Account, cluster: str, topic: str, *, exists: bool) -> list[Instant]:

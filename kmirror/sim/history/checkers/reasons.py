@@ -9,8 +9,8 @@ A record that was committed in a cluster may go there for these reasons only:
    dropped. All of that is the KIP's own rule;
 4. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
    reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
-   (D33), nor one whose mirror of us still runs or never got anything (D25), nor a cut from scratch where that mirror
-   had settled an epoch and both had the record (D32).
+   (D33), nor one whose mirror of us still runs or never got anything (D25), nor one that we feed through a chain of
+   mirrors (D58), nor a cut from scratch where that mirror had settled an epoch and both had the record (D32).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from kmirror.kernel.clock import Instant
 from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_by
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.ring_links import is_in_a_ring
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
 
 DELETED = "topic deleted"
@@ -174,12 +175,14 @@ def _belongs_to_another(facts: Facts, back: Stay) -> bool:
 
 
 def may_cut(facts: Facts, stay: Stay) -> bool:
-    """Return whether there was a moment at which the source's own mirror of us did not forbid the cut (D25).
+    """Return whether there was a moment at which the source's own mirrors did not forbid the cut (D25, D58).
 
-    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, the topic goes
-    into another mirror there, or as long as there is nothing here to cut. Whoever was forbidden to cut all the time
-    had nothing to follow either.
+    One of us forbids while it runs, and after a stop that settled no epoch, until it is deleted over there, the topic
+    goes into another mirror there, or as long as there is nothing here to cut. Whoever was forbidden to cut all the
+    time had nothing to follow either.
     """
+    if is_in_a_ring(facts, stay):
+        return False
     backs = stays_back(facts, stay)
     until = stay.cutting_until
     moments = [stay.began, *(m for back in backs for m in (back.removed, back.ended) if stay.began < m <= until)]

@@ -130,6 +130,40 @@ def test_a_cut_at_the_settled_epoch_takes_what_lies_above_it() -> None:
     assert hand.final("a", [X0]).final("b", [X0]).found() == []
 
 
+def through_b_to_c(*, removed: float = -1) -> Hand:
+    """Return a history in which c mirrors b, which mirrors a, and then a mirrors c and lacks its last record."""
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=removed, stopped=removed + 1, mirror="m1")
+    return hand.stay("b", "c", began=7, mirroring=8, mirror="m2").stay("c", "a", began=20, mirroring=40, mirror="m3")
+
+
+@pytest.mark.decision("D58")
+def test_a_cut_for_a_source_that_is_fed_by_this_cluster_takes_nothing_by_right() -> None:
+    hand = through_b_to_c().final("a", [X0]).final("b", [X0]).final("c", [X0])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D58")
+@pytest.mark.parametrize("removed", [15, 30], ids=["before the order", "while it waits"])
+def test_a_ring_that_was_opened_before_the_cut_forbids_nothing(removed: float) -> None:
+    hand = through_b_to_c(removed=removed).final("a", [X0]).final("b", [X0]).final("c", [X0])
+    assert hand.found() == []
+
+
+@pytest.mark.decision("D58")
+def test_a_link_that_has_failed_feeds_nobody() -> None:
+    hand = through_b_to_c().state("b", "FAILED", at=12, mirror="m1")
+    assert "acked-lost" not in hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found()
+
+
+@pytest.mark.decision("D58")
+def test_a_mirror_that_has_pointed_elsewhere_may_feed_nobody() -> None:
+    hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
+    assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == ["acked-lost"]
+    hand = through_b_to_c().order("create_mirror", "a", "b", at=2, mirror="m1")
+    hand.order("point_mirror", "a", "b", at=9, mirror="m1", args={"servers": "nobody"})
+    assert hand.final("a", [X0]).final("b", [X0]).final("c", [X0]).found() == []
+
+
 def test_a_record_of_a_transaction_that_was_not_committed_may_go() -> None:
     hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0", asked="abort")
     assert hand.final("a", []).found() == []

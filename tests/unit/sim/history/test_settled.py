@@ -193,6 +193,32 @@ def test_a_topic_that_was_removed_before_it_was_created_may_be_in_no_mirror() ->
     assert mirrored().created("b", at=1).order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
 
 
+def chain_of_three(**more: Value) -> Told:
+    """Return orders by which c mirrors b, which mirrors a, and a mirrors c; `more` is of the mirror from a to b."""
+    told = Told().order("create_mirror", "a", "b", **more).order("add", "a", "b")
+    told.order("create_mirror", "b", "c").order("add", "b", "c").order("create_mirror", "c", "a").order("add", "c", "a")
+    told.account.topic_ids.append(("c", "t", "id"))
+    return told
+
+
+@pytest.mark.decision("D58")
+def test_each_cluster_of_a_ring_may_wait_until_one_of_them_leaves_it() -> None:
+    told = chain_of_three()
+    assert {row.excuse for row in told.owed().values()} == {"the topic would be mirrored in a ring"}
+    assert all(row.until_mirroring for row in told.owed().values()), "who is MIRRORING must catch up"
+    told.order("remove", "a", "b").state("b", "STOPPED", 0)
+    assert {row.excuse for row in told.owed().values()} == {""}
+    unanswered = chain_of_three().order("remove", "b", "c", error="").owed()["a"]
+    assert unanswered.excuse, "it may not have been carried out"
+
+
+@pytest.mark.decision("D58")
+def test_a_source_that_cannot_ask_its_own_is_an_excuse() -> None:
+    told = chain_of_three(servers=NOBODY)
+    assert told.owed()["a"].excuse.endswith("cannot tell whether that is this cluster")
+    assert told.order("point_mirror", "a", "b", servers="c").owed()["a"].excuse == ""
+
+
 @pytest.mark.decision("D25")
 def test_what_was_deleted_with_its_topic_excuses_nobody() -> None:
     told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").state("b", "STOPPED", -2)

@@ -1,0 +1,57 @@
+"""When is a mirrored log cut again and again without getting further? Pure (D59).
+
+A source that is itself cut over and over, because clusters mirror each other in a ring or because its disks lie, takes
+its mirrors along: each cut removes what the fetches since the last one brought. So a leader counts the cuts since the
+log end last passed all that it had been. After CUTS_MAX it cuts at most once in each leader epoch of the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CUTS_MAX = 10
+
+
+@dataclass(slots=True)
+class RepeatedCuts:
+    """The cuts of one log in MIRRORING, as far as this leader made them."""
+
+    number: int = 0
+    """Cuts since the log end last passed `end_max`; several in a row, as each finds an earlier epoch, are one."""
+    end_max: int = -1
+    """The greatest log end before any of them."""
+    barred_in: int = -1
+    """The leader epoch of the source in which no further cut was made; -1 if every cut was made."""
+    _epoch: int = -1
+    """The leader epoch of the source in which the last of them was made."""
+    _in_a_row: bool = False
+    """The last cut removed something, and nothing was appended since."""
+
+    def may_cut(self, source_epoch: int) -> bool:
+        """Return whether the log may be cut once more in a leader epoch of the source; if not, remember the epoch."""
+        if self._in_a_row or self.number < CUTS_MAX or source_epoch != self._epoch:
+            return True
+        self.barred_in = source_epoch
+        return False
+
+    def on_cut(self, source_epoch: int, before: int, after: int) -> None:
+        """Count a cut that moved the log end from `before` to `after`."""
+        self.end_max = before if self.number == 0 else max(self.end_max, before)
+        if not self._in_a_row:
+            self.number, self._epoch = self.number + 1, source_epoch
+        self._in_a_row = after < before
+        if after > before:
+            self.on_appended(after)
+
+    def on_appended(self, log_end: int) -> None:
+        """Begin to count anew once the log has more than before its cuts."""
+        self._in_a_row = False
+        if log_end > self.end_max:
+            self.number = 0
+
+    def told(self) -> str:
+        """Return the reason of a partition that is not cut once more."""
+        return (
+            f"the log was cut {self.number} times and never passed offset {self.end_max}: the source is cut again and "
+            "again, so nothing is fetched in its present leader epoch; to go on, pause the topic and resume it"
+        )

@@ -1,0 +1,67 @@
+"""Which clusters does a source have its log from, and is this cluster one of them? Pure functions (D58).
+
+The clusters *upstream* of a log are the one that it is mirrored from, that one's source, and so on. A source that is
+itself fed by this cluster closes a ring: what is cut for it is gone from every cluster in the ring.
+
+Each leader tells what it knows of this, which it has from its own source, and for how long it has not asked. Two
+clusters may close a ring at the same time, before either hears of the other's mirror. So a leader first tells those who
+ask that it mirrors, then asks, and for a cut only what was true after that counts: the later of the two sees the ring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kmirror.kernel.clock import MILLISECOND, Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where one log is mirrored from, as far as that is known."""
+
+    clusters: tuple[str, ...] = ()
+    """Ids of the clusters upstream, the nearest first; empty if the log is mirrored from none."""
+    told_at: tuple[Instant, ...] = ()
+    """For each of them a moment after which the one before it said that it mirrors from this one."""
+    ended_at: Instant = 0
+    """A moment after which the last of them said that it mirrors from none."""
+    is_complete: bool = True
+    """The last of them mirrors the log from no other cluster, or is in a ring."""
+    waits: bool = False
+    """Some mirror on the way is PREPARING: nothing comes through it so far."""
+    asked_at: Instant = 0
+    """When the source was asked for this."""
+
+    @property
+    def true_at(self) -> Instant:
+        """Return a moment after which each cluster upstream has said this of itself."""
+        return min(*self.told_at, self.ended_at) if self.told_at else self.ended_at
+
+    def behind(self, now: Instant, source: str, cluster: str, *, prepares: bool) -> Upstream:
+        """Return what is upstream of the log of `cluster` where this is upstream of the log of its source.
+
+        A cluster that finds itself tells no more than the way to itself: in a ring there is no end of it.
+        """
+        path, told_at = (source, *self.clusters), (now, *self.told_at)
+        known = replace(self, clusters=path, told_at=told_at, waits=self.waits or prepares)
+        if cluster not in path:
+            return known
+        count = path.index(cluster) + 1
+        told_at = told_at[:count]
+        return replace(known, clusters=path[:count], told_at=told_at, ended_at=told_at[-1], is_complete=True)
+
+
+def ring(cluster: str, source: str, upstream: Upstream | None) -> tuple[str, ...]:
+    """Return the ring that a mirror of `source` closes, from `cluster` over its source back to it; else nothing."""
+    path = (source, *(() if upstream is None else upstream.clusters))
+    return (cluster, *path[: path.index(cluster) + 1]) if cluster in path else ()
+
+
+def told_ring(clusters: tuple[str, ...]) -> str:
+    """Return the reason of a partition that waits because of a ring."""
+    return f"clusters mirror this topic in a ring, {' from '.join(clusters)}: remove it from the mirror in one of them"
+
+
+def age_ms_to_tell(now: Instant, told_at: Instant) -> int:
+    """Return how many milliseconds old knowledge is at most, by a clock that may be an eighth too slow."""
+    return -((told_at - now) * 9 // (8 * MILLISECOND))

@@ -1,0 +1,75 @@
+"""What does this broker know of the clusters upstream, what does it tell, and when does it ask again? (D58)
+
+A partition asks its source when it begins to prepare or to fetch, together with the lineage. After that it asks only if
+it is asked itself, by a mirror of this log.
+"""
+
+from __future__ import annotations
+
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.context import RETRY_MS, MirrorContext
+from kmirror.mirror.inquiry import Inquiry, inquiry_aside
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_answers import Described
+from kmirror.mirror.source_questions import SourceQuestions
+from kmirror.mirror.state_writer import LookAt
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import Upstream, ring
+
+ASKED_AGAIN_MS = RETRY_MS // 2
+"""Who tells what is older than this asks its source for it."""
+_FED = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
+
+
+def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> Upstream:
+    """Return what is upstream of the log of a partition that this broker leads; have old knowledge refreshed."""
+    mp = context.partitions.get(tp)
+    if mp is None or not _is_fed(mp):
+        return Upstream(asked_at=now, ended_at=now)
+    source_id, known = context.source_cluster_id(mp.assignment.mirror), mp.upstream
+    if known is None or now >= known.asked_at + ASKED_AGAIN_MS * MILLISECOND:
+        context.want_upstream(now, tp)
+    prepares = mp.state is MirrorState.PREPARING
+    known = Upstream(is_complete=False, asked_at=now, ended_at=now) if known is None else known
+    return known.behind(now, source_id, context.broker.cluster_id, prepares=prepares)
+
+
+def _is_fed(mp: MirrorPartition) -> bool:
+    """Return whether the log is mirrored, or is going to be without another question to the source."""
+    return mp.state in _FED or (mp.state is MirrorState.PREPARING and mp.told_since is not None)
+
+
+def ring_of(context: MirrorContext, mp: MirrorPartition) -> tuple[str, ...]:
+    """Return the clusters of the ring in which a partition would be mirrored; nothing if there is none."""
+    return ring(context.broker.cluster_id, context.source_cluster_id(mp.assignment.mirror), mp.upstream)
+
+
+class UpstreamCheck:
+    """Asks the sources of one broker's partitions what is upstream of their logs."""
+
+    def __init__(self, context: MirrorContext, questions: SourceQuestions, look_at: LookAt) -> None:
+        self._context = context
+        self._questions = questions
+        self._look_at = look_at
+
+    def ask_wanted(self, now: Instant) -> None:
+        """Ask for the partitions whose mirrors want to know, unless a question is under way."""
+        for mp in self._context.take_upstream_wanted():
+            inquiry = inquiry_aside(self._context, now, mp)
+            if inquiry is None:
+                self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            elif inquiry.source.cluster_id != self._context.source_cluster_id(mp.assignment.mirror):
+                pass  # Another cluster cannot tell where the log comes from (D16).
+            elif mp.upstream_asked is not inquiry.source:
+                mp.upstream_asked = inquiry.source
+                self._questions.describe(inquiry, self._on_described)
+
+    def _on_described(self, now: Instant, inquiry: Inquiry, described: Described | None) -> None:
+        mp = inquiry.mp
+        mp.upstream_asked = None
+        before = mp.upstream
+        inquiry.learn_upstream(described)
+        after = mp.upstream
+        if after is not None and (before is None or (before.clusters, before.waits) != (after.clusters, after.waits)):
+            self._look_at(now, mp)  # A ring was closed or opened.

@@ -1,0 +1,67 @@
+"""When a log that is cut over and over is cut no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.mirror.repeated_cuts import CUTS_MAX, RepeatedCuts
+
+pytestmark = pytest.mark.decision("D59")
+EPOCH = 4
+
+
+def cut_and_filled(times: int, *, end: int = 9) -> RepeatedCuts:
+    cuts = RepeatedCuts()
+    for _ in range(times):
+        assert cuts.may_cut(EPOCH)
+        cuts.on_cut(EPOCH, end, 3)
+        cuts.on_appended(end)
+    return cuts
+
+
+def test_a_log_that_never_passes_its_former_end_is_cut_so_often_and_no_more() -> None:
+    cuts = cut_and_filled(CUTS_MAX)
+    assert not cuts.may_cut(EPOCH)
+    assert cuts.barred_in == EPOCH
+    assert f"cut {CUTS_MAX} times and never passed offset 9" in cuts.told()
+
+
+def test_in_the_next_epoch_of_the_source_it_is_cut_once() -> None:
+    cuts = cut_and_filled(CUTS_MAX)
+    assert cuts.may_cut(EPOCH + 1)
+    cuts.on_cut(EPOCH + 1, 9, 3)
+    cuts.on_appended(9)
+    assert not cuts.may_cut(EPOCH + 1)
+    assert cuts.barred_in == EPOCH + 1
+
+
+def test_who_passes_the_former_end_begins_to_count_anew() -> None:
+    cuts = cut_and_filled(CUTS_MAX)
+    cuts.on_appended(10)
+    assert cuts.may_cut(EPOCH)
+    cuts.on_cut(EPOCH, 10, 3)
+    assert (cuts.number, cuts.end_max) == (1, 10)
+
+
+def test_a_log_that_begins_anew_above_its_end_gets_further() -> None:
+    cuts = cut_and_filled(CUTS_MAX - 1)
+    cuts.on_cut(EPOCH, 9, 50)
+    assert cuts.number == 0
+
+
+def test_cuts_from_epoch_to_epoch_with_nothing_appended_are_one() -> None:
+    cuts = cut_and_filled(CUTS_MAX - 1)
+    for end in range(9, 0, -1):
+        assert cuts.may_cut(EPOCH)
+        cuts.on_cut(EPOCH, end, end - 1)
+    assert cuts.number == CUTS_MAX
+    cuts.on_appended(5)
+    assert not cuts.may_cut(EPOCH)
+
+
+def test_cuts_that_remove_nothing_count_each() -> None:
+    cuts = RepeatedCuts()
+    for _ in range(CUTS_MAX):
+        assert cuts.may_cut(EPOCH)
+        cuts.on_cut(EPOCH, 9, 9)
+    assert not cuts.may_cut(EPOCH)

@@ -1,0 +1,48 @@
+"""What is upstream of a log, told from cluster to cluster, and which of them close a ring."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.mirror.upstream import Upstream, age_ms_to_tell, ring, told_ring
+
+NOTHING = Upstream()
+OPEN = Upstream(("a",), (5,), is_complete=False)
+
+
+@pytest.mark.decision("D58")
+def test_each_cluster_puts_its_source_in_front() -> None:
+    of_c = Upstream(ended_at=3).behind(7, "a", "b", prepares=False).behind(9, "b", "c", prepares=False)
+    assert (of_c.clusters, of_c.told_at, of_c.is_complete, of_c.waits) == (("b", "a"), (9, 7), True, False)
+    assert (of_c.true_at, NOTHING.behind(7, "a", "b", prepares=False).told_at) == (3, (7,))
+    assert OPEN.behind(9, "b", "c", prepares=False).is_complete is False
+
+
+@pytest.mark.decision("D58")
+@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True)])
+def test_nothing_comes_through_where_one_of_them_prepares(first: bool, second: bool) -> None:
+    assert NOTHING.behind(0, "a", "b", prepares=first).behind(0, "b", "c", prepares=second).waits
+
+
+@pytest.mark.decision("D58")
+def test_a_cluster_that_finds_itself_tells_the_way_to_itself_and_no_further() -> None:
+    """Else what each knows of a ring would be as old as the ring."""
+    told = Upstream(("b", "c", "x"), (6, 5, 1), is_complete=False).behind(9, "a", "c", prepares=False)
+    assert (told.clusters, told.is_complete) == (("a", "b", "c"), True)
+    assert told.true_at == 5
+
+
+@pytest.mark.decision("D58")
+def test_a_ring_begins_and_ends_at_the_cluster_that_closes_it() -> None:
+    assert ring("a", "c", Upstream(("b", "a", "c"))) == ("a", "c", "b", "a")
+    assert ring("a", "c", Upstream(("b",))) == ()
+    assert ring("a", "a", None) == ("a", "a"), "a mirror of itself"
+    assert ring("a", "b", None) == ()
+    assert "in a ring, a from b from a:" in told_ring(("a", "b", "a"))
+
+
+@pytest.mark.decision("D58")
+def test_knowledge_is_told_as_older_than_a_slow_clock_says() -> None:
+    assert age_ms_to_tell(900_000, 100_000) == 900
+    assert age_ms_to_tell(100_001, 100_000) == 1, "rounded up"
+    assert age_ms_to_tell(100_000, 100_000) == 0
