@@ -42,8 +42,12 @@ class ReplicaKept:
     at: Instant
 
     def start_at(self, moment: Instant) -> int:
-        """Return the log start that was seen last up to a moment; -1 if none was since the replica is as it is."""
-        return max((start for at, start in self.starts if at <= moment), default=-1)
+        """Return the lowest log start from a moment on; -1 if none was seen before it since the replica is as it is.
+
+        A log that begins anew may begin lower than before.
+        """
+        before = [start for at, start in self.starts if at <= moment]
+        return min([before[-1], *(start for at, start in self.starts if at > moment)]) if before else -1
 
 
 @dataclass(slots=True)

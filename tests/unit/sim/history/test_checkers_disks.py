@@ -88,6 +88,8 @@ def test_a_wrong_clock_may_put_retention_off() -> None:
         (((80 * SECOND, 10),), 10, False),
         (((80 * SECOND, 10),), 12, False),  # Its own retention was earlier.
         (((80 * SECOND, 9), (99 * SECOND, 10)), 9, False),  # The leader's has just risen.
+        (((80 * SECOND, 74), (85 * SECOND, 9)), 9, False),  # The leader's log has begun anew.
+        (((80 * SECOND, 74), (99 * SECOND, 9)), 8, True),
     ],
 )
 def test_a_follower_begins_no_lower_than_its_leader(
