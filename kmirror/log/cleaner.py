@@ -33,7 +33,7 @@ from kmirror.log.scan import scan_batches
 from kmirror.log.segment import SPAN_MAX, Segment, next_offset
 from kmirror.log.segment_list import SegmentList
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
-from kmirror.log.store import PartitionStore
+from kmirror.log.store import CLEANER_RUN, PartitionStore
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -137,6 +137,8 @@ class Compaction:
             cleaned.modified_ms = group[-1].modified_ms
             cleaned.close()
             groups.append(Rewritten(bases, cleaned))
+        # The checkpoint comes after the segments, and a crash in between is not to hide how far this run looked (D66).
+        self.store.write_safe_file(CLEANER_RUN, b"%d" % end_offset)
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 
     def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:

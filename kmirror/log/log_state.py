@@ -23,6 +23,8 @@ from kmirror.log.segment import Segment
 from kmirror.log.segment_list import SegmentList
 from kmirror.log.store import (
     CLEANER_OFFSET,
+    CLEANER_RUN,
+    COPIED_CLEANER_OFFSET,
     HIGH_WATERMARK,
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_OFFSET,
@@ -206,6 +208,7 @@ class LogState:
         end, expired = cut.end, recovery.expiry(self.config, self.now_ms)
         reads = brings_back(self.producers, self.store, self.segments.reaching(end), start, end, expired)
         self._prepare_cut(end, start)
+        self._lower_cleaner_offset(end)
         self.segments.truncate_to(end, self.now_ms)
         self.epochs.truncate_from_end(end)
         self._write_epochs()
@@ -223,6 +226,10 @@ class LogState:
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
         delete_snapshots(self.store, above=-1)
         self.segments.restart_at(offset, self.config, self.now_ms)
+        # Not before: a log of which a part is left tells by its checkpoint that the rest was to go as well (D66).
+        self._lower_cleaner_offset(offset)
+        for name in (CLEANER_RUN, COPIED_CLEANER_OFFSET):
+            self.store.delete_file(name)
         self.epochs.clear()
         self._write_epochs(anew=True)
         self.producers.clear(offset)
@@ -241,9 +248,11 @@ class LogState:
             self.compaction = None
         self._write_offset(LOG_START_OFFSET, log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
+        delete_snapshots(self.store, above=end_offset)
+
+    def _lower_cleaner_offset(self, end_offset: int) -> None:
         if (self._read_offset(CLEANER_OFFSET) or 0) > end_offset:
             self._write_offset(CLEANER_OFFSET, end_offset)
-        delete_snapshots(self.store, above=end_offset)
 
     # -- keeping ------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from kmirror.log.producers import AppendOrigin
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.scan import scan_batches
-from kmirror.log.store import CLEANER_OFFSET, Chunk, PartitionStore
+from kmirror.log.store import CLEANER_OFFSET, CLEANER_RUN, COPIED_CLEANER_OFFSET, Chunk, PartitionStore
 from kmirror.log.timestamps import OffsetAndTimestamp, offset_for_timestamp
 from kmirror.records.batch import Batch
 from kmirror.records.legacy import AnyBatch
@@ -273,6 +273,34 @@ class PartitionLog(LogState):
         """Return where the log would end after `truncate_to(offset)`."""
         return self.segments.end_after_cut(offset, self.log_start_offset)
 
+    @property
+    def cleaned_offset(self) -> int:
+        """Return the offset up to which the cleaner may have looked for the latest record of each key (D66).
+
+        It may have removed any record for one below this offset: here, or in the log from which this one was copied.
+        """
+        return max(self._read_offset(name) or 0 for name in (CLEANER_OFFSET, CLEANER_RUN, COPIED_CLEANER_OFFSET))
+
+    @property
+    def cleaner_offset(self) -> int:
+        """Return where this log's own cleaner has ended, as its checkpoint says; 0 if it was never here."""
+        return self._read_offset(CLEANER_OFFSET) or 0
+
+    def note_copied(self, start: int, high_watermark: int) -> None:
+        """Note, of a compacted log, how far the cleaner may have been where the records from `start` on come from.
+
+        That is up to the high watermark there. Above it nothing is cleaned, and where no offset is missing nothing was.
+        """
+        if not self.config.compact or high_watermark <= start:
+            return
+        if walk.first_hole(self.segments, start, self.log_end_offset) is not None:
+            copied = max(self._read_offset(COPIED_CLEANER_OFFSET) or 0, high_watermark)
+            self._write_offset(COPIED_CLEANER_OFFSET, copied)
+
+    def has_holes(self, end: int) -> bool:
+        """Return whether some offset below `end` is in no record, as the cleaner leaves it; batches are read for it."""
+        return walk.first_hole(self.segments, self.log_start_offset, end) is not None
+
     def has_old_segments(self, now_ms: int) -> bool:
         """Return whether the oldest segment is one to be deleted; it stays even so while it is not all replicated."""
         self.now_ms = now_ms
@@ -335,6 +363,7 @@ class PartitionLog(LogState):
         """Take over what the job made of the log; None if that was cut meanwhile, and then it stays as it is."""
         if self.compaction is not job:
             discard(self.store, done)
+            self.store.delete_file(CLEANER_RUN)
             return None
         self.compaction = None
         cleaned = swap_in(self.segments, done)
@@ -347,5 +376,6 @@ class PartitionLog(LogState):
         """Leave the store as a broker leaves its folder on a clean shutdown; the log is not used any more."""
         self.flush()
         self.segments.seal()
+        self.store.delete_file(CLEANER_RUN)
         take_snapshot(self.producers, self.store)
         self.checkpoint()

@@ -24,6 +24,11 @@ HIGH_WATERMARK = "high-watermark"
 LOG_START_OFFSET = "log-start-offset"
 RECOVERY_POINT = "recovery-point-offset"
 CLEANER_OFFSET = "cleaner-offset"
+# Not Kafka's; they only say what the checkpoint of the cleaner cannot (D66).
+CLEANER_RUN = "cleaner-run"
+"""Where the cleaner's last run ends, written before the run changes anything."""
+COPIED_CLEANER_OFFSET = "copied-cleaner-offset"
+"""How far the cleaner may have been in the log from which this one was copied."""
 
 
 class PartitionStore(Protocol):

@@ -21,7 +21,6 @@ from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoc
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.log_cuts import part
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.offset_for_leader_epoch_request import (
@@ -144,8 +143,10 @@ class EpochCheck:
             self._writer.fail(now, mp, another_topic(mp, row.end_offset, end))
         else:
             to = cut_for_divergence(log, row.leader_epoch, row.end_offset)
-            part(self._context, now, mp, partition, to.offset, f"the end of epoch {row.leader_epoch} at the source")
-            if (log.log_end_offset, last_epoch(log)) == (end, ours):  # To ask again would change nothing.
+            why = f"the end of epoch {row.leader_epoch} at the source"
+            self._writer.part(now, mp, partition, to.offset, why)
+            is_same = (log.log_end_offset, last_epoch(log)) == (end, ours)
+            if is_same and not mp.busy:  # To ask again would change nothing.
                 self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 

@@ -28,7 +28,7 @@ from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
-from kmirror.mirror.log_cuts import part, restart
+from kmirror.mirror.log_cuts import restart
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
@@ -270,6 +270,7 @@ class MirrorFetchers:
                 self._loop.pause(now, fetcher, mp)
             if info.batches:
                 mp.cuts.on_appended(partition.log.log_end_offset)
+                partition.log.note_copied(asked.fetch_offset, data.high_watermark)
                 self._replicas.appended(now, partition)
         self.raise_log_start(mp)
 
@@ -305,7 +306,7 @@ class MirrorFetchers:
             return
         _note_source(mp, data)  # The source's session does not tell it again until it changes.
         end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._cut(mp, partition.log, lambda: part(self._context, now, mp, partition, end.offset, "diverging epoch"))
+        self._cut(mp, partition.log, lambda: self._writer.part(now, mp, partition, end.offset, "diverging epoch"))
         self.raise_log_start(mp)
 
     def _cut(self, mp: MirrorPartition, log: PartitionLog, cut: Callable[[], None]) -> None:
@@ -380,7 +381,7 @@ class MirrorFetchers:
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
             return
-        self._cut(mp, log, lambda: part(self._context, now, mp, self._led(mp), offset, "the source's log end"))
+        self._cut(mp, log, lambda: self._writer.part(now, mp, self._led(mp), offset, "the source's log end"))
 
     def on_later_start(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Begin anew where the source's log begins."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.cluster.replication.truncation import leaves_nothing
+from kmirror.cluster.replication.truncation import begins_anew, leaves_nothing, loses_keys
 from kmirror.kernel.clock import Instant
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, after_cut, cut_offset
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import tail_of
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.uncut_replicas import apply_uncut
 
 _ENDING = (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED)
 """Nothing more comes from the source: the log goes on where a cut ends it."""
@@ -40,8 +41,8 @@ def restart(
 
 
 def least_cut(log: PartitionLog, epoch: int) -> int:
-    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if nothing would be left (D56)."""
-    return FROM_SCRATCH if leaves_nothing(log, cut_offset(log, epoch)) else epoch
+    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if it is to begin anew (D56, D66)."""
+    return FROM_SCRATCH if begins_anew(log, cut_offset(log, epoch)) else epoch
 
 
 def part(
@@ -64,6 +65,9 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
         return
+    if epoch >= 0 and mp.state not in _ENDING and loses_keys(partition.log, cut_offset(partition.log, epoch)):
+        epoch = FROM_SCRATCH  # And so for the others, which follow; it is persisted before this log is served (D66).
+        apply_uncut(mp, partition, after_cut(mp.uncut, partition.image.replicas, epoch))
     mp.held = True
     why = f"a cut to epoch {epoch} that this replica missed"
     if epoch < 0:

@@ -11,14 +11,12 @@ from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.mirror.context import RETRY_MS, MirrorContext
-from kmirror.mirror.cut_rules import after_cut
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
 from kmirror.mirror.log_cuts import least_cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.source_questions import SourceQuestions
-from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import told_ring
@@ -77,13 +75,8 @@ class LineageCheck:
         # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
         self._context.note(mp, f"the source's log was written anew above epoch {shared}")
-        self._writer.write_state(
-            now,
-            mp,
-            MirrorState.MIRRORING,
-            NOT_SETTLED,
-            uncut=after_cut(mp.uncut, partition.image.replicas, least_cut(partition.log, shared)),
-            lineage=self.adopted(mp, partition),
+        self._writer.order_cut(
+            now, mp, partition, least_cut(partition.log, shared), lineage=self.adopted(mp, partition)
         )
         return False
 

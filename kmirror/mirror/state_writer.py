@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.truncation import loses_keys
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cut_rules import Uncut
+from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, after_cut
 from kmirror.mirror.lineage import Lineage
-from kmirror.mirror.log_cuts import cut_if_listed
+from kmirror.mirror.log_cuts import cut_if_listed, part
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
@@ -50,6 +52,32 @@ class StateWriter:
         if not mp.busy:
             self.transition(now, mp, MirrorState.FAILED)
         mp.reason = reason
+
+    def part(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+        """Cut at `offset`, where the source's log parts from the one that this broker leads.
+
+        If that may lose keys, every replica is cut from scratch instead: none of them may keep what the source's
+        cleaner has removed since (D66).
+        """
+        if not loses_keys(partition.log, offset):
+            part(self._context, now, mp, partition, offset, why)
+        elif not mp.busy:  # Else the next fetch leads here again.
+            self._stop_fetching(mp)
+            self._context.note(mp, f"a cut at {offset} ({why}) may lose keys, as the cleaner has been above it")
+            self.order_cut(now, mp, partition, FROM_SCRATCH)
+
+    def order_cut(
+        self,
+        now: Instant,
+        mp: MirrorPartition,
+        partition: Partition,
+        cut_epoch: int,
+        *,
+        lineage: Lineage | None = None,
+    ) -> None:
+        """List every replica for a cut to `cut_epoch` while MIRRORING; once that is persisted, this leader cuts."""
+        uncut = after_cut(mp.uncut, partition.image.replicas, cut_epoch)
+        self.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, uncut=uncut, lineage=lineage)
 
     def write_state(
         self,

@@ -17,10 +17,6 @@ PLANS = Path(__file__).parents[1] / "data" / "histories" / "known"
 # By file: the checker that reports it, or what it is accepted as until it is mended; where it is told, and what is
 # wrong in one sentence.
 KNOWN: dict[str, tuple[str, str, str]] = {
-    "compacted-failback": (
-        "key-lost", "issue 31, point 1",
-        "A failback takes the newer values of keys whose older ones the old source's cleaner had removed for them.",
-    ),
     "deleted-while-paused": (
         "key-came-back", "issue 31, point 2",
         "A mirror that was paused for longer than delete.retention.ms never hears of what was deleted meanwhile.",

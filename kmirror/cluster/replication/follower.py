@@ -22,7 +22,7 @@ from kmirror.cluster.component import Components
 from kmirror.cluster.replication.facts import FollowerCut
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
-from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch, leaves_nothing
+from kmirror.cluster.replication.truncation import begins_anew, cut_for_divergence, is_half_cut, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import DiskFailed
@@ -100,6 +100,8 @@ class ReplicaFetchers:
             followed = known[1]
         else:
             followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
+            if is_half_cut(partition.log):
+                self._cut(followed, 0, ", half cut before")
         self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
     def fetchers(self) -> Iterable[Fetcher[FollowedPartition]]:
@@ -264,6 +266,7 @@ class ReplicaFetchers:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
+                log.note_copied(asked.fetch_offset, data.high_watermark)
                 self._replicas.grew(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
@@ -308,12 +311,13 @@ class ReplicaFetchers:
     def _cut(self, followed: FollowedPartition, offset: int, why: str, leader_start: int = 0) -> None:
         """Cut the log at `offset`.
 
-        If nothing is left that the leader has, it begins anew, in the end where the leader's begins (D56).
+        If nothing is left that the leader has, or keys may be lost, it begins anew, in the end where the leader's
+        begins (D56, D66).
         """
         log = self.log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)
         with self._writing_to(followed.tp):
-            if leaves_nothing(log, offset, leader_start):
+            if begins_anew(log, offset, leader_start):
                 log.truncate_fully_and_start_at(0)
             else:
                 log.truncate_to(offset)

@@ -246,6 +246,9 @@ class LogManager:
     def _on_cleaned(self, now: Instant, partition: Partition, job: Compaction, done: DiskDone) -> None:
         tp, self._cleaning = partition.tp, None
         if self._replicas.partitions.get(tp) is partition:
+            mirrored = self._is_mirrored(partition)
+            if mirrored:
+                partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D66).
             if isinstance(done.result, Rewrite):
                 try:
                     cleaned = partition.log.finish_compaction(job, done.result)
@@ -254,7 +257,7 @@ class LogManager:
                     self._clean(now)
                     return
                 if cleaned is None:
-                    self._context.outbox.note(f"{tp} was cut while it was compacted")
+                    self._context.outbox.note(f"{tp} was {'mirrored' if mirrored else 'cut'} while it was compacted")
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     compacted = LogCompacted(tp, cleaned.end_offset, cleaned.bytes_before, cleaned.bytes_after)

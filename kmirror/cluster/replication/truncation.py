@@ -66,6 +66,26 @@ def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool
     return start > 0 and log.end_after_cut(offset) <= start
 
 
+def loses_keys(log: PartitionLog, offset: int) -> bool:
+    """Return whether a cut at `offset` may leave a key without any value (D66).
+
+    It removes records for which the cleaner may have removed older ones of the same key, below the cut. Where no
+    offset below it is missing, it has removed none.
+    """
+    end = log.end_after_cut(offset)
+    return end < min(log.cleaned_offset, log.log_end_offset) and log.has_holes(end)
+
+
+def begins_anew(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
+    """Return whether a cut at `offset` is one from scratch: it leaves nothing (D56), or may lose keys (D66)."""
+    return leaves_nothing(log, offset, other_start) or loses_keys(log, offset)
+
+
+def is_half_cut(log: PartitionLog) -> bool:
+    """Return whether the log lost its end below where its cleaner has been: in a crash, while it was to go whole."""
+    return log.log_end_offset < log.cleaner_offset and log.has_holes(log.log_end_offset)
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """The leader's largest epoch that is not above the one asked for, and where it ends (end exclusive)."""

@@ -153,7 +153,8 @@ ROWS: tuple[Profile, ...] = (
         groups=100, ends_mirrored=50,
     ),
     Profile(
-        "compacted", "Mirrored topics are compacted, keys repeat; not part of `full`: known to lose keys (issue 31).",
+        "compacted",
+        "Mirrored topics are compacted, keys repeat; not part of `full`: deleted keys may come back (issue 31, point 2).",
         (12, 20), {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
         compacted=100, keyed=50, ends_mirrored=80, third_cluster=10, old_source=0,
     ),

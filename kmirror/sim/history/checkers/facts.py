@@ -31,6 +31,7 @@ from kmirror.sim.history.account import (
 )
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.survivors import may_be_compacted
 from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
@@ -443,3 +444,11 @@ def _joins(subject: str, one: str, other: str) -> bool:
 def _within(span: Span, cluster: str) -> bool:
     """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
     return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in ends_of(span.subject))
+
+
+def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
+    """Return whether the cleaner may have removed records there up to a moment."""
+    key = f"compacted {place}"
+    if not facts.once(key, lambda: may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, NEVER)):
+        return False
+    return may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, until)

@@ -1,7 +1,8 @@
 """Failbacks that copy again what both clusters had.
 
 Who is added to a mirror cuts its log to where it parts from the source's. The KIP has a log cut from scratch where the
-source has settled nothing for it; what goes then, and comes back the same, is counted.
+source has settled nothing for it; what goes then, and comes back the same, is counted. So is what goes from a compacted
+log of which the source lacks something: it is cut from scratch where the cleaner has passed the cut (D66).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 from kmirror.sim.history.account import CutSeen, LogRow
 from kmirror.sim.history.checkers.facts import Facts, Place
-from kmirror.sim.history.checkers.reasons import Record, shares, surely_has
+from kmirror.sim.history.checkers.reasons import Record, cut_rows, may_lose_keys, shares, surely_has
 from kmirror.sim.history.checkers.sessions import Stay
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
 from kmirror.sim.history.verdict import Anomaly
@@ -25,27 +26,22 @@ def failback_copies_again(facts: Facts) -> Iterator[Finding]:
         stay = _stay_of(facts, place, cut)
         if stay is None:
             continue
-        same = [row for row in _cut_rows(facts, place, cut) if _is_at_source(facts, stay, row, cut)]
+        same = [row for row in cut_rows(facts, place, cut) if _is_at_source(facts, stay, row, cut)]
         covered = [row for row in same if shares(facts, stay, Record(row.value, row.offset, row.epoch))]
-        if covered:
+        if covered and not may_lose_keys(facts, stay, cut):
             text = (
                 f"the cut to offset {cut.offset} at {clock(cut.at)} ({cut.why}) takes {len(covered)} records from "
                 f"offset {covered[0].offset} on that {stay.source} has, too; its epoch settled at the stop covers them"
             )
             yield Anomaly("failback-copies-again", *place, covered[0].offset, text, cut.at)
-        yield from accepted((COPIED_AGAIN, *place) for _ in same[len(covered) :])
+            same = same[len(covered) :]
+        yield from accepted((COPIED_AGAIN, *place) for _ in same)
 
 
 def _stay_of(facts: Facts, place: Place, cut: CutSeen) -> Stay | None:
     """Return the stay in which the log was cut on the way to MIRRORING; None if there is none, or more than one."""
     found = [stay for stay in facts.stays(place) if stay.began <= cut.at <= stay.cutting_until]
     return found[0] if len(found) == 1 and found[0].source else None
-
-
-def _cut_rows(facts: Facts, place: Place, cut: CutSeen) -> list[LogRow]:
-    """Return the records that were last seen where the cut is."""
-    look = facts.look_before(place, cut.at - 1)  # One of the same moment came after the cut.
-    return [] if look is None else [row for row in look.log.rows if cut.offset <= row.offset < cut.end]
 
 
 def _is_at_source(facts: Facts, stay: Stay, row: LogRow, cut: CutSeen) -> bool:

@@ -16,12 +16,12 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.elections import POWER, UNCLEAN
-from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS
-from kmirror.sim.history.survivors import latest, may_be_compacted, tombstones_stay
+from kmirror.sim.history.survivors import latest, tombstones_stay
 from kmirror.sim.history.verdict import Anomaly
 
 GIVEN_UP: Duration = DELIVERY_TIMEOUT_MS * MILLISECOND + LATE
@@ -40,14 +40,6 @@ class Keyed(NamedTuple):
     last_seen: Instant
     sure: bool
     """It was read, or acknowledged and not part of a transaction whose outcome is open."""
-
-
-def is_compacted(facts: Facts, place: Place, until: Instant) -> bool:
-    """Return whether the cleaner may have removed records there up to a moment."""
-    key = f"compacted {place}"
-    if not facts.once(key, lambda: may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, NEVER)):
-        return False
-    return may_be_compacted(facts.plan, facts.account, place[0], place[1].topic, until)
 
 
 def keyed(facts: Facts, place: Place) -> dict[str, list[Keyed]]:

@@ -10,8 +10,16 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Election, LogRow, Marks
 from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
-from kmirror.sim.history.checkers.facts import LATE, ZOMBIE, Facts, Look, Place, is_control, is_producer_reset
-from kmirror.sim.history.checkers.keys import is_compacted
+from kmirror.sim.history.checkers.facts import (
+    LATE,
+    ZOMBIE,
+    Facts,
+    Look,
+    Place,
+    is_compacted,
+    is_control,
+    is_producer_reset,
+)
 from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay

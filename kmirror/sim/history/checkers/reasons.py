@@ -6,7 +6,7 @@ A record that was committed in a cluster may go there for these reasons only:
 2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
 3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
-   dropped. All of that is the KIP's own rule;
+   dropped. All of that is the KIP's own rule. A compacted log goes as a whole where the source lacks some of it (D66);
 4. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
    reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
    (D33), nor one whose mirror of us still runs or never got anything (D25), nor one that we feed through a chain of
@@ -18,8 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import Instant
+from kmirror.sim.history.account import CutSeen, LogRow
 from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_by
-from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.ring_links import is_in_a_ring
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
 
@@ -69,7 +70,11 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
         since, until = max(begin, stay.began), min(end, stay.ended)
         if not may_cut(facts, stay):
             continue
-        reason = _why_cut(facts, stay, record, since, until) or _why_followed(facts, stay, record, since, until)
+        reason = (
+            _why_cut(facts, stay, record, since, until)
+            or _why_followed(facts, stay, record, since, until)
+            or _why_begun_anew(facts, stay, record, since, until)
+        )
         if reason is not None and (found is None or reason.lacking):
             found = reason
     return found
@@ -100,6 +105,32 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     if taken:
         return Reason(taken)
     return Reason(ASYNCHRONOUS, lacks_before(facts, source, record, begin), stay.source, stay.began)
+
+
+def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+    """Return the reason if the record went with a compacted log that was cut where it may have lost keys, else None."""
+    for cut in facts.cuts((stay.destination, stay.tp)):
+        if begin <= cut.at <= end and cut.offset <= record.offset < cut.end and may_lose_keys(facts, stay, cut):
+            return Reason(SCRATCH)
+    return None
+
+
+def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+    """Return whether the source lacked some of what went with a compacted log (D66).
+
+    For the sake of that the cleaner may have removed older values of the same keys; so all goes, and is copied anew.
+    """
+    place = (stay.destination, stay.tp)
+    if not is_compacted(facts, place, cut.at):
+        return False
+    theirs = facts.look_before((stay.source, stay.tp), cut.at - 1)
+    return any(theirs is None or theirs.by_offset.get(row.offset) != row for row in cut_rows(facts, place, cut))
+
+
+def cut_rows(facts: Facts, place: Place, cut: CutSeen) -> list[LogRow]:
+    """Return the records that were last seen where the cut is."""
+    look = facts.look_before(place, cut.at - 1)  # One of the same moment came after the cut.
+    return [] if look is None else [row for row in look.log.rows if cut.offset <= row.offset < cut.end]
 
 
 def _while_the_source_has_it(facts: Facts, stay: Stay, begin: Instant, end: Instant) -> tuple[Instant, Instant]:

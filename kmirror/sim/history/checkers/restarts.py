@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
-from kmirror.sim.history.checkers.facts import Facts, Place, ends_of, is_control
-from kmirror.sim.history.checkers.keys import is_compacted
+from kmirror.sim.history.checkers.facts import Facts, Place, ends_of, is_compacted, is_control
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding
 from kmirror.sim.history.survivors import parted, tombstones_stay

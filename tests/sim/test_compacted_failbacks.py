@@ -1,0 +1,156 @@
+"""Compacted topics that are failed over with lag, and back: every key keeps a value (D66)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.cut_rules import FROM_SCRATCH
+from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
+from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
+
+pytestmark = pytest.mark.decision("D66")
+NO_CLEANER = {"log.cleaner.enable": "false"}
+
+
+def mirrored_keys(keys: str, *, brokers: int = 1) -> Pair:
+    """Return two clusters whose cleaners run only when told to, with a record of each key in both."""
+    p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs=NO_CLEANER)
+    p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
+    p.a.alter(TOPIC, BY_KEY)
+    write_keys(p.a, *keys)
+    p.begin()
+    return p
+
+
+def failed_over(*, lag: str, brokers: int = 1, new_epoch: bool = False) -> Pair:
+    """Fail over after b has mirrored a to d at 0 to 3; a has `lag` above, in a leader epoch of its own if wanted."""
+    p = mirrored_keys("abcd", brokers=brokers)
+    p.simulation.line(p.a, p.b).take_down()
+    if new_epoch:
+        p.a.bump(p.a.await_leader().leader_epoch + 1)
+    write_keys(p.a, *lag)
+    p.fail_over()
+    p.simulation.line(p.a, p.b).bring_up()
+    return p
+
+
+def clean(*logs: PartitionLog) -> None:
+    """Have the cleaner go through some replicas of a log: each cleans its own when it likes."""
+    for log in logs:
+        log.roll(log.log_end_offset)
+        assert log.compact(log.now_ms) is not None
+
+
+def logs_of(cluster: StagedCluster) -> list[PartitionLog]:
+    return [replica.log for replica in cluster.replicas(TP).values()]
+
+
+@pytest.mark.parametrize("new_epoch", [False, True], ids=["cut where the logs part", "cut to the epoch"])
+def test_a_log_that_was_cleaned_above_the_cut_is_copied_from_scratch(new_epoch: bool) -> None:
+    p = failed_over(lag="abcd", new_epoch=new_epoch)
+    clean(*logs_of(p.a))
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(0, 8)]
+    assert (
+        keys_of(p.a.log()) == keys_of(p.b.log()) == {key.encode(): f"{key}{n}".encode() for n, key in enumerate("abcd")}
+    )
+
+
+@pytest.mark.parametrize("new_epoch", [False, True], ids=["cut where the logs part", "cut to the epoch"])
+@pytest.mark.parametrize("cleans", [False, True])
+def test_nothing_is_copied_again_where_nothing_can_be_missing(new_epoch: bool, cleans: bool) -> None:
+    """Keys of the lag that were new supersede nothing below the cut."""
+    p = failed_over(lag="efef", new_epoch=new_epoch)
+    if cleans:
+        clean(*logs_of(p.a))
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(4, 8)]
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+
+
+def test_without_lag_a_log_that_was_cleaned_is_not_cut() -> None:
+    p = mirrored_keys("abcdabcd")
+    clean(*logs_of(p.a))
+    p.fail_over()
+    p.fail_back()
+    assert p.cuts_of(p.a) == []
+
+
+@pytest.mark.parametrize("new_epoch", [False, True], ids=["cut where the logs part", "cut to the epoch"])
+def test_a_follower_that_cleaned_further_than_its_leader_copies_from_it(new_epoch: bool) -> None:
+    p = failed_over(lag="abcd", brokers=3, new_epoch=new_epoch)
+    clean(*(replica.log for replica in p.a.replicas(TP).values() if not replica.is_leader))
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(4, 8)], "the leader's own log was not cleaned"
+    p.a.settle()
+    assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
+
+
+def test_all_replicas_are_cut_where_the_leader_cleaned_further() -> None:
+    """A follower's log alone would be sound, but the leader that copies anew must not have others beside it."""
+    p = failed_over(lag="abcd", brokers=3)
+    clean(p.a.log())
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(0, 8)]
+    p.a.settle()
+    assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
+
+
+def test_a_follower_that_copied_a_cleaned_log_knows_that_it_may_miss_records() -> None:
+    p = failed_over(lag="abcd", brokers=3)
+    clean(*logs_of(p.a))
+    victim = next(replica for replica in p.a.replicas(TP).values() if not replica.is_leader)
+    victim.log.truncate_fully_and_start_at(0)
+    p.a.kill(victim.broker_id)
+    p.a.restart(victim.broker_id)
+    p.run_until(lambda: victim.broker_id not in p.a.replicas(TP), "it is gone")
+    p.run_until(lambda: victim.broker_id in p.a.replicas(TP), "it is back")
+    log = p.a.replicas(TP)[victim.broker_id].log
+    p.run_until(lambda: log.log_end_offset == 8, "the copy")
+    assert (log.cleaner_offset, log.cleaned_offset) == (0, 8)
+    p.fail_back()
+    p.a.settle()
+    assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
+
+
+@pytest.mark.parametrize("step", ["listed", "cut", "mirrored"])
+def test_a_leader_that_dies_on_the_way_leaves_it_to_the_next(step: str) -> None:
+    p = failed_over(lag="abcd", brokers=3)
+    clean(*logs_of(p.a))
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    reached = {
+        "listed": lambda: FROM_SCRATCH in p.a.persisted().uncut.values(),
+        "cut": lambda: bool(p.cuts_of(p.a)),
+        "mirrored": lambda: bool(p.cuts_of(p.a)) and p.a.log().log_end_offset > 0,
+    }[step]
+    p.run_until(reached, step)
+    p.a.restart(p.a.elect())
+    mirrored(p.back)
+    p.a.settle()
+    assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
+
+
+def test_a_replica_that_leads_uncleanly_and_missed_the_cut_has_all_copied_from_scratch() -> None:
+    """It owes a cut above which its own cleaner was; the others have made it, and follow once more (D30)."""
+    p = failed_over(lag="abcd", brokers=3, new_epoch=True)
+    victim = next(replica for replica in p.a.replicas(TP).values() if not replica.is_leader)
+    clean(victim.log)
+    p.a.kill(victim.broker_id)
+    p.run_until(lambda: victim.broker_id not in p.a.await_leader().isr, "the ISR to shrink")
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(4, 8)]
+    p.a.alter(TOPIC, {**BY_KEY, "unclean.leader.election.enable": "true"})
+    for other in p.a.broker_ids:
+        if other != victim.broker_id:
+            p.a.kill(other)
+    p.a.restart(victim.broker_id)
+    p.run_until(lambda: (found := p.a.leader(TP)) is not None and found.broker_id == victim.broker_id, "it leads")
+    for other in p.a.broker_ids:
+        if other != victim.broker_id:
+            p.a.restart(other)
+    mirrored(p.back)
+    p.a.settle()
+    assert p.cuts_of(p.a)[1:] == [(0, 8)]
+    assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
