@@ -293,13 +293,22 @@ class PartitionLog(LogState):
         """
         if not self.config.compact or high_watermark <= start:
             return
-        if walk.first_hole(self.segments, start, self.log_end_offset) is not None:
+        if self.has_holes(self.log_end_offset, start):
             copied = max(self._read_offset(COPIED_CLEANER_OFFSET) or 0, high_watermark)
             self._write_offset(COPIED_CLEANER_OFFSET, copied)
 
-    def has_holes(self, end: int) -> bool:
-        """Return whether some offset below `end` is in no record, as the cleaner leaves it; batches are read for it."""
-        return walk.first_hole(self.segments, self.log_start_offset, end) is not None
+    def has_holes(self, end: int, start: int | None = None) -> bool:
+        """Return whether some offset from `start` to below `end` is in no record, as the cleaner leaves it.
+
+        Batches are read for it.
+        """
+        begin = self.log_start_offset if start is None else start
+        return walk.has_holes(self.any_batches(begin), begin, end)
+
+    @property
+    def written_ms(self) -> int:
+        """Return when the last segment that holds anything was last changed, -1 if none does."""
+        return next((segment.modified_ms for segment in reversed(list(self.segments)) if segment.size), -1)
 
     def has_old_segments(self, now_ms: int) -> bool:
         """Return whether the oldest segment is one to be deleted; it stays even so while it is not all replicated."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.segment import Segment, placed
@@ -29,27 +29,20 @@ def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
         yield from batches_in(segments, segment, place.position)
 
 
-def first_hole(segments: SegmentList, start: int, end: int) -> int | None:
-    """Return the first offset from `start` on, below `end`, that no record has; None if there is none.
+def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
+    """Return whether some offset from `start` to below `end` is in no record of the batches, which hold `start` on.
 
-    As far as the cleaner goes that is where it first changed the log: it gives no offset to another record.
+    The cleaner leaves the offsets of what it removes to nobody else.
     """
     expected = start
-    for batch in any_batches(segments, start):
+    for batch in found:
         if expected >= end:
-            return None
-        if batch.base_offset > expected:
-            return expected
-        if holds_holes(batch):
-            return max(expected, batch.base_offset)
+            return False
+        count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
+        if batch.base_offset > expected or count < batch.next_offset - batch.base_offset:
+            return True
         expected = batch.next_offset
-    return expected if expected < end else None
-
-
-def holds_holes(batch: AnyBatch) -> bool:
-    """Return whether some offset from the batch's first to its last has no record."""
-    count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
-    return count < batch.next_offset - batch.base_offset
+    return expected < end
 
 
 def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterator[AnyBatch]:

@@ -18,7 +18,7 @@ from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
@@ -29,6 +29,7 @@ from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import restart
+from kmirror.mirror.missed_deletions import begin_answer, end_answer, may_have_missed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
@@ -255,6 +256,11 @@ class MirrorFetchers:
         if data.records:
             if self.quota.is_throttled(mp.tp) and self.quota.record(now, len(data.records)):
                 self._hold_throttled()
+            begin_answer(mp, partition.log)
+            if may_have_missed(mp, partition.log, data.records, to_ms(now)):
+                if not mp.busy:  # Else the next fetch is answered like this one.
+                    self._writer.copy_again(now, mp, partition, "deletions may have been missed (D67)")
+                return
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
             try:
                 info = partition.log.append_as_mirror(data.records, source_epoch=ceiling)
@@ -272,6 +278,7 @@ class MirrorFetchers:
                 mp.cuts.on_appended(partition.log.log_end_offset)
                 partition.log.note_copied(asked.fetch_offset, data.high_watermark)
                 self._replicas.appended(now, partition)
+        end_answer(mp, partition.log, data.last_stable_offset, to_ms(now))
         self.raise_log_start(mp)
 
     def _hold_throttled(self) -> None:

@@ -24,6 +24,8 @@ from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import Upstream
 
 NOT_AGREED = -2
+ADDED, ELECTED = -2, -1
+"""Of `in_step_ms`: not known, to whoever added the topic, or to whoever was elected or resumed since."""
 
 
 @dataclass(slots=True)
@@ -98,6 +100,8 @@ class MirrorPartition:
     bumping: bool = False
     cuts: RepeatedCuts = field(default_factory=RepeatedCuts)
     """How often the log was cut without getting further (D59)."""
+    in_step_ms: int = ELECTED
+    """When our log was last known to have all that the source had, as far as deleted keys go (D67)."""
 
     def for_new_leader(self) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.
@@ -113,6 +117,7 @@ class MirrorPartition:
             source_offset=self.source_offset,
             source_log_start=self.source_log_start,
             cut_markers=self.cut_markers,
+            in_step_ms=self.in_step_ms,
             source_lineage=self.source_lineage,
             source_lineage_epoch=self.source_lineage_epoch,
             upstream=self.upstream,
@@ -149,6 +154,7 @@ class MirrorPartition:
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}
+            self.in_step_ms = ADDED
         if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
             self.reason = self.told_reason = ""
         self.retry_at = 0

@@ -62,9 +62,15 @@ class StateWriter:
         if not loses_keys(partition.log, offset):
             part(self._context, now, mp, partition, offset, why)
         elif not mp.busy:  # Else the next fetch leads here again.
-            self._stop_fetching(mp)
-            self._context.note(mp, f"a cut at {offset} ({why}) may lose keys, as the cleaner has been above it")
-            self.order_cut(now, mp, partition, FROM_SCRATCH)
+            self.copy_again(
+                now, mp, partition, f"a cut at {offset} ({why}) may lose keys, as the cleaner has passed it"
+            )
+
+    def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, why: str) -> None:
+        """Have every replica cut from scratch, and the source's log copied anew."""
+        self._stop_fetching(mp)
+        self._context.note(mp, f"copies all again: {why}")
+        self.order_cut(now, mp, partition, FROM_SCRATCH)
 
     def order_cut(
         self,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import FROM_SCRATCH
+from kmirror.records.record import RecordData
+from kmirror.sim.producer import Producer
 from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
 
@@ -13,11 +17,11 @@ pytestmark = pytest.mark.decision("D66")
 NO_CLEANER = {"log.cleaner.enable": "false"}
 
 
-def mirrored_keys(keys: str, *, brokers: int = 1) -> Pair:
+def mirrored_keys(keys: str, *, brokers: int = 1, more: Mapping[str, str] | None = None) -> Pair:
     """Return two clusters whose cleaners run only when told to, with a record of each key in both."""
     p = pair(brokers=brokers, a_configs=NO_CLEANER, b_configs=NO_CLEANER)
     p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
-    p.a.alter(TOPIC, BY_KEY)
+    p.a.alter(TOPIC, {**BY_KEY, **(more or {})})
     write_keys(p.a, *keys)
     p.begin()
     return p
@@ -154,3 +158,102 @@ def test_a_replica_that_leads_uncleanly_and_missed_the_cut_has_all_copied_from_s
     p.a.settle()
     assert p.cuts_of(p.a)[1:] == [(0, 8)]
     assert all(keys_of(log) == keys_of(p.b.log()) for log in logs_of(p.a))
+
+
+# -- deletions ----------------------------------------------------------------------------------
+
+
+STAY_MS = 20_000
+"""`delete.retention.ms` of what is mirrored."""
+
+
+def deleted_at_b(*, stays: bool, others: str = "efef") -> Pair:
+    """Fail over without lag, delete a at b, have b's cleaner remove the tombstone if it may, and fail back."""
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.fail_over()
+    for key, value in ((b"a", None), *((key.encode(), b"new") for key in others)):
+        Producer(p.b).send({TP: [RecordData(key=key, value=value)]})
+    p.simulation.run_for(span_s=1)
+    clean(p.b.log())
+    p.simulation.run_for(span_s=2 if stays else 30)
+    Producer(p.b).send({TP: [RecordData(key=b"z", value=b"z")]})
+    clean(p.b.log())
+    p.fail_back()
+    return p
+
+
+@pytest.mark.decision("D67")
+def test_a_key_that_was_deleted_while_this_cluster_was_away_does_not_come_back() -> None:
+    p = deleted_at_b(stays=False)
+    assert b"a" not in keys_of(p.b.log())
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+    assert len(p.cuts_of(p.a)) == 1
+
+
+@pytest.mark.decision("D67")
+def test_nothing_is_copied_again_while_tombstones_are_still_there() -> None:
+    p = deleted_at_b(stays=True)
+    assert b"a" not in read(p.a.log())
+    assert p.cuts_of(p.a) == []
+
+
+@pytest.mark.decision("D67")
+def test_nothing_is_copied_again_where_no_offset_is_missing() -> None:
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.there.pause([TOPIC])
+    p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
+    write_keys(p.a, *"ea")
+    p.simulation.run_for(span_s=60)
+    p.there.resume([TOPIC])
+    p.run_until(lambda: p.b.log().log_end_offset == 6, "the rest")
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D67")
+def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
+    """Nobody wrote for long before, so the last record tells nothing."""
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.simulation.run_for(span_s=60)
+    write_keys(p.a, "e")
+    p.run_until(lambda: p.b.log().log_end_offset == 5, "the record")
+    p.simulation.run_for(span_s=60)
+    write_keys(p.a, "e")
+    p.run_until(lambda: p.b.log().log_end_offset == 6, "the next record")
+    p.simulation.line(p.a, p.b).take_down()
+    write_keys(p.a, *"ghghgh")
+    clean(p.a.log())
+    p.simulation.line(p.a, p.b).bring_up()
+    p.run_until(lambda: p.b.log().log_end_offset == 12, "the rest")
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D67")
+@pytest.mark.parametrize("elects", [False, True])
+def test_a_first_copy_of_an_old_log_is_made_once(elects: bool) -> None:
+    p = pair(brokers=3, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, "replica.fetch.max.bytes": "1"})
+    p.a.place_topic(TOPIC, replicas=[[*p.a.broker_ids]])
+    p.a.alter(TOPIC, {**BY_KEY, "delete.retention.ms": str(STAY_MS)})
+    write_keys(p.a, *"abcdefghabxcdyefzgh")
+    p.simulation.run_for(span_s=60)
+    clean(*logs_of(p.a))
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    if elects:
+        p.run_until(lambda: p.b.leader(TP) is not None and 8 < p.b.log().log_end_offset < 15, "a part of it")
+        p.b.restart(p.b.elect())
+    mirrored(p.there)
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+    assert p.cuts_of(p.b) == []
+
+
+def read(log: PartitionLog) -> dict[bytes, bytes | None]:
+    """Return the latest value of each key that is not deleted."""
+    found = {
+        record.key: record.value
+        for batch in log.batches()
+        if not batch.is_control
+        for record in batch.records()
+        if record.key is not None
+    }
+    return {key: value for key, value in found.items() if value is not None}

@@ -17,10 +17,6 @@ PLANS = Path(__file__).parents[1] / "data" / "histories" / "known"
 # By file: the checker that reports it, or what it is accepted as until it is mended; where it is told, and what is
 # wrong in one sentence.
 KNOWN: dict[str, tuple[str, str, str]] = {
-    "deleted-while-paused": (
-        "key-came-back", "issue 31, point 2",
-        "A mirror that was paused for longer than delete.retention.ms never hears of what was deleted meanwhile.",
-    ),
     "unclean-without-epoch": (
         "stuck-state", "issue 31, to be added",
         "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "

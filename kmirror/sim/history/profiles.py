@@ -154,7 +154,7 @@ ROWS: tuple[Profile, ...] = (
     ),
     Profile(
         "compacted",
-        "Mirrored topics are compacted, keys repeat; not part of `full`: deleted keys come back (issue 31, point 2).",
+        "Mirrored topics are compacted, keys repeat; not part of `full` yet (issue 31, point 3).",
         (12, 20), {**_more(STORY, 3), **MIRRORS, "bounce_broker": 5, "kill_some_leader": 5, "line_down": 6}, MIX,
         compacted=100, keyed=50, ends_mirrored=80, third_cluster=10, old_source=0,
     ),

@@ -23,6 +23,7 @@ from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_b
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.ring_links import is_in_a_ring
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
+from kmirror.sim.history.survivors import tombstones_stay
 
 DELETED = "topic deleted"
 SCRATCH = "KIP: from scratch"
@@ -108,11 +109,24 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
 
 
 def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Return the reason if the record went with a compacted log that was cut where it may have lost keys, else None."""
+    """Return the reason if the record went with a compacted log that is copied again for its keys' sake, else None."""
     for cut in facts.cuts((stay.destination, stay.tp)):
-        if begin <= cut.at <= end and cut.offset <= record.offset < cut.end and may_lose_keys(facts, stay, cut):
+        if not (begin <= cut.at <= end and cut.offset <= record.offset < cut.end):
+            continue
+        if may_lose_keys(facts, stay, cut) or may_miss_deletions(facts, stay, cut):
             return Reason(SCRATCH)
     return None
+
+
+def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
+    """Return whether a compacted log was behind for so long that tombstones may have gone at the source (D67)."""
+    place, source = (stay.destination, stay.tp), (stay.source, stay.tp)
+    if not is_compacted(facts, place, cut.at):
+        return False
+    since = cut.at - tombstones_stay(facts.plan, facts.account, stay.destination, stay.tp.topic, cut.at)
+    seen = (look for look in facts.looks.get(place, []) if max(since, stay.mirroring) <= look.at < cut.at)
+    pairs = ((look, facts.look_before(source, look.at)) for look in seen)
+    return not any(theirs and look.log.log_end_offset >= theirs.log.log_end_offset for look, theirs in pairs)
 
 
 def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:

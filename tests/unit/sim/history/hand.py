@@ -24,6 +24,7 @@ from kmirror.sim.history.account import (
     Write,
 )
 from kmirror.sim.history.checkers import judge
+from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.verdict import Accepted, Anomaly
 
@@ -229,12 +230,19 @@ class Hand:
 
     # -- judging ------------------------------------------------------------------------------
 
+    def facts(self) -> Facts:
+        self._sort()
+        return Facts(self.account, replace(PLAN, steps=tuple(self._steps)))
+
     def judged(self) -> tuple[list[Anomaly], list[Accepted]]:
+        self._sort()
+        return judge(self.account, replace(PLAN, steps=tuple(self._steps)))
+
+    def _sort(self) -> None:
         self.account.orders.sort(key=lambda order: order.sent_at)
         self.account.states.sort(key=lambda state: state.at)
         self.account.logs.sort(key=lambda log: log.at)
         self.account.acks.sort(key=lambda ack: ack.at)
-        return judge(self.account, replace(PLAN, steps=tuple(self._steps)))
 
     def found(self) -> list[str]:
         """Return the names of the checkers that found something."""

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.sim.history.account import LogRow
-from tests.unit.sim.history.hand import Hand, row
+from kmirror.kernel.clock import SECOND
+from kmirror.sim.history.account import CutSeen, LogRow
+from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
+from tests.unit.sim.history.hand import TP, Hand, row
 
 RETENTION_MS = 20_000
 
@@ -96,3 +98,29 @@ def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> 
     hand = compacted(OLD, GONE, OTHER).stay("a", "b", began=2, mirroring=3)
     hand.look("a", [OLD, GONE, OTHER], at=10).look("b", [OLD], at=3)
     assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
+
+
+@pytest.mark.decision("D66")
+@pytest.mark.decision("D67")
+@pytest.mark.parametrize(
+    ("lacking", "in_step", "policy", "expected"),
+    [
+        (True, 29, "compact", SCRATCH),
+        (False, 29, "compact", None),
+        (False, 8, "compact", SCRATCH),
+        (True, 8, "delete", None),
+    ],
+    ids=["the source lacks some of it", "the source has all of it", "tombstones may have gone", "not compacted"],
+)
+def test_a_compacted_log_is_cut_as_a_whole_for_a_reason(
+    lacking: bool, in_step: float, policy: str, expected: str | None
+) -> None:
+    """A mirror cuts at 30 seconds what the source has; it was last seen in step with it at `in_step`."""
+    ours = [OLD, keyed(1, "new", "y"), OTHER]
+    theirs = [row for row in ours if not (lacking and row.value == "new")]
+    hand = compacted(*ours, policy=policy).stay("b", "a", began=5, mirroring=6)
+    for at, more in ((7, []), (in_step, []), (29.9, [keyed(5, "later", "z")]), (31, [keyed(5, "later", "z")])):
+        hand.look("a", ours if at < 30 else [], at=at).look("b", [*theirs, *more], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 3, "a cut to epoch -1", 30 * SECOND))
+    found = why_gone(hand.facts(), ("a", TP), Record("other", 2, 0), 29 * SECOND, 31 * SECOND)
+    assert (None if found is None else found.decision) == expected
