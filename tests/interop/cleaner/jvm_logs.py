@@ -12,10 +12,10 @@ from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
-from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
+from kmirror.log.store import CLEANER_OFFSET, CLEANER_RUN, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
 
 PROGRAM = Path(__file__).with_name("KafkaLogs.java")
-NOT_IN_THE_FOLDER = {CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
+NOT_IN_THE_FOLDER = {CLEANER_OFFSET, CLEANER_RUN, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
 Files = dict[str, bytes]
 
 
