@@ -137,7 +137,7 @@ class Compaction:
             cleaned.modified_ms = group[-1].modified_ms
             cleaned.close()
             groups.append(Rewritten(bases, cleaned))
-        # The checkpoint comes after the segments, and a crash in between is not to hide how far this run looked (D66).
+        # The checkpoint comes after the segments, and a crash in between is not to hide how far this run looked (D63).
         self.store.write_safe_file(CLEANER_RUN, b"%d" % end_offset)
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 

@@ -226,7 +226,7 @@ class LogState:
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
         delete_snapshots(self.store, above=-1)
         self.segments.restart_at(offset, self.config, self.now_ms)
-        # Not before: a log of which a part is left tells by its checkpoint that the rest was to go as well (D66).
+        # Not before: a log of which a part is left tells by its checkpoint that the rest was to go as well (D63).
         self._lower_cleaner_offset(offset)
         for name in (CLEANER_RUN, COPIED_CLEANER_OFFSET):
             self.store.delete_file(name)

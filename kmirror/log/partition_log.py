@@ -275,7 +275,7 @@ class PartitionLog(LogState):
 
     @property
     def cleaned_offset(self) -> int:
-        """Return the offset up to which the cleaner may have looked for the latest record of each key (D66).
+        """Return the offset up to which the cleaner may have looked for the latest record of each key (D63).
 
         It may have removed any record for one below this offset: here, or in the log from which this one was copied.
         """

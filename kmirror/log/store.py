@@ -24,7 +24,7 @@ HIGH_WATERMARK = "high-watermark"
 LOG_START_OFFSET = "log-start-offset"
 RECOVERY_POINT = "recovery-point-offset"
 CLEANER_OFFSET = "cleaner-offset"
-# Not Kafka's; they only say what the checkpoint of the cleaner cannot (D66).
+# Not Kafka's; they only say what the checkpoint of the cleaner cannot (D63).
 CLEANER_RUN = "cleaner-run"
 """Where the cleaner's last run ends, written before the run changes anything."""
 COPIED_CLEANER_OFFSET = "copied-cleaner-offset"

@@ -259,7 +259,7 @@ class MirrorFetchers:
             begin_answer(mp, partition.log)
             if may_have_missed(mp, partition.log, data.records, to_ms(now)):
                 if not mp.busy:  # Else the next fetch is answered like this one.
-                    self._writer.copy_again(now, mp, partition, "deletions may have been missed (D67)")
+                    self._writer.copy_again(now, mp, partition, "deletions may have been missed (D64)")
                 return
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
             try:

@@ -41,7 +41,7 @@ def restart(
 
 
 def least_cut(log: PartitionLog, epoch: int) -> int:
-    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if it is to begin anew (D56, D66)."""
+    """Return the cut epoch of a log that is to be cut to `epoch`: FROM_SCRATCH if it is to begin anew (D56, D63)."""
     return FROM_SCRATCH if begins_anew(log, cut_offset(log, epoch)) else epoch
 
 
@@ -66,7 +66,7 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
     if partition is None or epoch is None:
         return
     if epoch >= 0 and mp.state not in _ENDING and loses_keys(partition.log, cut_offset(partition.log, epoch)):
-        epoch = FROM_SCRATCH  # And so for the others, which follow; it is persisted before this log is served (D66).
+        epoch = FROM_SCRATCH  # And so for the others, which follow; it is persisted before this log is served (D63).
         apply_uncut(mp, partition, after_cut(mp.uncut, partition.image.replicas, epoch))
     mp.held = True
     why = f"a cut to epoch {epoch} that this replica missed"

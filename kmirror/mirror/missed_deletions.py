@@ -1,4 +1,4 @@
-"""Has a key been deleted at the source, and its tombstone removed, while the mirror was away (D67)?
+"""Has a key been deleted at the source, and its tombstone removed, while the mirror was away (D64)?
 
 A tombstone is there for `delete.retention.ms` after it was written. Who reads a compacted log and is further behind may
 never be given it, and keeps the value that it has. The source does not say so. What can be known: when our log was in

@@ -101,7 +101,7 @@ class MirrorPartition:
     cuts: RepeatedCuts = field(default_factory=RepeatedCuts)
     """How often the log was cut without getting further (D59)."""
     in_step_ms: int = ELECTED
-    """When our log was last known to have all that the source had, as far as deleted keys go (D67)."""
+    """When our log was last known to have all that the source had, as far as deleted keys go (D64)."""
 
     def for_new_leader(self) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.

@@ -57,7 +57,7 @@ class StateWriter:
         """Cut at `offset`, where the source's log parts from the one that this broker leads.
 
         If that may lose keys, every replica is cut from scratch instead: none of them may keep what the source's
-        cleaner has removed since (D66).
+        cleaner has removed since (D63).
         """
         if not loses_keys(partition.log, offset):
             part(self._context, now, mp, partition, offset, why)

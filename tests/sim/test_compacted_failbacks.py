@@ -1,4 +1,4 @@
-"""Compacted topics that are failed over with lag, and back: every key keeps a value (D66)."""
+"""Compacted topics that are failed over with lag, and back: every key keeps a value (D63)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.sim.producer import Producer
 from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
 
-pytestmark = pytest.mark.decision("D66")
+pytestmark = pytest.mark.decision("D63")
 NO_CLEANER = {"log.cleaner.enable": "false"}
 
 
@@ -182,7 +182,7 @@ def deleted_at_b(*, stays: bool, others: str = "efef") -> Pair:
     return p
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 def test_a_key_that_was_deleted_while_this_cluster_was_away_does_not_come_back() -> None:
     p = deleted_at_b(stays=False)
     assert b"a" not in keys_of(p.b.log())
@@ -190,14 +190,14 @@ def test_a_key_that_was_deleted_while_this_cluster_was_away_does_not_come_back()
     assert len(p.cuts_of(p.a)) == 1
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 def test_nothing_is_copied_again_while_tombstones_are_still_there() -> None:
     p = deleted_at_b(stays=True)
     assert b"a" not in read(p.a.log())
     assert p.cuts_of(p.a) == []
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 def test_a_key_that_was_deleted_during_a_pause_does_not_come_back() -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.there.pause([TOPIC])
@@ -214,7 +214,7 @@ def test_a_key_that_was_deleted_during_a_pause_does_not_come_back() -> None:
     assert b"a" not in read(p.b.log())
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 def test_nothing_is_copied_again_where_no_offset_is_missing() -> None:
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
     p.there.pause([TOPIC])
@@ -226,7 +226,7 @@ def test_nothing_is_copied_again_where_no_offset_is_missing() -> None:
     assert p.cuts_of(p.b) == []
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
     """Nobody wrote for long before, so the last record tells nothing."""
     p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
@@ -245,7 +245,7 @@ def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
     assert p.cuts_of(p.b) == []
 
 
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D64")
 @pytest.mark.parametrize("elects", [False, True])
 def test_a_first_copy_of_an_old_log_is_made_once(elects: bool) -> None:
     p = pair(brokers=3, a_configs=NO_CLEANER, b_configs={**NO_CLEANER, "replica.fetch.max.bytes": "1"})

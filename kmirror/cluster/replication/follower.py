@@ -312,7 +312,7 @@ class ReplicaFetchers:
         """Cut the log at `offset`.
 
         If nothing is left that the leader has, or keys may be lost, it begins anew, in the end where the leader's
-        begins (D56, D66).
+        begins (D56, D63).
         """
         log = self.log_of(followed)
         before, segments = log.log_end_offset, log.segments_from(offset)

@@ -248,7 +248,7 @@ class LogManager:
         if self._replicas.partitions.get(tp) is partition:
             mirrored = self._is_mirrored(partition)
             if mirrored:
-                partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D66).
+                partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D63).
             if isinstance(done.result, Rewrite):
                 try:
                     cleaned = partition.log.finish_compaction(job, done.result)

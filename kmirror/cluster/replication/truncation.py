@@ -67,7 +67,7 @@ def leaves_nothing(log: PartitionLog, offset: int, other_start: int = 0) -> bool
 
 
 def loses_keys(log: PartitionLog, offset: int) -> bool:
-    """Return whether a cut at `offset` may leave a key without any value (D66).
+    """Return whether a cut at `offset` may leave a key without any value (D63).
 
     It removes records for which the cleaner may have removed older ones of the same key, below the cut. Where no
     offset below it is missing, it has removed none.
@@ -77,7 +77,7 @@ def loses_keys(log: PartitionLog, offset: int) -> bool:
 
 
 def begins_anew(log: PartitionLog, offset: int, other_start: int = 0) -> bool:
-    """Return whether a cut at `offset` is one from scratch: it leaves nothing (D56), or may lose keys (D66)."""
+    """Return whether a cut at `offset` is one from scratch: it leaves nothing (D56), or may lose keys (D63)."""
     return leaves_nothing(log, offset, other_start) or loses_keys(log, offset)
 
 

@@ -1,4 +1,4 @@
-"""How far has a cleaner looked at a log, and which cuts may it have made unsafe (D66)?"""
+"""How far has a cleaner looked at a log, and which cuts may it have made unsafe (D63)?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.builders import NOW_MS, batch
 from tests.unit.log.partitions import follow, open_log
 from tests.unit.log.test_cleaner import compacted, put, roll, run
 
-pytestmark = pytest.mark.decision("D66")
+pytestmark = pytest.mark.decision("D63")
 
 
 def cleaned() -> PartitionLog:

@@ -2,7 +2,7 @@
 
 Who is added to a mirror cuts its log to where it parts from the source's. The KIP has a log cut from scratch where the
 source has settled nothing for it; what goes then, and comes back the same, is counted. So is what goes from a compacted
-log of which the source lacks something: it is cut from scratch where the cleaner has passed the cut (D66).
+log of which the source lacks something: it is cut from scratch where the cleaner has passed the cut (D63).
 """
 
 from __future__ import annotations

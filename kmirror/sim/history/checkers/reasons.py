@@ -6,7 +6,7 @@ A record that was committed in a cluster may go there for these reasons only:
 2. the topic was deleted in this cluster. That it was deleted at the source is no reason (D16);
 3. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
    the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
-   dropped. All of that is the KIP's own rule. A compacted log goes as a whole where the source lacks some of it (D66);
+   dropped. All of that is the KIP's own rule. A compacted log goes as a whole where the source lacks some of it (D63);
 4. nothing else. Not a stop: it keeps what lies below the last stable offset (D29), and what its own session's cuts
    reopened, unless the leader that knew of it is gone (D42). Not a source that never answered
    (D33), nor one whose mirror of us still runs or never got anything (D25), nor one that we feed through a chain of
@@ -119,7 +119,7 @@ def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, en
 
 
 def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
-    """Return whether a compacted log was behind for so long that tombstones may have gone at the source (D67)."""
+    """Return whether a compacted log was behind for so long that tombstones may have gone at the source (D64)."""
     place, source = (stay.destination, stay.tp), (stay.source, stay.tp)
     if not is_compacted(facts, place, cut.at):
         return False
@@ -130,7 +130,7 @@ def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
 
 
 def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
-    """Return whether the source lacked some of what went with a compacted log (D66).
+    """Return whether the source lacked some of what went with a compacted log (D63).
 
     For the sake of that the cleaner may have removed older values of the same keys; so all goes, and is copied anew.
     """

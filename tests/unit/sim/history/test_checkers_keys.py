@@ -100,8 +100,8 @@ def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> 
     assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
 
 
-@pytest.mark.decision("D66")
-@pytest.mark.decision("D67")
+@pytest.mark.decision("D63")
+@pytest.mark.decision("D64")
 @pytest.mark.parametrize(
     ("lacking", "in_step", "policy", "expected"),
     [
