@@ -34,6 +34,7 @@ from kmirror.mirror import (
     log_cuts,
     preparing,
     reopened_transactions,
+    source_lineage,
     state_writer,
 )
 from kmirror.mirror.cut_rules import SESSION
@@ -214,7 +215,9 @@ class _MarkersOnly:
 
 @fault("last-copy-lost", "acked-lost", profile="each_other")
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45)."""
+    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45, D58)."""
+    patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+    patch(source_lineage, "ring_of", lambda context, mp: ())
     patch(
         Preparing,
         "_on_found",
@@ -453,7 +456,7 @@ def byte_flipped(patch: Patch) -> None:
     original = patch(PartitionLog, "append_as_mirror", append)
 
 
-@fault("divergence", profile="smoke", seed=2)
+@fault("divergence", "stuck-state", profile="smoke", seed=2)
 def wrong_epoch_copied(patch: Patch) -> None:
     """The first batch of a new epoch is copied with the epoch before it."""
 

@@ -172,7 +172,7 @@ def grown_and_altered() -> Plan:
 def filters_altered() -> Plan:
     """Cluster b mirrors what a writes; a config is excluded, and a group let through, once the mirror has run."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
-    filters = {**there, "name": "mirror.groups.include"}
+    filters = {"mirror": "m", "destination": "b", "name": "mirror.groups.include"}
     steps = (
         OFTEN,
         Step(100, "create_mirror", there),
@@ -188,14 +188,11 @@ def kept_for_seconds(cluster: str) -> Plan:
     """Cluster b mirrors what a writes; one of the two has the topic's records deleted by their age."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     at = {"cluster": cluster, "topic": "t0"}
+    excluded = {"name": "mirror.topic.properties.exclude", "value": "retention.ms,segment.ms"}
     steps = (
         OFTEN,
         Step(100, "create_mirror", there),
-        Step(
-            150,
-            "alter_mirror",
-            {**there, "name": "mirror.topic.properties.exclude", "value": "retention.ms,segment.ms"},
-        ),
+        Step(150, "alter_mirror", {"mirror": "m", "destination": "b", **excluded}),
         Step(200, "add", there),
         Step(1_500, "alter_topic", {**at, "name": "segment.ms", "value": "1000"}),
         Step(1_600, "alter_topic", {**at, "name": "retention.ms", "value": "3000"}),
@@ -292,7 +289,7 @@ def mirror_of_a_deleted_mirror() -> Plan:
         replace(step, args={**step.args, "for_ms": 7_500}) if step.action == "line_down" else step
         for step in plan.steps
     ]
-    steps += [Step(10_500, "remove", back), Step(12_500, "delete_mirror", back)]
+    steps += [Step(10_500, "remove", back), Step(12_500, "delete_mirror", {"mirror": "m", "destination": "a"})]
     return replace(plan, steps=tuple(steps), faults_end_ms=16_000)
 
 
