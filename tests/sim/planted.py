@@ -215,7 +215,7 @@ class _MarkersOnly:
 
 @fault("last-copy-lost", "acked-lost", profile="each_other")
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45, D58)."""
+    """PREPARING cuts to what the source names, though its own mirror of us runs, and settled nothing (D25, D39, D45)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
     patch(
@@ -224,6 +224,13 @@ def source_taken_at_its_word(patch: Patch) -> None:
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
     )
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
+
+
+@fault("last-copy-lost", profile="ring-of-three")
+def rings_are_cut(patch: Patch) -> None:
+    """A log is cut for a source that this cluster feeds through another one (D58)."""
+    patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
+    patch(source_lineage, "ring_of", lambda context, mp: ())
 
 
 @fault("acked-lost", profile="smoke", seed=2)
