@@ -134,9 +134,11 @@ def test_seeds_that_reach_a_fault_are_kept_by_its_name() -> None:
 
 
 def test_a_history_that_cannot_run_is_a_finding(tmp_path: Path) -> None:
+    package = tmp_path / "kmirror"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError('broken')\n")
     (run,) = run_histories(tmp_path, [FIRST_SEED + 2])
-    assert run.seed == FIRST_SEED + 2
-    assert run.found.startswith("exit 1: ")
+    assert (run.seed, run.found) == (FIRST_SEED + 2, "exit 1: ImportError: broken")
     assert histories(tmp_path, FAULT, [FIRST_SEED + 2]) == Finding(run.found, 3)
     assert histories(tmp_path, FAULT, []) == Finding("", 0)
 
