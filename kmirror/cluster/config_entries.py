@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel import java
 from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResourceResult, DescribeConfigsSynonym
-from kmirror.spec.configs import BLANKS, BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, entries_of_list, known
+from kmirror.spec.config_lists import BLANKS, entries_of
+from kmirror.spec.configs import BOUNDS, ConfigKey, Configs, Kind, Scope, default_of, known
 from kmirror.spec.secrets import is_secret
 from kmirror.spec.wire_values import ConfigSource, ConfigType, ResourceType
 
@@ -106,7 +107,7 @@ def shown(row: ConfigKey, text: str | None) -> str | None:
         return java.double(float(text.rstrip("dDfF")))
     if row.kind is Kind.BOOLEAN:
         return text.lower()
-    return ",".join(entries_of_list(row, text)) if row.kind is Kind.LIST else text
+    return ",".join(entries_of(text, are_patterns=row.holds_patterns)) if row.kind is Kind.LIST else text
 
 
 def broker_entries(layers: BrokerLayers, *, mirror: bool) -> list[Entry]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kmirror.spec import config_rules, idle_configs
+from kmirror.spec.config_lists import BLANKS, entries_of
 from kmirror.spec.config_rules import Rule, wrong
 from kmirror.spec.idle_configs import Idle
-from kmirror.spec.java_patterns import entries_of_patterns
 
 
 class Scope(Enum):
@@ -68,6 +68,11 @@ class ConfigKey:
     rule: Rule | None = None
     choices: tuple[str, ...] = ()
     """The words that the value, or each entry of a list, may be; empty if any will do."""
+
+    @property
+    def holds_patterns(self) -> bool:
+        """Return whether the entries of a list are regular expressions, in which a comma may stand."""
+        return self.rule is config_rules.patterns
 
     @property
     def is_of_mirroring(self) -> bool:
@@ -438,8 +443,6 @@ BOUNDS = {Kind.SHORT: 1 << 15, Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 VALUE_LENGTH_MAX = 32767
 _NUMBER = re.compile(r"[+-]?\d{1,1000}")
 _DOUBLE = re.compile(r"[+-]?(\d{1,1000}\.?\d{0,1000}|\.\d{1,1000})([eE][+-]?\d{1,4})?[dDfF]?")
-BLANKS = "".join(map(chr, range(0x21)))
-"""What Java's trim() takes away."""
 
 
 def _idle(scope: Scope, groups: Mapping[str, tuple[Idle, ...]]) -> list[ConfigKey]:
@@ -491,22 +494,6 @@ def default_of(row: ConfigKey) -> str:
     return row.default or ""
 
 
-def entries_of(text: str) -> list[str]:
-    """Return the entries of a list as Kafka cuts them: empty ones too, none of an empty text."""
-    text = text.strip(BLANKS)
-    return [entry.strip() for entry in text.split(",")] if text else []
-
-
-def entries_of_list(row: ConfigKey, text: str) -> list[str]:
-    """Return the entries of a key's list: a comma that is part of a regular expression separates none."""
-    return entries_of_patterns(text.strip(BLANKS)) if row.rule is config_rules.patterns else entries_of(text)
-
-
-def parts_of_list(row: ConfigKey, text: str) -> list[str]:
-    """Return the entries of a key's list as Kafka cuts them to append to it: blanks count."""
-    return entries_of_patterns(text) if row.rule is config_rules.patterns else text.split(",")
-
-
 class Configs:
     """Typed reading of one resource's configs over the defaults of the rows.
 
@@ -549,7 +536,7 @@ class Configs:
 
     def names(self, name: str) -> list[str]:
         """Return the entries of a list."""
-        return [entry for entry in entries_of_list(self._rows[name], self.text(name)) if entry]
+        return [entry for entry in entries_of(self.text(name), are_patterns=self._rows[name].holds_patterns) if entry]
 
     def flag(self, name: str) -> bool:
         return self.text(name).lower() == "true"
@@ -586,7 +573,7 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
         return row.rule(name, [value.strip(BLANKS)]) if problem is None and row.rule is not None else problem
     if row.kind is Kind.BOOLEAN and value.strip(BLANKS).lower() not in ("true", "false"):
         return wrong(name, value, "Expected value to be either true or false")
-    entries = entries_of_list(row, value) if row.kind is Kind.LIST else [value.strip(BLANKS)]
+    entries = entries_of(value, are_patterns=row.holds_patterns) if row.kind is Kind.LIST else [value.strip(BLANKS)]
     for entry in entries:
         if row.kind is Kind.LIST and not entry and row.rule is not config_rules.throttled_replicas:
             return f"Configuration '{name}' values must not be empty."

@@ -30,7 +30,8 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
 from kmirror.protocol.message import Message
 from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.config_conflicts import problem_between
-from kmirror.spec.configs import Kind, Scope, default_of, known, parts_of_list, problem_with
+from kmirror.spec.config_lists import parts_of
+from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.error_messages import message_of
 from kmirror.spec.topics import problem_with_name
@@ -133,8 +134,9 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
         return None
     _check_list(scope, config)
     assert row is not None, "a list"
-    parts = [part for part in parts_of_list(row, default_of(row) if current is None else current) if part]
-    for part in parts_of_list(row, config.value or ""):
+    before = default_of(row) if current is None else current
+    parts = [part for part in parts_of(before, are_patterns=row.holds_patterns) if part]
+    for part in parts_of(config.value or "", are_patterns=row.holds_patterns):
         if config.config_operation == ConfigOp.SUBTRACT and part in parts:
             parts.remove(part)
         elif config.config_operation == ConfigOp.APPEND and part not in parts:

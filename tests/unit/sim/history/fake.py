@@ -36,9 +36,9 @@ TRACE = 'Traceback (most recent call last):\n  File "broker.py", line 7, in hand
 def draw(seed: int, profile: str) -> Plan:
     """Return a plan of twenty steps; the two that matter lie between others that come in pairs."""
     noise = [
-        Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at, "ms": 5, "ppm": 5})
+        Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at, unit: 5})
         for at in range(9)
-        for action in ("line_slow", "line_lossy")
+        for action, unit in (("line_slow", "ms"), ("line_lossy", "ppm"))
     ]
     steps = [*noise, Step(1_000, "kill_broker", {"cluster": "b", "broker": 2})]
     steps.append(Step(2_400, "remove", {"mirror": "m", "source": "a", "destination": "b", "topics": "orders,payments"}))
