@@ -23,7 +23,7 @@ VERSION_WORDS = frozenset({"version", "version_max"})
 """What a version is called where it is named; `version_min` may be spelled: it says what the answer must have."""
 ALLOWED = {
     "API_VERSIONS_ASKED": "ApiVersions is what the other versions are learned by; 0 is what every broker serves.",
-    "ONLY_ALIVE_LAST": "Histories ask in the oldest version of Metadata on purpose: there no name stands for all topics.",
+    "ONLY_ALIVE_LAST": "Histories ask in the oldest version of Metadata on purpose: there no name is all topics.",
 }
 
 

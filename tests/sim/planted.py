@@ -215,7 +215,7 @@ class _MarkersOnly:
 
 @fault("last-copy-lost", "acked-lost", profile="each_other")
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs, and settled nothing (D25, D39, D45)."""
+    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
     patch(source_lineage, "ring_of", lambda context, mp: ())
     patch(
