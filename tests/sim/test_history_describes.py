@@ -36,11 +36,11 @@ def test_a_mirror_that_came_to_rest_has_no_lag_and_no_reason(outcome: Outcome) -
 @pytest.mark.decision("D38")
 def test_a_new_leader_says_that_a_partition_failed_before_it_led() -> None:
     """Cluster b has a topic of that name of its own; its leader there dies once the mirror has given the topic up."""
-    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0", "named": False}
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     steps = (
         Step(100, "create_mirror", there),
         Step(200, "create_topic", {"cluster": "b", "topic": "t0", "partitions": 1}),
-        Step(400, "add", there),
+        Step(400, "add", {**there, "named": False}),
         Step(3_000, "kill_replica", {"cluster": "b", "topic": "t0", "victim": "leader", "for_ms": 2_500}),
     )
     plan = replace(by_hand(steps, [client("p0", "plain")], clusters="ab"), faults_end_ms=7_000)

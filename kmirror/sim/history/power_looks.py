@@ -23,9 +23,14 @@ class PowerLooks:
         self._awaited: list[PowerLoss] = []
 
     def before_loss(self, cluster: str) -> None:
-        """Look at the disks of a cluster all of whose nodes are about to lose power; brokers may be starting still."""
+        """Look at the disks of a cluster all of whose nodes are about to lose power; brokers may be starting still.
+
+        A topic whose records are flushed before they are acknowledged loses none: it is passed over.
+        """
         scene, found = self._scene, self._scene.clusters[cluster]
         for tp in scene.partitions(cluster):
+            if scene.image(cluster).topic_config(tp.topic).get("flush.messages", "1") == "1":
+                continue
             stores = {
                 broker_id: disk.open(tp)
                 for broker_id in found.living()
