@@ -72,7 +72,8 @@ class Stage:
 
     def ask(self, *topics: str, to: Endpoint = HERE, versions_anew: bool = False) -> None:
         for topic in topics:
-            inquiry = Inquiry(self.context, self.mp(topic), MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to)
+            leader = RemoteLeader(1, 0)
+            inquiry = Inquiry(self.context, self.mp(topic), MirrorState.MIRRORING, self.source, leader, to, 0)
             self.question.ask(inquiry, self._answered, versions_anew=versions_anew)
         self.context.broker.do_at_end(0)
 
@@ -192,7 +193,9 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
 
     heard: Callable[[Instant, Inquiry, str | None], None] = stage._answered
     for topic, on_answer in (("t0", heard), ("t1", fails), ("t2", heard)):
-        inquiry = Inquiry(stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE)
+        inquiry = Inquiry(
+            stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE, 0
+        )
         stage.question.ask(inquiry, on_answer)
     stage.context.broker.do_at_end(0)
     stage.answer(REPLY)
@@ -238,7 +241,7 @@ class Walk:
             self.waits[name] = len(self.source.asked)
             to = self.random.choice((HERE, ELSEWHERE))
             mp, stage = self.stage.mp(name), self.stage
-            inquiry = Inquiry(stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to)
+            inquiry = Inquiry(stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to, 0)
             self.question.ask(inquiry, self.told)
         self.end_event()
 
