@@ -40,7 +40,7 @@ def test_produce_is_refused_before_any_state_is_known() -> None:
     p = pair(b_logs=WrittenLogs(LOGS))
     assert p.b.try_write() is ErrorCode.NONE
     set_mirror_name(p.b, "m")
-    assert p.b.state() == "NONE"
+    assert p.b.state() == "UNKNOWN", "__mirror_state is created to look, and has nothing"
     assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
 
 
