@@ -134,15 +134,14 @@ def test_topics_agree_and_none_holds_another(given_facts: list[TopicFacts], desc
     assert (again.create, again.grow, again.problems) == ([], [], made.problems)
 
 
-@given(st.lists(facts(), min_size=1, max_size=4), st.sets(st.sampled_from(NAMES)))
+@given(st.lists(facts(), min_size=1, max_size=4))
 @pytest.mark.decision("D16")
-def test_only_what_every_witness_misses_is_gone(cycles: list[list[TopicFacts]], listed: set[str]) -> None:
+def test_only_what_two_cycles_miss_is_gone(cycles: list[list[TopicFacts]]) -> None:
     counts: dict[str, int] = {}
     for cycle in cycles:
         counts = gone.missing(counts, cycle)
-    removed = gone.plan(gone.suspects(counts), listed)
-    for name in removed:
-        assert name not in listed and len(cycles) >= 2
+    for name in gone.plan(counts):
+        assert len(cycles) >= 2
         for cycle in cycles[-2:]:
             topic = next(each for each in cycle if each.name == name)
             assert topic.theirs is None and topic.refused is None and topic.wish is Wish.MIRROR
