@@ -139,11 +139,11 @@ class Client:
     def begin_order(self, endpoints: Sequence[Endpoint], body: Message) -> Pending[Message]:
         """Give an order to a cluster, and go on."""
         instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
+        check_is_order(body)
         return Pending(self._world, f"an answer to {body.NAME}", self.ordering(endpoints, body))
 
     def ordering(self, endpoints: Sequence[Endpoint], body: Message) -> Script[Message]:
-        """Give an order to a cluster, as a part of what takes longer; UsageError for a request that is none."""
-        check_is_order(body)
+        """Give an order to a cluster, as a part of what takes longer."""
         admin = Admin(self.new_name("admin"), self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
