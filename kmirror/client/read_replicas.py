@@ -91,5 +91,5 @@ class ReadReplicas:
                 self._valid[tp] = leader
 
     def rack(self, endpoint: Endpoint) -> str:
-        """Return the rack to name at `endpoint`; empty while a position is to be validated there."""
+        """Return the rack to name at `endpoint`; empty while the leader there validates a position."""
         return "" if any(asked == endpoint for asked, _ in self._unvalidated.values()) else self._rack

@@ -72,7 +72,7 @@ class BrokerComponent:
         return False
 
     def judge_of_commits(self, client_id: str) -> CommitJudge | None:
-        """Return what is to be asked before a client with this id commits offsets of groups here, or None."""
+        """Return the judge of offsets that a client with this id commits here, or None if they need no judge."""
         return None
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:

@@ -2,7 +2,7 @@
 
 The sync reads the states before it sends, and what it sends may arrive when the topic is STOPPED and its consumers
 commit here. So the coordinator reads the states once more. It knows the request of a sync by its client id, which
-names the mirror; whoever else has such a client id is refused more, and never less.
+names the mirror; another client with such an id can only be refused more often.
 """
 
 from __future__ import annotations

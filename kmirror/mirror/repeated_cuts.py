@@ -1,4 +1,4 @@
-"""When is a mirrored log cut again and again without getting further? Pure (D59).
+"""Limits the cuts of a mirrored log that makes no progress. Pure (D59).
 
 A source that is itself cut over and over, because clusters mirror each other in a ring or because its disks lie, takes
 its mirrors along: each cut removes what the fetches since the last one brought. So a leader counts the cuts since the
@@ -44,7 +44,7 @@ class RepeatedCuts:
             self.on_appended(after)
 
     def on_appended(self, log_end: int) -> None:
-        """Begin to count anew once the log has more than before its cuts."""
+        """Reset the count once the log end passes the greatest log end before the cuts."""
         self._in_a_row = False
         if log_end > self.end_max:
             self.number = 0

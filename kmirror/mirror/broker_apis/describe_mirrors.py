@@ -8,9 +8,11 @@ source cannot be spoken to, and why a topic is not created (D38).
 
 On request the answer has the lineage of a log, whether it is mirrored or not, and describes only the partitions whose
 lineages are asked for, so that it costs what is asked and not what there is (D45). Those may be in another mirror by
-now: what the stop in this one has settled is told all the same (D10). A mirror that the client may not describe is
-refused by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing
-(D18, D32). Nor must a broker that was deposed without knowing it: one that may have been fenced tells no lineage.
+now: the epoch that the stop in this mirror settled is described as well (D10).
+
+A mirror that the client may not describe is refused by its name, and left out where all are wanted: a source that
+refuses must not look like one that knows nothing (D18, D32). Nor must a broker that was deposed without knowing it: one
+that may have been fenced tells no lineage.
 """
 
 from __future__ import annotations
