@@ -137,7 +137,7 @@ def _verify(
         knows_abortable=version >= ABORTABLE_FROM,
     )
     for tp, batch in batches.items():
-        partition = None if is_internal(tp.topic) else parts.replicas.led(tp)
+        partition = parts.replicas.led(tp)
         if partition is not None and parts.components.produce_error(tp) is None:
             verification.expect(partition, batch.producer_id, batch.producer_epoch, batch.base_sequence)
 

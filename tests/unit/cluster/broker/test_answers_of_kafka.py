@@ -226,6 +226,13 @@ def test_an_empty_transactional_id_is_one_that_the_coordinator_refuses(
     assert rows(answer) == {(TOPIC, 0): code}
 
 
+@pytest.mark.parametrize("version", [9, 12])
+def test_a_transaction_that_does_not_exist_is_reported_before_an_internal_topic(cluster: Cluster, version: int) -> None:
+    data = PartitionProduceData(0, bytes(transactional(0, 1, 0, "a")))
+    answer = asked(cluster, produce(TopicProduceData(INTERNAL, partition_data=[data]), transactional_id="t"), version)
+    assert rows(answer) == {(INTERNAL, 0): E.INVALID_PRODUCER_ID_MAPPING}
+
+
 def test_list_offsets_has_one_row_for_each_partition_and_one_topic_for_its_rows(cluster: Cluster) -> None:
     topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(n) for n in each]) for each in ((0, 0), (1,))]
     answer = asked(cluster, ListOffsetsRequest(topics=topics), 7)
