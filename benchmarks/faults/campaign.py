@@ -1,6 +1,7 @@
 """Plants faults one after the other into copies of the project, and keeps what the finders say in a file of JSON lines.
 
-A result is kept as soon as it is there, and is not asked for again: a campaign can be stopped at any time.
+A result is kept as soon as it is there, and is not asked for again: a campaign can be stopped at any time. With more
+histories than before, it goes on after those that found nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Campaign:
         self._tell = tell
         self._lock = threading.Lock()
         self._known = {(row.fault, row.finder): row for row in read_results(results)}
-        self._commit = _git("rev-parse", "--short", "HEAD").strip()
+        self.commit = _git("rev-parse", "--short", "HEAD").strip()
         self._seeds: dict[str, list[int]] = {}
 
     def measure_reach(self, faults: Sequence[Fault], *, jobs: int) -> list[Run]:
@@ -68,15 +69,17 @@ class Campaign:
         """
         path = self._path.with_suffix(".reach.json")
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        wanted = {"commit": self._commit, "histories": self._histories, "faults": [fault.name for fault in faults]}
-        if {name: kept.get(name) for name in wanted} != wanted:
+        wanted = {"commit": self.commit, "faults": [fault.name for fault in faults]}
+        if kept.get("histories", 0) < self._histories or {name: kept[name] for name in wanted} != wanted:
             runs, always = self._run_probed(faults, jobs)
             unclean = [run for run in runs if run.found]
             if unclean:
                 return unclean
-            kept = {**wanted, "seeds": by_fault({run.seed: run.reached for run in runs}, always)}
+            seeds = by_fault({run.seed: run.reached for run in runs}, always)
+            kept = {**wanted, "histories": self._histories, "seeds": seeds}
             path.write_text(json.dumps(kept), encoding="utf-8")
-        self._seeds = kept["seeds"]
+        end = FIRST_SEED + self._histories
+        self._seeds = {name: [seed for seed in seeds if seed < end] for name, seeds in kept["seeds"].items()}
         return []
 
     def _run_probed(self, faults: Sequence[Fault], jobs: int) -> tuple[list[Run], list[str]]:
@@ -126,15 +129,19 @@ class Campaign:
         with planted(copy, fault):
             for name in finders:
                 known = self._known.get((fault.name, name))
-                if known is None:
+                seeds = self._seeds.get(fault.name, []) if name == "histories" else []
+                if known is None or (not known.found and known.after < len(seeds)):
+                    first = known.after if known is not None else 0
                     began = time.monotonic()
-                    finding = FINDERS[name](copy, fault, self._seeds.get(fault.name, []))
+                    finding = FINDERS[name](copy, fault, seeds[first:])
+                    if not finding.found:
+                        finding = Finding("", first + finding.after)
                     known = self._keep(fault, name, finding, time.monotonic() - began)
                 if known.found and until_found:
                     return
 
     def _keep(self, fault: Fault, finder: str, finding: Finding, seconds: float) -> Result:
-        result = Result(fault.name, finder, finding.found, finding.after, round(seconds, 1), self._commit)
+        result = Result(fault.name, finder, finding.found, finding.after, round(seconds, 1), self.commit)
         with self._lock:
             self._known[fault.name, finder] = result
             with self._path.open("a", encoding="utf-8") as file:

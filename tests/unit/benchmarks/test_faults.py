@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.campaign import Result, planted, read_results
+from benchmarks.faults.campaign import Campaign, Result, planted, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
-from benchmarks.faults.finders import FIRST_SEED, Finding, Run, histories, run_histories
+from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, histories, run_histories
 from benchmarks.faults.reach import REACHED, by_fault, probed
 from benchmarks.faults.report import summary, table
 from benchmarks.faults.rows import FILES, ROOT, Fault, controls, read_faults, to_toml
@@ -145,6 +146,28 @@ def test_a_history_that_cannot_run_is_a_finding(tmp_path: Path) -> None:
 
 def test_a_history_of_the_engine_as_it_is_finds_nothing_and_reaches_no_probe() -> None:
     assert run_histories(ROOT, [1_001]) == [Run(1_001, "", [])]
+
+
+def test_a_campaign_with_more_histories_goes_on_after_those_that_found_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = read_faults()[0]
+    asked: list[list[int]] = []
+
+    def finder(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
+        asked.append(list(seeds))
+        return Finding("acked-lost", seeds[-1] - FIRST_SEED + 1) if FIRST_SEED + 7 in seeds else Finding("", len(seeds))
+
+    monkeypatch.setitem(FINDERS, "histories", finder)
+    reached = [FIRST_SEED + n for n in (0, 2, 7, 9)]
+    for count in (3, 3, 8, 10):
+        campaign = Campaign(tmp_path / "results.jsonl", histories=count, tell=lambda line: None)
+        kept = {"commit": campaign.commit, "histories": 10, "faults": [fault.name], "seeds": {fault.name: reached}}
+        (tmp_path / "results.reach.json").write_text(json.dumps(kept))
+        assert campaign.measure_reach([fault], jobs=1) == []
+        campaign.run([fault], ["histories"], jobs=1, until_found=False)
+    assert asked == [reached[:2], reached[2:3]]
+    assert [row.after for row in read_results(tmp_path / "results.jsonl")] == [2, 8]
 
 
 def test_a_report_counts_each_finder_and_leaves_out_equivalent_faults() -> None:
