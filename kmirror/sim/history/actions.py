@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.cluster import CLOCK_PPM_MAX
 from kmirror.sim.history import fault_actions
 from kmirror.sim.history.fault_actions import kill_role, lose_power, turn
 from kmirror.sim.history.hands import Action, Args, Hands, StepSkipped
@@ -162,6 +163,26 @@ ROWS: tuple[Action, ...] = (
     *fault_actions.ROWS,
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
+INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+LATEST_MS = 10**12
+"""About thirty years."""
+NUMBERS: Mapping[str, tuple[int, int]] = {
+    "ahead_ms": (-LATEST_MS, LATEST_MS),
+    "broker": (0, INT_MAX),
+    "delay_ms": (0, LATEST_MS),
+    "for_ms": (0, LATEST_MS),
+    "ms": (0, LATEST_MS),
+    "number": (0, INT_MAX),
+    "offset": (-LONG_MAX, LONG_MAX),
+    "partition": (0, INT_MAX),
+    "partitions": (-INT_MAX, INT_MAX),
+    "ppm": (0, 1_000_000),
+    "timeout_ms": (0, INT_MAX),
+    "within_ms": (0, LATEST_MS),
+}
+"""Argument to the least and the greatest whole number that it takes."""
+LIMITS: Mapping[tuple[str, str], tuple[int, int]] = {("set_clock", "ppm"): (-CLOCK_PPM_MAX, CLOCK_PPM_MAX)}
+"""The same where an argument is another one in this action."""
 assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"
 
 
@@ -192,6 +213,10 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     unknown = [name for name in step.args if name not in (*action.needs.split(), *action.takes.split())]
     if unknown:
         return f"{step.action} takes no {', '.join(unknown)}"
+    for name, value in step.args.items():
+        least, most = LIMITS.get((step.action, name)) or NUMBERS.get(name) or (0, 0)
+        if least < most and (type(value) is not int or not least <= value <= most):
+            return f"{name} is a whole number from {least} to {most}, not {value!r}"
     if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
         return wrong
     for name in ("cluster", "source", "destination"):

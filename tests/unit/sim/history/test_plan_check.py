@@ -55,6 +55,20 @@ def test_what_is_wrong_is_said_with_its_place(path: str, value: Any, said: str) 
     assert "\n" not in found
 
 
+@pytest.mark.parametrize(
+    ("action", "args", "said"),
+    [
+        ("set_clock", {"ahead_ms": 5, "ppm": 200_000}, "ppm is a whole number from -100000 to 100000, not 200000"),
+        ("set_clock", {"ahead_ms": "5"}, "ahead_ms is a whole number from -1000000000000 to 1000000000000, not '5'"),
+        ("kill_broker", {"for_ms": -1}, "for_ms is a whole number from 0 to 1000000000000, not -1"),
+        ("kill_broker", {"for_ms": True}, "for_ms is a whole number from 0 to 1000000000000, not True"),
+    ],
+)
+def test_a_number_of_a_step_is_in_its_limits(action: str, args: dict[str, Any], said: str) -> None:
+    step = {"at_ms": 5, "action": action, "args": {"cluster": "a", "broker": 1, **args}}
+    assert problem(changed("steps", [step])) == f"step 0: {said}"
+
+
 def test_a_plan_without_a_cluster_is_refused() -> None:
     raw = json.loads(draw(0, "full").to_json()) | {"clusters": [], "clients": [], "topics": {}}
     plan = Plan.from_json(json.dumps(raw))
