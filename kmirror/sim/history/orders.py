@@ -16,6 +16,7 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
@@ -156,8 +157,10 @@ class Operator:
             if reply is not None:
                 errors = {subject: _error_of(reply, subject) for subject in subjects}
                 if tried:
-                    done = ALREADY_DONE.get(action)
-                    errors = {name: ErrorCode.NONE if error is done else error for name, error in errors.items()}
+                    errors = {
+                        name: ErrorCode.NONE if self._is_done(action, args, name, error) else error
+                        for name, error in errors.items()
+                    }
                 if all(not error.retriable or error in FINAL for error in errors.values()):
                     # What a repeated order is refused for may be what the first try has done.
                     return {name: "" if tried and error else error.name for name, error in errors.items()}
@@ -165,6 +168,13 @@ class Operator:
             tried = tried or heard  # A broker that was down cannot have done it, nor one that says so.
             yield Sleep(RETRY_MS)
         return dict.fromkeys(subjects, "")
+
+    def _is_done(self, action: str, args: Mapping[str, Value], topic: str, error: ErrorCode) -> bool:
+        """Return whether what a repeated order is refused for is what it orders: not a topic in another mirror."""
+        if error is not ALREADY_DONE.get(action):
+            return False
+        assignment = parse(self.scene.image(self.cluster).topic_config(topic).get(MIRROR_NAME, ""))
+        return action != "add" or (assignment is not None and assignment.mirror == args["mirror"])
 
 
 def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:

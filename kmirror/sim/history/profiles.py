@@ -67,7 +67,7 @@ ODD: dict[str, int] = {
     "both_ways": 3, "back_to_nothing": 3, "wrong_servers": 3, "local_topic": 2, "no_such_thing": 2, "more_topics": 2,
     "turn_some": 3,
 }
-CONFIGS: dict[str, int] = {"live_config": 4, "support_unclean": 2, "allow_unclean": 3}
+CONFIGS: dict[str, int] = {"live_config": 4, "support_unclean": 3, "allow_unclean": 3}
 NODES: dict[str, int] = {
     "bounce_broker": 5, "broker_away": 5, "bounce_controller": 3, "controller_away": 4, "kill_some_leader": 5,
     "kill_at": 8, "source_away": 3,
@@ -77,7 +77,7 @@ LINKS: dict[str, int] = {
 }
 REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
-SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 2}
+SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 4}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
 TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader": 1}
 CLOCKS: dict[str, int] = {"wrong_clock": 3}
@@ -108,7 +108,7 @@ ROWS: tuple[Profile, ...] = (
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
-        themes=70,
+        themes=70, racks=15, asks=8,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,

@@ -335,7 +335,7 @@ class Rest:
             there = self._scene.leader(row.source, tp)
             if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
                 continue
-            if here.log.log_end_offset == there.log.last_stable_offset:
+            if here.log.log_end_offset == there.log.last_stable_offset or self._had_more(tp, here.log, there.log):
                 return not self._hanging(row.source, tp, [other for other in rows if other is not row])
         return False
 
@@ -409,12 +409,17 @@ class Rest:
             return [(row.cluster, tp, f"the log begins at {starts[0]}, the source's at {starts[1]}")]
         if want == have == destination.log.high_watermark:
             return []
-        same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch
-        if want < have <= source.log.high_watermark and same and self._left_open(tp, source.log, want):
-            return []  # A transaction whose marker was lost holds back what the mirror had before.
+        if self._had_more(tp, destination.log, source.log):
+            return []
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
         return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]
+
+    def _had_more(self, tp: TopicPartition, here: PartitionLog, there: PartitionLog) -> bool:
+        """Return whether a transaction whose marker was lost at the source holds back what the mirror had before."""
+        want, have = there.last_stable_offset, here.log_end_offset
+        same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
+        return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
 
     def _offsets_behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         """Return what groups have committed at the source and not here, as far as the mirror lets them through."""

@@ -112,13 +112,19 @@ def flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None
 
 @on_line(ADDED, REMOVED)
 def _support_unclean(story: Story, line: Line) -> bool:
-    flag(
-        story,
-        "mirror.support.unclean.leader.election",
-        story.rng.choice([line.source, line.destination]),
-        line.topic,
-        on=story.rng.chance(2, 3),
-    )
+    """The option is set or taken back; it acts only in PREPARING, so the topic often gets there, a broker short."""
+    cluster = story.rng.choice([line.source, line.destination, line.destination])
+    on = story.rng.chance(2, 3)
+    flag(story, "mirror.support.unclean.leader.election", cluster, line.topic, on=on)
+    if on and cluster == line.destination and story.clusters[cluster].brokers > 1:
+        if line.phase == ADDED:
+            story.remove(line)
+        story.wait(500, 3_000)
+        if story.rng.chance(2, 3):
+            for_ms = story.rng.between(3_000, 8_000)
+            story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=for_ms)
+            story.wait(100, 3_000)
+        story.add(line)
     return True
 
 
