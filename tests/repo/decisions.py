@@ -110,8 +110,8 @@ def marks(source: Source) -> tuple[list[Mark], list[str]]:
     held: list[Mark] = []
     faults: list[str] = []
     on_tests = {id(node) for owner in _owners(source) for node in ast.walk(owner)}
-    for node in ast.walk(source.tree):
-        if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.decision"):
+    for node in source.nodes:
+        if not (isinstance(node, ast.Call) and _is_mark(node.func)):
             continue
         place = f"{source.path}:{node.lineno}"
         names = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
@@ -128,13 +128,18 @@ def _owners(source: Source) -> Iterator[ast.expr]:
     """Yield the expressions in which a mark counts: decorators of tests, and `pytestmark` of a file that has tests."""
     if not source.path.rpartition("/")[2].startswith("test_"):
         return
-    tests = [node for node in ast.walk(source.tree) if _is_test(node)]
+    tests = [node for node in source.nodes if _is_test(node)]
     for node in tests:
         assert isinstance(node, ast.FunctionDef | ast.ClassDef)
         yield from node.decorator_list
     for node in source.tree.body if tests else []:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]:
             yield node.value
+
+
+def _is_mark(function: ast.expr) -> bool:
+    is_decision = isinstance(function, ast.Attribute) and function.attr == "decision"
+    return is_decision and ast.unparse(function) == "pytest.mark.decision"
 
 
 def _is_test(node: ast.AST) -> bool:

@@ -65,7 +65,7 @@ BANNED_ATTRIBUTES = frozenset(
 
 def imported(source: Source) -> Iterator[tuple[int, str]]:
     """Yield line and absolute name of every import, also inside functions and for types alone."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -126,7 +126,7 @@ def check_core_calls(source: Source) -> Iterator[str]:
     """Complain about a core that reads the world by other means than an import."""
     if source.package not in CORE:
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BANNED_CALLS:
             if not (node.func.id == "hash" and _inside_hash(source, node)):
                 yield f"{source.path}:{node.lineno}: the core may not call {node.func.id}()"
@@ -138,7 +138,7 @@ def check_core_calls(source: Source) -> Iterator[str]:
 
 def _inside_hash(source: Source, call: ast.Call) -> bool:
     """Is this call in a `__hash__` method? There, and only there, a hash stays inside a dictionary."""
-    methods = (node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
+    methods = (node for node in source.nodes if isinstance(node, ast.FunctionDef))
     return any(
         method.name == "__hash__" and method.lineno <= call.lineno <= (method.end_lineno or 0) for method in methods
     )

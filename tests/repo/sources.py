@@ -21,6 +21,11 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree: walked once, for all rules."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def is_generated(self) -> bool:
         return self.path.startswith(GENERATED)

@@ -21,7 +21,7 @@ TAKES_KEY = {"find_key": 0, "by_key": 0, "version_served": 0, "decode_response":
 
 def spelled_keys(source: Source) -> Iterator[str]:
     """Complain about integers that are compared with an API key, given as one, or that handlers are found by."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         found: list[ast.expr | None] = []
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]

@@ -34,9 +34,12 @@ def used(source: Source) -> Iterator[tuple[int, str]]:
     """Yield line and top package of every import, and of what `import_module` and `find_spec` are given as text."""
     for line, name in imported(source):
         yield line, name.split(".")[0]
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in LOOKUPS and node.args:
-            given = node.args[0]
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and node.args:
+            function, given = node.func, node.args[0]
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name not in LOOKUPS:
+                continue
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
                 yield node.lineno, given.value.split(".")[0]
 

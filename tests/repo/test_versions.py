@@ -30,7 +30,7 @@ ALLOWED = {
 def spelled_versions(source: Source) -> Iterator[str]:
     """Complain about integers, or constants that are integers, given as the version of a request."""
     numbers = _constants(source.tree)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Call):
             continue
         places = TAKES_VERSION.get(_name(node.func), ())

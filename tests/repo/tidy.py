@@ -21,7 +21,7 @@ def check_size(source: Source) -> Iterator[str]:
     lines = source.text.count("\n")
     if lines > FILE_LINES_MAX:
         yield f"{source.path}:1: {lines} lines, and {FILE_LINES_MAX} are the most"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > FUNCTION_LINES_MAX:
@@ -46,7 +46,7 @@ def check_finished(source: Source) -> Iterator[str]:
 def check_inside(source: Source) -> Iterator[str]:
     """Complain about a path that leads out of the repository: who has only the repository has not what lies there."""
     depth = source.path.count("/")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if (
             isinstance(node, ast.Subscript)
             and isinstance(node.value, ast.Attribute)
@@ -56,7 +56,7 @@ def check_inside(source: Source) -> Iterator[str]:
             and node.slice.value > depth
         ):
             yield f"{source.path}:{node.lineno}: {ast.unparse(node)} lies outside of the repository"
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "ROOT.parent":
+        if isinstance(node, ast.Attribute) and node.attr == "parent" and ast.unparse(node) == "ROOT.parent":
             yield f"{source.path}:{node.lineno}: ROOT.parent lies outside of the repository"
 
 
