@@ -100,6 +100,10 @@ def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *,
     `foreign` says that the log has leader epochs of another cluster (D13). An epoch of -1 in the result: there is
     nothing to compare with, so the fetch is out of range.
     """
+    end = log.log_end_offset
+    if foreign and log.latest_epoch < 0 and fetch_offset == end == log.log_start_offset:
+        # Retention took all records, and a restart the epochs. Other leaders then have an epoch of their own.
+        return None
     epoch, end_offset = end_of_epoch(log, last_fetched_epoch, fetch_offset)
     if foreign and last_fetched_epoch > log.latest_epoch >= 0:
         # In other logs a leader's own epoch is the last one, in a mirrored log it is not there. So a replica that was

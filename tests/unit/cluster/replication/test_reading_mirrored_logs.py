@@ -50,6 +50,20 @@ def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
     assert fetch(leader, 35, 3, foreign=False).diverging_epoch.epoch == 2
 
 
+def test_a_replica_as_long_as_a_mirrored_log_that_retention_and_a_restart_emptied_gets_its_start() -> None:
+    emptied = log((0, 5, 40))
+    emptied.update_high_watermark(40)
+    emptied.config = LogConfig(retention_ms=1)
+    emptied.set_aside_old_segments(2**50)
+    assert emptied.epochs.entries == [(5, 40)]
+    leader = PartitionLog.open(TP, emptied.store, LogConfig(), now_ms=0)
+    assert (leader.log_start_offset, leader.log_end_offset, leader.latest_epoch) == (40, 40, -1)
+    data = fetch(leader, 40, 5, foreign=True)
+    assert (data.error_code, data.diverging_epoch.epoch, data.log_start_offset) == (ErrorCode.NONE, -1, 40)
+    for offset in (39, 41):
+        assert fetch(leader, offset, 5, foreign=True).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 @pytest.mark.parametrize("foreign", [False, True])
 def test_a_replica_with_more_of_the_latest_epoch_is_told_where_that_ends(foreign: bool) -> None:
     leader = log((0, 5, 40), (40, 6, 10))
