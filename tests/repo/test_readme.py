@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,15 @@ def test_ci_runs_the_readmes_second_command_as_it_is(root: Path) -> None:
 def test_the_commands_can_be_executed(root: Path) -> None:
     for name in ("check", ".ci/run"):
         assert os.access(root / name, os.X_OK)
+
+
+def test_check_runs_each_test_once(root: Path) -> None:
+    check = runpy.run_path(str(root / "check"))
+    elsewhere = [*check["WITH_KAFKA"], *check["WITH_OTHERS"], check["LAYERS"]]
+    assert [path for path in elsewhere if not (root / path).exists()] == []
+    assert sorted(f"--ignore={path}" for path in elsewhere) == sorted(w for w in check["TESTS"] if "--ignore" in w)
+    runs = [word for step in (*check["STEPS"], *check["BESIDE"]) for word in step if word.startswith("tests/")]
+    assert sorted(runs) == sorted(elsewhere)
 
 
 def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
