@@ -30,6 +30,7 @@ from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import Stretches
+from kmirror.mirror.metrics import lag_of
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
@@ -157,8 +158,9 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
         detail.leader_epoch = partition.leader_epoch
     if mp.source_offset >= 0:
         detail.source_offset = mp.source_offset
-        if mp.is_lag_known(now, _answers_within(context)):
-            detail.lag = max(0, mp.source_offset - detail.destination_offset)
+        lag = lag_of(context, mp)
+        if lag is not None and mp.is_lag_known(now, _answers_within(context)):
+            detail.lag = lag
     return detail
 
 
