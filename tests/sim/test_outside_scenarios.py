@@ -21,6 +21,8 @@ from kmirror import (
 from kmirror.protocol import (
     AddTopicsToMirrorRequest,
     DeleteTopicsRequest,
+    DescribeMirrorsRequest,
+    DescribeMirrorsResponse,
     IncrementalAlterConfigsRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -29,6 +31,7 @@ from kmirror.protocol import (
 )
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData
 from kmirror.protocol.gen.delete_topics_request import DeleteTopicState
+from kmirror.protocol.gen.describe_mirrors_request import LineageTopic
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import AlterableConfig, AlterConfigsResource
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsTopic
@@ -286,6 +289,13 @@ def test_a_topic_that_was_in_a_wrong_mirror_meanwhile_fails_back_by_the_delta(de
         first = Mirror("dr", source=a, destination=b)
         first.delete()
         first.create()
+    else:
+        asked = LineageTopic(topic_name="t", partitions=[0])
+        request = DescribeMirrorsRequest(mirror_names=["dr"], lineages=[asked], named_only=True)
+        answer = b.client.call(b.endpoint(1), request)
+        assert isinstance(answer, DescribeMirrorsResponse)
+        (settled,) = answer.mirrors[0].topics[0].partitions
+        assert settled.leader_epoch == b.image.topics["t"].partitions[0].leader_epoch
     mirrored(b, a).assert_equal()
     cuts = [(seen.fact.offset, seen.fact.end) for seen in simulation.facts(LogCut) if seen.cluster == "a"]
     assert cuts == ([(0, 5)] if deleted else [])

@@ -103,8 +103,15 @@ def _details(
         if mp is not None and mp.assignment.mirror == mirror:
             yield tp, _detail(context, now, mp)
         elif mp is not None and mirror in mp.settled_before:
-            state, epoch = MirrorState.STOPPED.name, mp.settled_before[mirror]
-            yield tp, PartitionDetail(partition_index=tp.partition, state=state, last_mirror_epoch=epoch)
+            detail = PartitionDetail(
+                partition_index=tp.partition,
+                state=MirrorState.STOPPED.name,
+                last_mirror_epoch=mp.settled_before[mirror],
+            )
+            partition = context.replicas.led(tp)
+            if partition is not None:
+                detail.leader_epoch = partition.leader_epoch
+            yield tp, detail
 
 
 def _without_leader(context: MirrorContext, mirror: str) -> Iterator[str]:
