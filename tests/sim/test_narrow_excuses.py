@@ -10,7 +10,7 @@ from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoo
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Read
 from kmirror.sim.history.checkers import judge
-from kmirror.sim.history.group_account import TransactionsLost
+from kmirror.sim.history.group_account import OffsetsSeen, TransactionsLost
 from kmirror.sim.history.plan import Plan, Step
 from kmirror.sim.history.run import run_history
 from tests.sim import test_planted_faults as plans
@@ -140,3 +140,23 @@ def test_a_coordinator_that_lacked_records_excuses_their_transactions_alone(monk
         found, counted = judge(replace(account, groups=groups, unsettled=[]), outcome.plan)
         assert ("hanging-transaction" in {anomaly.checker for anomaly in found}) is not excused
         assert ("unclean election" in {accepted.decision for accepted in counted}) is excused
+
+
+def test_a_commit_of_the_source_excuses_a_lost_offset_only_while_it_is_mirrored() -> None:
+    """A consumer turns after the failover and commits once; then the group has an offset of the source again."""
+    reader = replace(plans.client("c0", "read_committed"), options={"group": "g", "rests": True})
+    plan = failover()
+    turn = replace(plan.steps[-1], args={"cluster": "b", "clients": "p0,p1,p2,p3,c0"})
+    plan = replace(plan, clients=(*plan.clients, reader), steps=(plans.OFTEN, *plan.steps[:-1], turn))
+    outcome = run_history(plan)
+    account = outcome.account
+    assert outcome.anomalies == [] and not account.crash
+    (stopped_at,) = [row.at for row in account.states if (row.cluster, row.state) == ("b", "STOPPED")]
+    (rested,) = [row for row in account.groups.sent.values() if row.cluster == "b"]
+    earlier = next(row for row in account.groups.sent.values() if row.cluster == "a")
+    for at, excused in ((rested.answered_at + 1, False), (stopped_at, True)):
+        late = OffsetsSeen("g", "b", None, {TP: (earlier.offset, earlier.token)}, (), True, at, at)
+        sent = {**account.groups.sent, rested.token: replace(rested, sent_at=at - 2, answered_at=at - 1)}
+        groups = replace(account.groups, seen=[late], sent=sent)
+        found, _ = judge(replace(account, groups=groups), plan)
+        assert ("offset-lost" in {anomaly.checker for anomaly in found}) is not excused

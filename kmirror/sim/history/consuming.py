@@ -4,29 +4,24 @@ A position is an offset and the leader epoch of the last batch read. When the le
 application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
 that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
 
-With the option `group` it commits its positions for that group, of which it is no member. With the option `rack` it
-fetches from the replica that the leader names (KIP-392). With `names_epochs` false its fetches name no leader epoch, as
-those of librdkafka before 2.1, and it stays with that replica as long as the same broker leads. `bytes_max` is how much
-of a partition it fetches at once; with 1 it gets one batch, and falls behind.
+With the option `group` it commits its positions for that group, of which it is no member. With `rests` it commits each
+of them once in each cluster to which it has turned: nothing hides what a late commit of a mirror's sync overwrites.
+With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
+fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same
+broker leads. `bytes_max` is how much of a partition it fetches at once; with 1 it gets one batch, and falls behind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
-from kmirror.protocol.gen.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -36,38 +31,18 @@ from kmirror.protocol.gen.offset_for_leader_epoch_response import OffsetForLeade
 from kmirror.records.batch import iter_batches
 from kmirror.sim.history.account import Marks, Read
 from kmirror.sim.history.directory import Leader
+from kmirror.sim.history.group_requests import GroupDesk
+from kmirror.sim.history.positions import Position, Preferred
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Ask, Script
 from kmirror.sim.history.values import ValueReader, ValueRow
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import CoordinatorType, IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20
 PREFERRED_MS = 8_000
 """So long a consumer fetches from a follower before it asks the leader again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preferred:
-    """The replica from which a partition is to be read, as its leader said."""
-
-    broker_id: int
-    cluster: str
-    leader: Leader
-    until: Instant
-
-
-@dataclass(slots=True)
-class Position:
-    offset: int = 0
-    epoch: int = -1
-    """Of the last batch read; -1 before the first."""
-    checked: tuple[str, int] = ("", -1)
-    """Cluster and leader epoch for which the position is known to be in the log."""
-    known: Marks | None = None
-    """What the last answer said; only what changed is written down."""
-    preferred: Preferred | None = None
 
 
 class Consumer:
@@ -81,8 +56,10 @@ class Consumer:
         self._rack = str(desk.plan.options.get("rack", ""))
         self._bytes_max = int(desk.plan.options.get("bytes_max", BYTES_MAX))
         self._names_epochs = bool(desk.plan.options.get("names_epochs", True))
-        self._group = str(desk.plan.options.get("group", ""))
-        """For which it commits; empty if for none."""
+        group = str(desk.plan.options.get("group", ""))
+        self._group = GroupDesk(desk, group, desk.plan.name) if group else None
+        """For which it commits; None if for none."""
+        self._rests = bool(desk.plan.options.get("rests", False))
         self._committed: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         """By cluster and partition the offset and leader epoch that were committed last."""
 
@@ -92,8 +69,8 @@ class Consumer:
         while scene.reading:
             cluster = self.desk.cluster
             yield from self.read(cluster, self.desk.partitions())
-            if self._group:
-                yield from self._commit(cluster)
+            if self._group is not None:
+                yield from self._commit(self._group, cluster)
             yield self.desk.pause()
 
     def read(self, cluster: str, partitions: Iterable[TopicPartition]) -> Script[None]:
@@ -129,35 +106,20 @@ class Consumer:
     def given(self, tp: TopicPartition, row: ValueRow) -> None:
         """Take a record that the application is given."""
 
-    def _commit(self, cluster: str) -> Script[None]:
+    def _commit(self, group: GroupDesk, cluster: str) -> Script[None]:
         """Commit the positions that have moved since they were committed in this cluster, as nobody's member."""
         moved = {
-            tp: (position.offset, position.epoch)
+            tp: replace(position)
             for tp, position in self.positions.items()
             if position.epoch >= 0 and self._committed.get((cluster, tp)) != (position.offset, position.epoch)
         }
-        if not moved:
-            return
-        topics: dict[str, OffsetCommitRequestTopic] = {}
-        for tp, (offset, epoch) in moved.items():
-            row = OffsetCommitRequestPartition(
-                partition_index=tp.partition,
-                committed_offset=offset,
-                committed_leader_epoch=epoch,
-                committed_metadata=self.desk.plan.name,
-            )
-            topics.setdefault(tp.topic, OffsetCommitRequestTopic(name=tp.topic, partitions=[])).partitions.append(row)
-        endpoint = yield from self.desk.find_coordinator(cluster, CoordinatorType.GROUP, self._group)
-        if endpoint is None:
-            return
-        request = OffsetCommitRequest(group_id=self._group, topics=list(topics.values()))
-        reply = yield from self.desk.ask(Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME]))
-        if isinstance(reply, OffsetCommitResponse):
-            for topic in reply.topics:
-                for answer in topic.partitions:
-                    tp = TopicPartition(topic.name, answer.partition_index)
-                    if not answer.error_code:
-                        self._committed[cluster, tp] = moved[tp]
+        if self._rests and cluster != self.desk.plan.cluster:
+            moved = {tp: position for tp, position in moved.items() if (cluster, tp) not in self._committed}
+        if moved:
+            _, rows = yield from group.commit(cluster, moved)
+            for row in rows:
+                if row.error == ErrorCode.NONE.name:
+                    self._committed[cluster, row.tp] = moved[row.tp].offset, moved[row.tp].epoch
 
     # -- positions ----------------------------------------------------------------------------
 

@@ -239,6 +239,8 @@ def _clients(
         commits: dict[str, Value] = {"group": f"g{n}"} if row.groups and own.chance(row.groups, 100) else {}
         if commits and own.split("delivery").chance(1, 3):
             commits["answers_lost_ppm"] = 150_000
+        if commits and own.split("rests").chance(1, 3):
+            commits["rests"] = True
         if not commits:
             kind = _with_library(own.split("library"), row, kind)
         found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))

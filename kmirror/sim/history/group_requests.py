@@ -31,8 +31,8 @@ from kmirror.protocol.gen.txn_offset_commit_request import (
 )
 from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitResponse
 from kmirror.protocol.message import Message
-from kmirror.sim.history.consuming import Position
 from kmirror.sim.history.group_account import OffsetsDeleted, OffsetSent, OffsetsSeen
+from kmirror.sim.history.positions import Position
 from kmirror.sim.history.producing import Desk, Producer
 from kmirror.sim.history.scripts import Ask, Script
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST, ONE_GROUP_LAST, TRANSACTIONS_V1_LAST
@@ -150,8 +150,8 @@ class GroupDesk:
 
     def commit(
         self, cluster: str, positions: Mapping[TopicPartition, Position], sender: Sender = NOBODY
-    ) -> Script[ErrorCode | None]:
-        """Commit with OffsetCommit, once; None if no answer came, else the worst error."""
+    ) -> Script[tuple[ErrorCode | None, list[OffsetSent]]]:
+        """Commit with OffsetCommit, once; return None if no answer came, else the worst error, and what was noted."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
         rows = self._note(cluster, positions, sender, "")
         for row in rows:
@@ -175,7 +175,7 @@ class GroupDesk:
             request.group_instance_id = sender.instance
         reply = yield from self.ask(cluster, request, NAMED_TOPICS_LAST[request.NAME])
         answer = reply if isinstance(reply, OffsetCommitResponse) else None
-        return self._take(cluster, rows, answer)
+        return self._take(cluster, rows, answer), rows
 
     def commit_in(
         self, producer: Producer, positions: Mapping[TopicPartition, Position], sender: Sender

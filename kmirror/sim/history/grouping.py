@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.consuming import Consumer, Position
+from kmirror.sim.history.consuming import Consumer
 from kmirror.sim.history.group_requests import GroupDesk
 from kmirror.sim.history.membership import Beat, Member
+from kmirror.sim.history.positions import Position
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
@@ -182,6 +183,6 @@ class Process(Consumer):
         if not moved:
             return
         at = {tp: position.offset for tp, position in moved.items()}
-        error = yield from self.requests.commit(cluster, moved, self.member.sender)
+        error, _ = yield from self.requests.commit(cluster, moved, self.member.sender)
         if error is ErrorCode.NONE:
             told.update({(cluster, tp): offset for tp, offset in at.items()})

@@ -10,9 +10,9 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kmirror.protocol.gen.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from kmirror.protocol.message import Message
-from kmirror.sim.history.consuming import Position
 from kmirror.sim.history.group_account import OffsetSent, Transformed
 from kmirror.sim.history.grouping import App, Process
+from kmirror.sim.history.positions import Position
 from kmirror.sim.history.producing import RETRY_MS, Producer
 from kmirror.sim.history.scripts import Script, Sleep
 from kmirror.sim.history.values import ValueRow

@@ -10,18 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.checkers.facts import ZOMBIE, Facts
 from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS
-from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen, Owned
 from kmirror.sim.history.verdict import Accepted, Anomaly
 from kmirror.spec.topics import GROUP_TOPIC
 
-SYNC_LATE: Duration = 5 * SECOND
-"""So long after a stop a commit of the mirror's sync may still be under way."""
 REFUSED = (
     "ILLEGAL_GENERATION",
     "UNKNOWN_MEMBER_ID",
@@ -119,10 +116,7 @@ def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: I
 
 def is_synced(facts: Facts, cluster: str, tp: TopicPartition, begin: Instant, end: Instant) -> bool:
     """Return whether a mirror of `cluster` may have committed offsets for the partition in this time."""
-    return any(
-        stay.began <= end and begin <= min(stay.ended, NEVER - SYNC_LATE) + SYNC_LATE
-        for stay in facts.stays((cluster, tp))
-    )
+    return any(stay.began <= end and begin <= stay.ended for stay in facts.stays((cluster, tp)))
 
 
 def was_deleted(facts: Facts, key: Key, begin: Instant, end: Instant) -> bool:

@@ -1,0 +1,31 @@
+"""Where a consumer of a history is in a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import Instant
+from kmirror.sim.history.account import Marks
+from kmirror.sim.history.directory import Leader
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """The replica from which a partition is to be read, as its leader said."""
+
+    broker_id: int
+    cluster: str
+    leader: Leader
+    until: Instant
+
+
+@dataclass(slots=True)
+class Position:
+    offset: int = 0
+    epoch: int = -1
+    """Of the last batch read; -1 before the first."""
+    checked: tuple[str, int] = ("", -1)
+    """Cluster and leader epoch for which the position is known to be in the log."""
+    known: Marks | None = None
+    """What the last answer said; only what changed is written down."""
+    preferred: Preferred | None = None
