@@ -313,6 +313,15 @@ class Snapshot:
     """When it was taken."""
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule inside a broker that did not hold."""
+
+    broker: int
+    text: str
+    at: Instant
+
+
 @dataclass(slots=True)
 class Account:
     """All that was seen, each list in the order of time."""
@@ -346,6 +355,8 @@ class Account:
     """At the end: replicas in the ISR that differ from their leader: cluster, partition, broker, where."""
     joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
     """As `replicas`, of those that differ from their leader when they join the ISR, and when that was."""
+    broken: dict[tuple[str, TopicPartition, str], Broken] = field(default_factory=dict)
+    """By cluster, partition and rule what did not hold inside a broker."""
     unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)

@@ -23,6 +23,7 @@ from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, 
 from kmirror.sim.history.describing import described
 from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
+from kmirror.sim.history.insides import InsideLooks
 from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -55,6 +56,7 @@ class Observer:
         """Leader epochs named by unclean elections, until somebody leads in them."""
         self._coordinators = CoordinatorLooks(scene)
         self.disks = DiskLooks(scene, self._mirror_state)
+        self._insides = InsideLooks(scene)
         self.power = PowerLooks(scene, lambda cluster, leader: self._seen(cluster, leader, leader.log.log_end_offset))
 
     def attach(self) -> None:
@@ -130,6 +132,7 @@ class Observer:
                     self._look_for_elections(name, is_news=True)
         self._coordinators.after_event()
         self.power.after_event()
+        self._insides.after_event()
         for name, awaited in list(self._awaited):
             leader = self._scene.leader(name, awaited)
             if leader is not None and leader.leader_epoch >= self._awaited[name, awaited]:
@@ -244,6 +247,7 @@ class Observer:
         """Return a leader's log, with the rows below `end`."""
         log = leader.log
         stable = log.last_stable_offset
+        self._insides.look_at_log(cluster, leader)
         return LogSeen(
             cluster,
             leader.tp,

@@ -73,6 +73,7 @@ CHECKERS: dict[str, Checker] = {
     "exactly-once": Checker(transforms.exactly_once),
     "disk-use": Checker(disks.disk_use),
     "described-wrong": Checker(descriptions.described_wrong),
+    "broken-invariant": Checker(logs.broken_invariant),
     "changed-by-restart": Checker(restarts.changed_by_restart),
 }
 """Name to checker, in the order in which findings are reported."""

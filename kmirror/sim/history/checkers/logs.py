@@ -450,3 +450,13 @@ def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
         span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until
         for span in facts.account.spans
     )
+
+
+# -- broken-invariant -----------------------------------------------------------------------------
+
+
+def broken_invariant(facts: Facts) -> Iterator[Finding]:
+    """What a broker holds breaks a rule of replication, or is not what its log says."""
+    for (cluster, tp, _), row in facts.account.broken.items():
+        text = f"broker {row.broker} of {cluster} at {clock(row.at)}: {row.text}"
+        yield Anomaly("broken-invariant", cluster, tp, -1, text, row.at)
