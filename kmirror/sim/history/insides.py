@@ -7,18 +7,21 @@ leaders and their followers hold, and where logs are looked at anyway, what a lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.facts import StateEntered
+from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType
 from kmirror.sim.history.account import Broken
+from kmirror.sim.history.power_looks import end_of
 from kmirror.sim.history.scene import Scene
 
-EVERY = 20
+EVERY = 10
 """Events from one look at what leaders and followers hold to the next."""
 LOSES_POWER = ("lose_power", "lose_site_power")
 MARKERS = (ControlType.COMMIT, ControlType.ABORT)
@@ -29,6 +32,7 @@ class _Held:
     """What a leader held at the last look."""
 
     image: PartitionImage
+    broker_epoch: int
     min_isr: int
     high_watermark: int
 
@@ -40,6 +44,10 @@ class InsideLooks:
         self._scene = scene
         self._events = 0
         self._held: dict[tuple[str, TopicPartition], _Held] = {}
+        self._ends: dict[tuple[str, int, TopicPartition], int] = {}
+        """Log ends of living brokers by (cluster, broker, partition)."""
+        self._mirrored_in: dict[tuple[str, TopicPartition], int] = {}
+        """Leader epoch in which a partition became MIRRORING last."""
         self._keeps_disks = not any(
             step.action in LOSES_POWER or step.args.get("do") in LOSES_POWER for step in scene.plan.steps
         )
@@ -49,19 +57,31 @@ class InsideLooks:
         self._events += 1
         if self._events % EVERY:
             return
+        self._ends.clear()
         for name, cluster in self._scene.clusters.items():
-            brokers = {broker_id: cluster.broker(broker_id).parts.replicas for broker_id in cluster.living()}
+            leaders: list[Partition] = []
             image = self._scene.image(name)
-            for broker_id, replicas in brokers.items():
-                for tp, leader in replicas.partitions.items():
-                    known = image.partition(tp)
-                    is_leader = leader.is_leader and known is not None and known.leader == broker_id
-                    if is_leader and known is not None and known.leader_epoch == leader.leader_epoch:
-                        members = {
-                            other: found for other in leader.maximal_isr()
-                            if other in brokers and (found := brokers[other].partitions.get(tp)) is not None
-                        }  # fmt: skip
-                        self._note(name, leader, self._broken_by(name, leader, members))
+            for broker_id in cluster.living():
+                for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
+                    self._ends[name, broker_id, tp] = partition.log.log_end_offset
+                    if partition.image.leader == broker_id:
+                        known = image.partition(tp)
+                        if known is not None and known.leader_epoch == partition.image.leader_epoch:
+                            leaders.append(partition)
+            for leader in leaders:
+                self._note(name, leader, self._broken_by(name, leader))
+
+    def state_entered(self, cluster: str, leader: Partition, fact: StateEntered) -> None:
+        """Look at a leader that has just come to a state of the mirror."""
+        key = cluster, leader.tp
+        if fact.state is MirrorState.MIRRORING:
+            self._mirrored_in[key] = leader.leader_epoch
+            if fact.last_mirrored_epoch >= 0:  # D23
+                text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the session before"
+                self._note(cluster, leader, iter([("last-mirrored-epoch", text)]))
+        elif fact.state is MirrorState.STOPPED and leader.leader_epoch <= self._mirrored_in.pop(key, -1):
+            text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
+            self._note(cluster, leader, iter([("stop-epoch", text)]))
 
     def look_at_log(self, cluster: str, leader: Partition) -> None:
         """Look at what a leader's log remembers of its batches."""
@@ -75,29 +95,48 @@ class InsideLooks:
                 broken[key] = Broken(leader.broker_id, text, self._scene.now)
                 self._scene.note(f"{cluster}-{leader.broker_id} {leader.tp}: {text}")
 
-    def _broken_by(
-        self, cluster: str, leader: Partition, members: Mapping[int, Partition]
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the rules that a leader breaks; `members` are living ones of its ISR, and those that it proposed."""
-        log, image = leader.log, leader.image
-        high_watermark, end = log.high_watermark, log.log_end_offset
-        before = self._held.get((cluster, leader.tp))
-        self._held[cluster, leader.tp] = _Held(image, leader.min_isr, high_watermark)
-        if not log.log_start_offset <= high_watermark <= end:
-            yield "range", f"log start {log.log_start_offset}, high watermark {high_watermark}, log end {end}"
+    def _broken_by(self, cluster: str, leader: Partition) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a leader breaks."""
+        log, image, key = leader.log, leader.image, (cluster, leader.tp)
+        broker_epoch = self._broker_epoch(cluster, leader.broker_id)
+        start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
+        before, self._held[key] = self._held.get(key), _Held(image, broker_epoch, leader.min_isr, high_watermark)
+        if not start <= high_watermark <= end:
+            yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
         if leader.epoch_start_offset > end:
             yield "epoch-start", f"epoch {image.leader_epoch} begins at {leader.epoch_start_offset}, log end {end}"
-        if before is None or before.image is not image or high_watermark <= before.high_watermark:
+        if before is None or before.image.leader_epoch != image.leader_epoch:
             return
-        if len(image.isr) < min(before.min_isr, leader.min_isr):
-            yield "min-isr", f"the high watermark rose to {high_watermark} with ISR {list(image.isr)}"
-        if not self._keeps_disks or high_watermark == log.log_start_offset:
-            return  # What a disk lost was there; a log that begins anew has no record that a member could lack.
-        for broker_id, member in members.items():
-            member_end = member.log.log_end_offset
-            if member.leader_epoch == image.leader_epoch and member_end < high_watermark:
-                text = f"broker {broker_id}, in the ISR or proposed for it, has the log end {member_end}"
-                yield "high-watermark", f"the high watermark rose to {high_watermark}, but {text}"
+        if before.broker_epoch == broker_epoch and before.image.partition_epoch > image.partition_epoch:
+            text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
+            yield "partition-epoch", text
+        # A log that begins anew has no record that a member could lack; and what a disk has lost was there before.
+        if self._keeps_disks and high_watermark > before.high_watermark and high_watermark != start:
+            allowed = [(before.image.isr, before.min_isr), (leader.maximal_isr(), leader.min_isr)]
+            why = [self._why_not(cluster, leader.tp, high_watermark, *row) for row in allowed]
+            if all(why):
+                yield "high-watermark", f"the high watermark rose to {high_watermark}: {why[1]}"
+
+    def _broker_epoch(self, cluster: str, broker_id: int) -> int:
+        found = self._scene.image(cluster).brokers.get(broker_id)
+        return -1 if found is None else found.epoch
+
+    def _why_not(self, cluster: str, tp: TopicPartition, high_watermark: int, isr: Sequence[int], min_isr: int) -> str:
+        """Return why an ISR does not allow a high watermark; empty if it does."""
+        if len(isr) < min_isr:
+            return f"ISR {list(isr)} is smaller than {min_isr}"
+        for broker_id in isr:
+            end = self._ends.get((cluster, broker_id, tp))
+            if end is None:
+                end = self._end_on_disk(cluster, broker_id, tp)
+            if end is not None and end < high_watermark:
+                return f"ISR {list(isr)}, broker {broker_id} has the log end {end}"
+        return ""
+
+    def _end_on_disk(self, cluster: str, broker_id: int, tp: TopicPartition) -> int | None:
+        """Return where the log of a broker that is down ends; None if it is on none of its disks."""
+        disks = self._scene.clusters[cluster].log_dirs[broker_id]
+        return next((end_of(disk.open(tp), flushed=False) for disk in disks if disk.is_open(tp)), None)
 
 
 def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:

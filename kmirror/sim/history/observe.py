@@ -80,6 +80,8 @@ class Observer:
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
             end = -1 if partition is None else partition.log.log_end_offset
+            if partition is not None:
+                self._insides.state_entered(cluster, partition, fact)
             self.state_seen(
                 StateSeen(
                     cluster,

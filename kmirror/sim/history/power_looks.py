@@ -37,8 +37,8 @@ class PowerLooks:
                 for disk in found.log_dirs[broker_id]
                 if disk.is_open(tp)
             }
-            kept = {broker_id: _end_of(store, flushed=True) for broker_id, store in stores.items()}
-            ends = {broker_id: _end_of(store, flushed=False) for broker_id, store in stores.items()}
+            kept = {broker_id: end_of(store, flushed=True) for broker_id, store in stores.items()}
+            ends = {broker_id: end_of(store, flushed=False) for broker_id, store in stores.items()}
             loss = PowerLoss(cluster, tp, kept, ends, scene.now)
             scene.account.power_losses.append(loss)
             self._awaited.append(loss)
@@ -52,7 +52,7 @@ class PowerLooks:
                 loss.heir = self._see(loss.cluster, leader)
 
 
-def _end_of(store: MemoryStore, *, flushed: bool) -> int:
+def end_of(store: MemoryStore, *, flushed: bool) -> int:
     """Return where a log ends on the disk, or where what a power cut surely leaves of it ends."""
     end = 0
     for base_offset in store.segments():
