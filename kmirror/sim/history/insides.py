@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType
 from kmirror.sim.history.account import Broken
 from kmirror.sim.history.power_looks import end_of
+from kmirror.sim.history.returning import would_differ
 from kmirror.sim.history.scene import Scene
 
+ALL_REPLICAS = "mirror.support.unclean.leader.election"
 EVERY = 10
 """Events from one look at what leaders and followers hold to the next."""
 LOSES_POWER = ("lose_power", "lose_site_power")
@@ -82,6 +85,25 @@ class InsideLooks:
         elif fact.state is MirrorState.STOPPED and leader.leader_epoch <= self._mirrored_in.pop(key, -1):
             text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
             self._note(cluster, leader, iter([("stop-epoch", text)]))
+
+    def look_at_replicas(self, cluster: str, leader: Partition, mirror: str) -> None:
+        """Look whether the replicas of a partition that is MIRRORING have what its leader has, or will have it."""
+        found = self._scene.clusters[cluster]
+        for broker_id in leader.isr:
+            replica = (
+                found.broker(broker_id).parts.replicas.partitions.get(leader.tp) if found.runs(broker_id) else None
+            )
+            where = difference(leader, replica) if replica is not None and broker_id != leader.broker_id else ""
+            if where:
+                text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
+                self._note(cluster, leader, iter([("isr-uncut", text)]))
+        where = would_differ(self._scene, cluster, leader, mirror)
+        if where:
+            self._note(cluster, leader, iter([("away-uncut", where)]))
+        topic = self._scene.image(cluster).topic_config(leader.tp.topic)
+        if topic.get(ALL_REPLICAS) == "true" and len(leader.isr) < len(leader.image.replicas):
+            text = f"MIRRORING with ISR {list(leader.isr)} of {list(leader.image.replicas)}, {ALL_REPLICAS} is true"
+            self._note(cluster, leader, iter([("all-replicas", text)]))
 
     def look_at_log(self, cluster: str, leader: Partition) -> None:
         """Look at what a leader's log remembers of its batches."""
@@ -164,3 +186,25 @@ def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:
             "stable",
             f"last stable offset {log.last_stable_offset}, a transaction is open from {min(opened.values())}",
         )
+
+
+def difference(leader: Partition, replica: Partition) -> str:
+    """Say where a replica's log differs from what its leader has committed; empty if it does not.
+
+    What was appended a moment ago may not have reached the replica, but nothing may be in it that the leader lacks.
+    """
+    one, other = leader.log, replica.log
+    if not one.high_watermark <= other.log_end_offset <= one.log_end_offset:
+        return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
+    start, until = max(one.log_start_offset, other.log_start_offset), one.high_watermark
+    parted = compare(one.batches(start, until), other.batches(start, until)).parted
+    if parted is None:
+        return ""
+    where = f"offset {parting(parted).offset}"
+    left, right = parted.expected, parted.found
+    if left is None or right is None:
+        return f"{where}: only the {'leader' if right is None else 'replica'} has a batch"
+    return (
+        f"{where}: epoch {right.partition_leader_epoch}, checksum {right.crc:08x}, the "
+        f"leader's is of epoch {left.partition_leader_epoch}, checksum {left.crc:08x}"
+    )

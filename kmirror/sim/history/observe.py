@@ -12,7 +12,6 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
@@ -23,7 +22,7 @@ from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, 
 from kmirror.sim.history.describing import described
 from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
-from kmirror.sim.history.insides import InsideLooks
+from kmirror.sim.history.insides import InsideLooks, difference
 from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -113,7 +112,17 @@ class Observer:
             )
             if seen.state in ENDS_A_SESSION:
                 # The event that brought the fact has not carried out all that it wants yet.
-                scene.after(0, lambda: self.look_at_logs([seen.tp]))
+                scene.after(0, lambda: self._look_at_replicas(seen))
+
+    def _look_at_replicas(self, seen: StateSeen) -> None:
+        """Look at the logs of a partition, and at its replicas: those of the ISR have cut, the others will."""
+        scene, cluster = self._scene, seen.cluster
+        self.look_at_logs([seen.tp])
+        leader = scene.leader(cluster, seen.tp)
+        if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
+            return
+        if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
+            self._insides.look_at_replicas(cluster, leader, seen.mirror)
 
     def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
         for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
@@ -192,6 +201,10 @@ class Observer:
             if is_preparing and replica.log.log_end_offset > leader.log.log_end_offset:
                 continue  # The leader cut while the proposal was pending; every member cuts before MIRRORING (D11).
             where = difference(leader, replica) if broker_id in joiners else ""
+            if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
+                where = (
+                    f"log end {replica.log.log_end_offset}, the leader's epoch begins at {leader.epoch_start_offset}"
+                )
             if where:
                 account.joiners.append((name, tp, broker_id, where, now))
 
@@ -354,28 +367,6 @@ class Observer:
             if isinstance(component, MirrorComponent):
                 return component.context.partitions.get(tp)
         return None
-
-
-def difference(leader: Partition, replica: Partition) -> str:
-    """Say where a replica's log differs from what its leader has committed; empty if it does not.
-
-    What was appended a moment ago may not have reached the replica, but nothing may be in it that the leader lacks.
-    """
-    one, other = leader.log, replica.log
-    if not one.high_watermark <= other.log_end_offset <= one.log_end_offset:
-        return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
-    start, until = max(one.log_start_offset, other.log_start_offset), one.high_watermark
-    parted = compare(one.batches(start, until), other.batches(start, until)).parted
-    if parted is None:
-        return ""
-    where = f"offset {parting(parted).offset}"
-    left, right = parted.expected, parted.found
-    if left is None or right is None:
-        return f"{where}: only the {'leader' if right is None else 'replica'} has a batch"
-    return (
-        f"{where}: epoch {right.partition_leader_epoch}, checksum {right.crc:08x}, the "
-        f"leader's is of epoch {left.partition_leader_epoch}, checksum {left.crc:08x}"
-    )
 
 
 def _same(one: StateSeen, other: StateSeen) -> bool:

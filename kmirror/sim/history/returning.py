@@ -1,0 +1,80 @@
+"""Would a replica that is away get its leader's log when it comes back (D13, D30)?
+
+A replica that missed a cut has records of another history. When it comes back, the list of uncut replicas and the
+leader's answers to its fetches have to cut all of them. Whether it comes back while that matters, and leads later, is
+seldom drawn; so the same steps are taken here with what lies on its disk, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.truncation import divergence
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.cut_rules import NONE_UNCUT
+from kmirror.mirror.state_records import StateKey
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.sim.history.scene import Scene
+
+
+def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> str:
+    """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would."""
+    uncut = _persisted(scene, cluster, StateKey(mirror, leader.topic_id, leader.tp.partition))
+    found = scene.clusters[cluster]
+    for broker_id in leader.image.replicas:
+        stores = [disk.open(leader.tp) for disk in found.log_dirs[broker_id] if disk.is_open(leader.tp)]
+        if broker_id != leader.broker_id and len(stores) == 1:
+            batches = _batches(stores[0])
+            if broker_id in uncut:
+                batches = [batch for batch in batches if batch.partition_leader_epoch <= uncut[broker_id]]
+            where = _differs(leader.log, _converged(leader.log, batches))
+            if where:
+                return f"broker {broker_id} would come back with {where}"
+    return ""
+
+
+def _persisted(scene: Scene, cluster: str, key: StateKey) -> Mapping[int, int]:
+    """Return the list of uncut replicas as the coordinator has it."""
+    for broker_id in scene.clusters[cluster].living():
+        for component in scene.clusters[cluster].broker(broker_id).parts.components:
+            if isinstance(component, MirrorComponent):
+                for shard in component.context.coordinator.runtime.states().values():
+                    state = shard.all_committed().get(key)
+                    if state is not None:
+                        return state.uncut
+    return NONE_UNCUT
+
+
+def _batches(store: MemoryStore) -> list[Batch]:
+    return [batch for base in store.segments() for batch in iter_batches(store.view(base), check_crc=False)]
+
+
+def _converged(leader: PartitionLog, batches: Sequence[Batch]) -> Sequence[Batch]:
+    """Return what is left of a follower's batches once its fetches diverge no more; none if they are out of range."""
+    end = batches[-1].last_offset + 1 if batches else 0
+    while batches:
+        if not leader.log_start_offset <= end:
+            return ()
+        found = divergence(leader, batches[-1].partition_leader_epoch, end, foreign=True)
+        if found is None:
+            return batches if end <= leader.log_end_offset else ()
+        if found.epoch == -1:
+            return ()
+        kept = [batch for batch in batches if batch.partition_leader_epoch <= found.epoch]
+        if kept and kept[-1].partition_leader_epoch == found.epoch:
+            kept = [batch for batch in kept if batch.last_offset < found.end_offset]
+        assert len(kept) < len(batches), "a divergence cuts something"
+        batches, end = kept, kept[-1].last_offset + 1 if kept else 0
+    return ()
+
+
+def _differs(leader: PartitionLog, batches: Sequence[Batch]) -> str:
+    start = leader.log_start_offset
+    ours = {batch.base_offset: (batch.partition_leader_epoch, batch.crc) for batch in leader.batches(start)}
+    for batch in batches:
+        if batch.base_offset >= start and ours.get(batch.base_offset) != (batch.partition_leader_epoch, batch.crc):
+            return f"epoch {batch.partition_leader_epoch} at offset {batch.base_offset}, which the leader has otherwise"
+    return ""
