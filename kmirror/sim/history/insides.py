@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType
@@ -22,10 +24,11 @@ from kmirror.sim.history.account import Broken
 from kmirror.sim.history.power_looks import end_of
 from kmirror.sim.history.returning import would_differ
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.survivors import may_be_compacted
 
 ALL_REPLICAS = "mirror.support.unclean.leader.election"
-EVERY = 10
-"""Events from one look at what leaders and followers hold to the next."""
+EVERY, AWAY_EVERY = 10, 300
+"""Events from one look to the next at what leaders and followers hold, and at replicas that are away."""
 LOSES_POWER = ("lose_power", "lose_site_power")
 MARKERS = (ControlType.COMMIT, ControlType.ABORT)
 
@@ -35,6 +38,7 @@ class _Held:
     """What a leader held at the last look."""
 
     image: PartitionImage
+    topic_id: Uuid
     broker_epoch: int
     min_isr: int
     high_watermark: int
@@ -73,6 +77,8 @@ class InsideLooks:
                             leaders.append(partition)
             for leader in leaders:
                 self._note(name, leader, self._broken_by(name, leader))
+                if not self._events % AWAY_EVERY and len(leader.image.isr) < len(leader.image.replicas):
+                    self._look_at_away(name, leader)
 
     def state_entered(self, cluster: str, leader: Partition, fact: StateEntered) -> None:
         """Look at a leader that has just come to a state of the mirror."""
@@ -86,8 +92,8 @@ class InsideLooks:
             text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
             self._note(cluster, leader, iter([("stop-epoch", text)]))
 
-    def look_at_replicas(self, cluster: str, leader: Partition, mirror: str) -> None:
-        """Look whether the replicas of a partition that is MIRRORING have what its leader has, or will have it."""
+    def look_at_replicas(self, cluster: str, leader: Partition) -> None:
+        """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
         found = self._scene.clusters[cluster]
         for broker_id in leader.isr:
             replica = (
@@ -97,13 +103,20 @@ class InsideLooks:
             if where:
                 text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
                 self._note(cluster, leader, iter([("isr-uncut", text)]))
-        where = would_differ(self._scene, cluster, leader, mirror)
-        if where:
-            self._note(cluster, leader, iter([("away-uncut", where)]))
         topic = self._scene.image(cluster).topic_config(leader.tp.topic)
         if topic.get(ALL_REPLICAS) == "true" and len(leader.isr) < len(leader.image.replicas):
             text = f"MIRRORING with ISR {list(leader.isr)} of {list(leader.image.replicas)}, {ALL_REPLICAS} is true"
             self._note(cluster, leader, iter([("all-replicas", text)]))
+
+    def _look_at_away(self, cluster: str, leader: Partition) -> None:
+        """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""
+        for component in self._scene.clusters[cluster].broker(leader.broker_id).parts.components:
+            mp = component.context.partitions.get(leader.tp) if isinstance(component, MirrorComponent) else None
+            if mp is not None and mp.state in (MirrorState.MIRRORING, MirrorState.PAUSED):
+                scene = self._scene
+                if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
+                    where = would_differ(scene, cluster, leader, mp.assignment.mirror)
+                    self._note(cluster, leader, iter([("away-uncut", where)] if where else []))
 
     def look_at_log(self, cluster: str, leader: Partition) -> None:
         """Look at what a leader's log remembers of its batches."""
@@ -122,12 +135,16 @@ class InsideLooks:
         log, image, key = leader.log, leader.image, (cluster, leader.tp)
         broker_epoch = self._broker_epoch(cluster, leader.broker_id)
         start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
-        before, self._held[key] = self._held.get(key), _Held(image, broker_epoch, leader.min_isr, high_watermark)
+        before, self._held[key] = (
+            self._held.get(key),
+            _Held(image, leader.topic_id, broker_epoch, leader.min_isr, high_watermark),
+        )
         if not start <= high_watermark <= end:
             yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
         if leader.epoch_start_offset > end:
             yield "epoch-start", f"epoch {image.leader_epoch} begins at {leader.epoch_start_offset}, log end {end}"
-        if before is None or before.image.leader_epoch != image.leader_epoch:
+        is_other = before is None or before.topic_id != leader.topic_id
+        if before is None or is_other or before.image.leader_epoch != image.leader_epoch:
             return
         if before.broker_epoch == broker_epoch and before.image.partition_epoch > image.partition_epoch:
             text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"

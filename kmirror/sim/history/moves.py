@@ -381,6 +381,36 @@ def _away_during(story: Story, line: Line) -> bool:
     return True
 
 
+@on_line(ADDED, flips=True)
+def _two_histories(story: Story, line: Line) -> bool:
+    """Both clusters write in epochs of one number; then the old source fails back while one of its replicas is away.
+
+    What that replica has cannot be told from what it is to have by the numbers of epochs alone (D30).
+    """
+    rng, old = story.rng, line.source
+    if story.clusters[old].brokers < 2:
+        return False
+    story.step("line_down", one=old, other=line.destination, for_ms=rng.between(6_000, 8_000))
+    for _ in range(rng.between(1, 3)):
+        story.wait(200, 600)
+        story.kill_replica(line, old, "leader", for_ms=rng.between(200, 700))
+        story.wait(900, 1_800)
+    story.fail_over(line)
+    story.wait(1_000, 3_000)
+    story.kill_replica(line, old, "follower", for_ms=rng.between(7_000, 12_000))
+    story.wait(2_500, 4_000)
+    story.fail_back(line)
+    if rng.chance(1, 2):  # A second cut that it misses.
+        story.wait(1_000, 3_000)
+        story.fail_over(line)
+        story.wait(500, 2_000)
+        story.add(line)
+    if rng.chance(1, 2):  # It comes back, and leads.
+        story.wait(4_000, 8_000)
+        story.kill_replica(line, old, "leader", for_ms=rng.between(3_000, 6_000))
+    return True
+
+
 @on_line(ADDED, REMOVED)
 def _unclean_election(story: Story, line: Line) -> bool:
     """All followers are away and come back when the leader is dead: one of them leads with what it has."""
@@ -463,6 +493,7 @@ MOVES: dict[str, Move] = {
     "controller_unreachable": _controller_unreachable,
     "replica_unreachable": _replica_unreachable,
     "away_during": _away_during,
+    "two_histories": _two_histories,
     "unclean_election": _unclean_election,
     "stale_leader": _stale_leader,
 }

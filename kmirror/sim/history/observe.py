@@ -122,7 +122,7 @@ class Observer:
         if leader is None or leader.broker_id != seen.broker or seen.state != MirrorState.MIRRORING.name:
             return
         if not may_be_compacted(scene.plan, scene.account, cluster, seen.tp.topic, scene.now):
-            self._insides.look_at_replicas(cluster, leader, seen.mirror)
+            self._insides.look_at_replicas(cluster, leader)
 
     def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
         for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:

@@ -75,7 +75,7 @@ NODES: dict[str, int] = {
 LINKS: dict[str, int] = {
     "line_down": 4, "one_way_down": 3, "slow": 2, "lossy": 2, "controller_unreachable": 4, "replica_unreachable": 4,
 }
-REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
+REPLICAS: dict[str, int] = {"away_during": 6, "two_histories": 8, "unclean_election": 4}
 CONTROL: dict[str, int] = {"stale_leader": 4}
 SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 4}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
