@@ -53,8 +53,8 @@ class InsideLooks:
         self._held: dict[tuple[str, TopicPartition], _Held] = {}
         self._ends: dict[tuple[str, int, TopicPartition], int] = {}
         """Log ends of living brokers by (cluster, broker, partition)."""
-        self._mirrored_in: dict[tuple[str, TopicPartition], int] = {}
-        """Leader epoch in which a partition became MIRRORING last."""
+        self._mirrored_in: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """Leader epoch and log end with which a partition became MIRRORING last."""
         self._keeps_disks = not any(
             step.action in LOSES_POWER or step.args.get("do") in LOSES_POWER for step in scene.plan.steps
         )
@@ -84,13 +84,15 @@ class InsideLooks:
         """Look at a leader that has just come to a state of the mirror."""
         key = cluster, leader.tp
         if fact.state is MirrorState.MIRRORING:
-            self._mirrored_in[key] = leader.leader_epoch
+            self._mirrored_in[key] = leader.leader_epoch, leader.log.log_end_offset
             if fact.last_mirrored_epoch >= 0:  # D23
                 text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the session before"
                 self._note(cluster, leader, iter([("last-mirrored-epoch", text)]))
-        elif fact.state is MirrorState.STOPPED and leader.leader_epoch <= self._mirrored_in.pop(key, -1):
-            text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
-            self._note(cluster, leader, iter([("stop-epoch", text)]))
+        elif fact.state is MirrorState.STOPPED:
+            epoch, end = self._mirrored_in.pop(key, (-1, 0))
+            if leader.leader_epoch <= epoch and leader.log.log_end_offset != end:  # D36
+                text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
+                self._note(cluster, leader, iter([("stop-epoch", text)]))
 
     def look_at_replicas(self, cluster: str, leader: Partition) -> None:
         """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
