@@ -21,9 +21,9 @@ from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType
 from kmirror.sim.history.account import Broken
-from kmirror.sim.history.power_looks import end_of
 from kmirror.sim.history.returning import would_differ
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.stores import end_of, stores_of
 from kmirror.sim.history.survivors import may_be_compacted
 
 ALL_REPLICAS = "mirror.support.unclean.leader.election"
@@ -176,8 +176,8 @@ class InsideLooks:
 
     def _end_on_disk(self, cluster: str, broker_id: int, tp: TopicPartition) -> int | None:
         """Return where the log of a broker that is down ends; None if it is on none of its disks."""
-        disks = self._scene.clusters[cluster].log_dirs[broker_id]
-        return next((end_of(disk.open(tp), flushed=False) for disk in disks if disk.is_open(tp)), None)
+        stores = stores_of(self._scene.clusters[cluster], broker_id, tp)
+        return end_of(stores[0], flushed=False) if stores else None
 
 
 def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:

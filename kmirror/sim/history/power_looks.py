@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.log.memory_store import MemoryStore
-from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.history.account import LogSeen, PowerLoss
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.stores import end_of, stores_of
 
 See = Callable[[str, Partition], LogSeen]
 """Return a leader's log in a cluster, with all rows up to its end."""
@@ -31,12 +30,7 @@ class PowerLooks:
         for tp in scene.partitions(cluster):
             if scene.image(cluster).topic_config(tp.topic).get("flush.messages", "1") == "1":
                 continue
-            stores = {
-                broker_id: disk.open(tp)
-                for broker_id in found.living()
-                for disk in found.log_dirs[broker_id]
-                if disk.is_open(tp)
-            }
+            stores = {broker_id: store for broker_id in found.living() for store in stores_of(found, broker_id, tp)}
             kept = {broker_id: end_of(store, flushed=True) for broker_id, store in stores.items()}
             ends = {broker_id: end_of(store, flushed=False) for broker_id, store in stores.items()}
             loss = PowerLoss(cluster, tp, kept, ends, scene.now)
@@ -50,17 +44,3 @@ class PowerLooks:
             if leader is not None:
                 self._awaited.remove(loss)
                 loss.heir = self._see(loss.cluster, leader)
-
-
-def end_of(store: MemoryStore, *, flushed: bool) -> int:
-    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends."""
-    end = 0
-    for base_offset in store.segments():
-        left = store.flushed_size(base_offset) if flushed else store.size(base_offset)
-        end = max(end, base_offset)
-        for batch in iter_any_batches(store.view(base_offset)):
-            left -= batch.size_in_bytes
-            if left < 0:
-                return end
-            end = batch.last_offset + 1
-    return end

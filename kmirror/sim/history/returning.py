@@ -18,6 +18,7 @@ from kmirror.mirror.cut_rules import NONE_UNCUT
 from kmirror.mirror.state_records import StateKey
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.stores import stores_of
 
 
 def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> str:
@@ -25,7 +26,7 @@ def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> 
     uncut = _persisted(scene, cluster, StateKey(mirror, leader.topic_id, leader.tp.partition))
     found = scene.clusters[cluster]
     for broker_id in leader.image.replicas:
-        stores = [disk.open(leader.tp) for disk in found.log_dirs[broker_id] if disk.is_open(leader.tp)]
+        stores = stores_of(found, broker_id, leader.tp)
         if broker_id != leader.broker_id and len(stores) == 1:
             batches = _batches(stores[0])
             if broker_id in uncut:

@@ -1,0 +1,34 @@
+"""What lies on the disks of a broker, whether it runs or not. Nothing is changed by looking."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.memory_store import MemoryStore
+from kmirror.records.legacy import iter_any_batches
+from kmirror.sim.cluster import Cluster
+
+
+def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> list[MemoryStore]:
+    """Return the stores of a partition at a broker; none on a disk that has failed."""
+    found = []
+    for disk in cluster.log_dirs[broker_id]:
+        if disk.is_open(tp):
+            with suppress(OSError):
+                found.append(disk.open(tp))
+    return found
+
+
+def end_of(store: MemoryStore, *, flushed: bool) -> int:
+    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends."""
+    end = 0
+    for base_offset in store.segments():
+        left = store.flushed_size(base_offset) if flushed else store.size(base_offset)
+        end = max(end, base_offset)
+        for batch in iter_any_batches(store.view(base_offset)):
+            left -= batch.size_in_bytes
+            if left < 0:
+                return end
+            end = batch.last_offset + 1
+    return end
