@@ -8,9 +8,11 @@ seldom drawn; so the same steps are taken here with what lies on its disk, and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import divergence
+from kmirror.errors import CorruptBatch
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
@@ -50,7 +52,12 @@ def _persisted(scene: Scene, cluster: str, key: StateKey) -> Mapping[int, int]:
 
 
 def _batches(store: MemoryStore) -> list[Batch]:
-    return [batch for base in store.segments() for batch in iter_batches(store.view(base), check_crc=False)]
+    """Return the batches of a log up to one that a power cut has torn."""
+    found: list[Batch] = []
+    with suppress(CorruptBatch):
+        for base_offset in store.segments():
+            found.extend(iter_batches(store.view(base_offset), check_crc=False))
+    return found
 
 
 def _converged(leader: PartitionLog, batches: Sequence[Batch]) -> Sequence[Batch]:
