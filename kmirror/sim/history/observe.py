@@ -6,6 +6,8 @@ controller's image has moved, logs when an order is sent or a state is entered t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
@@ -30,6 +32,8 @@ from kmirror.sim.history.values import ValueReader
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
 
+MISSED = "that this replica missed"
+"""How the reason ends of a cut that a replica makes once it leads (D30)."""
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
 
 
@@ -75,6 +79,8 @@ class Observer:
             cut = CutSeen(cluster, fact.tp, int(node), fact.offset, fact.end, fact.why, self._scene.now)
             self._scene.account.cuts.append(cut)
             self._scene.note(str(cut))
+            if fact.why.endswith(MISSED):
+                self._heir_was_cut(cut)
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
@@ -95,6 +101,17 @@ class Observer:
                 )
             )
             self._spring(cluster, fact.tp, fact.state.name)
+
+    def _heir_was_cut(self, cut: CutSeen) -> None:
+        """Leave to a leader of an unclean election what it has once it has made the cuts that it missed (D30)."""
+        heirs = self._scene.account.heirs
+        for number, heir in enumerate(heirs):
+            leader = self._scene.leader(cut.cluster, cut.tp)
+            if (heir.cluster, heir.tp, heir.broker) != (cut.cluster, cut.tp, cut.broker) or leader is None:
+                continue
+            if leader.leader_epoch == heir.leader_epoch:
+                rows = tuple(row for row in heir.rows if row.offset < cut.offset)
+                heirs[number] = replace(heir, rows=rows, log_end_offset=min(heir.log_end_offset, cut.offset))
 
     def state_seen(self, seen: StateSeen) -> None:
         """Write a state down if it is news."""
