@@ -197,14 +197,15 @@ def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:
                 opened.clear()
         elif batch.is_transactional:
             opened.setdefault(batch.producer_id, batch.base_offset)
-    held = {producer_id: first for first, producer_id in log.producers.ongoing.items() if first >= start}
-    if held != {producer_id: first for producer_id, first in opened.items() if first >= start}:
-        yield "transactions", f"open transactions are {held} by producer, the batches say {opened}"
-    if opened and log.last_stable_offset > min(opened.values()):
-        yield (
-            "stable",
-            f"last stable offset {log.last_stable_offset}, a transaction is open from {min(opened.values())}",
-        )
+    held = {producer_id: first for first, producer_id in log.producers.ongoing.items()}
+    # Where a transaction began below the log start, only the rest of it is seen here.
+    begun = {producer_id: first for producer_id, first in opened.items() if held.get(producer_id, start) >= start}
+    held = {producer_id: first for producer_id, first in held.items() if first >= start}
+    if held != begun:
+        yield "transactions", f"open transactions are {held} by producer, the batches say {begun}"
+    first = min(opened.values(), default=log.log_end_offset)
+    if log.last_stable_offset > first:
+        yield "stable", f"last stable offset {log.last_stable_offset}, a transaction is open from {first}"
 
 
 def difference(leader: Partition, replica: Partition) -> str:
