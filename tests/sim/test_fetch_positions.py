@@ -135,7 +135,7 @@ def test_news_of_brokers_that_stay_where_they_are_assign_nothing_again(monkeypat
     assert assigned == led != []
 
 
-@pytest.mark.parametrize(("profile", "seed"), [("full", 70009), ("replicas", 3), ("topologies", 3), ("power", 3)])
+@pytest.mark.parametrize(("profile", "seed"), [("full", 70009), ("replicas", 3), ("topologies", 4), ("power", 3)])
 def test_histories_ask_what_they_would_ask_of_all_partitions(profile: str, seed: int) -> None:
     with watched() as watch:
         assert_history_clean(seed=seed, profile=profile)
