@@ -100,8 +100,7 @@ def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *,
     `foreign` says that the log has leader epochs of another cluster (D13). An epoch of -1 in the result: there is
     nothing to compare with, so the fetch is out of range.
     """
-    end = log.log_end_offset
-    if foreign and log.latest_epoch < 0 and 0 < fetch_offset == end == log.log_start_offset:
+    if foreign and log.latest_epoch < 0 and 0 < fetch_offset == log.log_end_offset == log.log_start_offset:
         # Retention took all records, and a restart the epochs. Other leaders then have an epoch of their own.
         return None
     epoch, end_offset = end_of_epoch(log, last_fetched_epoch, fetch_offset)

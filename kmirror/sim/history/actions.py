@@ -19,6 +19,7 @@ from kmirror.sim.history.orders import NOBODY, ORDERS
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step
 from kmirror.sim.history.scene import Trap
 from kmirror.sim.history.workloads import KINDS
+from kmirror.spec.configs import LONG_MAX
 
 # -- carrying out -----------------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ ROWS: tuple[Action, ...] = (
     *fault_actions.ROWS,
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
-INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
+INT_MAX = 2**31 - 1
 LATEST_MS = 10**12
 """About thirty years."""
 NUMBERS: Mapping[str, tuple[int, int]] = {
@@ -214,9 +215,9 @@ def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str |
     if unknown:
         return f"{step.action} takes no {', '.join(unknown)}"
     for name, value in step.args.items():
-        least, most = LIMITS.get((step.action, name)) or NUMBERS.get(name) or (0, 0)
-        if least < most and (type(value) is not int or not least <= value <= most):
-            return f"{name} is a whole number from {least} to {most}, not {value!r}"
+        limits = LIMITS.get((step.action, name)) or NUMBERS.get(name)
+        if limits is not None and (type(value) is not int or not limits[0] <= value <= limits[1]):
+            return f"{name} is a whole number from {limits[0]} to {limits[1]}, not {value!r}"
     if step.action == "when" and (wrong := fault_actions.problem_with_trap(step.args)):
         return wrong
     for name in ("cluster", "source", "destination"):

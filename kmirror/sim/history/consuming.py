@@ -4,7 +4,7 @@ A position is an offset and the leader epoch of the last batch read. When the le
 application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
 that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
 
-With the option `group` it commits its positions for that group, of which it is no member. With `rests` it commits each
+With the option `group` it commits its positions for that group, without being a member. With `rests` it commits each
 of them once in each cluster to which it has turned: nothing hides what a late commit of a mirror's sync overwrites.
 With the option `rack` it fetches from the replica that the leader names (KIP-392). With `names_epochs` false its
 fetches name no leader epoch, as those of librdkafka before 2.1, and it stays with that replica as long as the same

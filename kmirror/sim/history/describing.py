@@ -15,7 +15,7 @@ from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.ids import Principal, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
-from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.sim.history.account import Described
@@ -45,40 +45,43 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
         return
     persisted = _persisted(scene, cluster)
     for broker_id, led in leaders.items():
-        for component in scene.clusters[cluster].broker(broker_id).parts.components:
-            if not isinstance(component, MirrorComponent):
-                continue
-            question = _Question()
-            describe_mirrors.handle(component.context, scene.simulation.world.now, cast(Inbound, question))
-            for mirror in question.answer.mirrors:
-                for row in rows_in(mirror):
-                    if row.tp in led:
-                        yield Described(
-                            cluster,
-                            mirror.mirror_name,
-                            row.tp,
-                            broker_id,
-                            row.state.name,
-                            row.source_offset,
-                            row.destination_offset,
-                            row.lag,
-                            row.last_mirrored_epoch,
-                            row.reason or mirror.reason,
-                            scene.now,
-                            persisted.get((mirror.mirror_name, row.tp), ""),
-                        )
+        context = scene.mirror_context(cluster, broker_id)
+        if context is None:
+            continue
+        question = _Question()
+        describe_mirrors.handle(context, scene.simulation.world.now, cast(Inbound, question))
+        for mirror in question.answer.mirrors:
+            for row in rows_in(mirror):
+                if row.tp in led:
+                    yield Described(
+                        cluster,
+                        mirror.mirror_name,
+                        row.tp,
+                        broker_id,
+                        row.state.name,
+                        row.source_offset,
+                        row.destination_offset,
+                        row.lag,
+                        row.last_mirrored_epoch,
+                        row.reason or mirror.reason,
+                        scene.now,
+                        persisted.get((mirror.mirror_name, row.tp), ""),
+                    )
 
 
 def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], str]:
     """Return the states that are persisted, by mirror and partition, as the coordinators of a cluster have them."""
-    found = {}
     names = {topic.topic_id: topic.name for topic in scene.image(cluster).topics.values()}
+    return {
+        (key.mirror, TopicPartition(names[key.topic_id], key.partition)): state.state.name
+        for key, state in persisted_states(scene, cluster)
+        if key.topic_id in names
+    }
+
+
+def persisted_states(scene: Scene, cluster: str) -> Iterator[tuple[StateKey, PartitionState]]:
+    """Yield the states that are persisted, as the coordinators of a cluster have them."""
     for broker_id in scene.clusters[cluster].living():
-        for component in scene.clusters[cluster].broker(broker_id).parts.components:
-            if isinstance(component, MirrorComponent):
-                for shard in component.context.coordinator.runtime.states().values():
-                    for key, state in shard.all_committed().items():
-                        if key.topic_id in names:
-                            tp = TopicPartition(names[key.topic_id], key.partition)
-                            found[key.mirror, tp] = state.state.name
-    return found
+        context = scene.mirror_context(cluster, broker_id)
+        for shard in context.coordinator.runtime.states().values() if context is not None else ():
+            yield from shard.all_committed().items()

@@ -7,7 +7,7 @@ leaders and their followers hold, and where logs are looked at anyway, what a lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kmirror.cluster.images import PartitionImage
@@ -16,7 +16,6 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType
@@ -87,44 +86,42 @@ class InsideLooks:
             self._mirrored_in[key] = leader.leader_epoch, leader.log.log_end_offset
             if fact.last_mirrored_epoch >= 0:  # D23
                 text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the session before"
-                self._note(cluster, leader, iter([("last-mirrored-epoch", text)]))
+                self._note(cluster, leader, [("last-mirrored-epoch", text)])
         elif fact.state is MirrorState.STOPPED:
             epoch, end = self._mirrored_in.pop(key, (-1, 0))
             if leader.leader_epoch <= epoch and leader.log.log_end_offset != end:  # D36
                 text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
-                self._note(cluster, leader, iter([("stop-epoch", text)]))
+                self._note(cluster, leader, [("stop-epoch", text)])
 
     def look_at_replicas(self, cluster: str, leader: Partition) -> None:
         """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
-        found = self._scene.clusters[cluster]
-        for broker_id in leader.isr:
-            replica = (
-                found.broker(broker_id).parts.replicas.partitions.get(leader.tp) if found.runs(broker_id) else None
-            )
-            where = difference(leader, replica) if replica is not None and broker_id != leader.broker_id else ""
+        for broker_id, replica in self._scene.clusters[cluster].replicas(leader.tp).items():
+            is_member = broker_id in leader.isr and broker_id != leader.broker_id
+            where = difference(leader, replica) if is_member else ""
             if where:
                 text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
-                self._note(cluster, leader, iter([("isr-uncut", text)]))
+                self._note(cluster, leader, [("isr-uncut", text)])
         topic = self._scene.image(cluster).topic_config(leader.tp.topic)
         if topic.get(ALL_REPLICAS) == "true" and len(leader.isr) < len(leader.image.replicas):
             text = f"MIRRORING with ISR {list(leader.isr)} of {list(leader.image.replicas)}, {ALL_REPLICAS} is true"
-            self._note(cluster, leader, iter([("all-replicas", text)]))
+            self._note(cluster, leader, [("all-replicas", text)])
 
     def _look_at_away(self, cluster: str, leader: Partition) -> None:
         """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""
-        for component in self._scene.clusters[cluster].broker(leader.broker_id).parts.components:
-            mp = component.context.partitions.get(leader.tp) if isinstance(component, MirrorComponent) else None
-            if mp is not None and mp.state in (MirrorState.MIRRORING, MirrorState.PAUSED):
-                scene = self._scene
-                if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
-                    where = would_differ(scene, cluster, leader, mp.assignment.mirror)
-                    self._note(cluster, leader, iter([("away-uncut", where)] if where else []))
+        scene = self._scene
+        context = scene.mirror_context(cluster, leader.broker_id)
+        mp = None if context is None else context.partitions.get(leader.tp)
+        if mp is None or mp.state not in (MirrorState.MIRRORING, MirrorState.PAUSED):
+            return
+        if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
+            where = would_differ(scene, cluster, leader, mp.assignment.mirror)
+            self._note(cluster, leader, [("away-uncut", where)] if where else [])
 
     def look_at_log(self, cluster: str, leader: Partition) -> None:
         """Look at what a leader's log remembers of its batches."""
         self._note(cluster, leader, _misremembered(leader.log))
 
-    def _note(self, cluster: str, leader: Partition, rules: Iterator[tuple[str, str]]) -> None:
+    def _note(self, cluster: str, leader: Partition, rules: Iterable[tuple[str, str]]) -> None:
         broken = self._scene.account.broken
         for rule, text in rules:
             key = cluster, leader.tp, rule
@@ -137,21 +134,18 @@ class InsideLooks:
         log, image, key = leader.log, leader.image, (cluster, leader.tp)
         broker_epoch = self._broker_epoch(cluster, leader.broker_id)
         start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
-        before, self._held[key] = (
-            self._held.get(key),
-            _Held(image, leader.topic_id, broker_epoch, leader.min_isr, high_watermark),
-        )
+        before = self._held.get(key)
+        self._held[key] = _Held(image, leader.topic_id, broker_epoch, leader.min_isr, high_watermark)
         if not start <= high_watermark <= end:
             yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
         if leader.epoch_start_offset > end:
             yield "epoch-start", f"epoch {image.leader_epoch} begins at {leader.epoch_start_offset}, log end {end}"
-        is_other = before is None or before.topic_id != leader.topic_id
-        if before is None or is_other or before.image.leader_epoch != image.leader_epoch:
+        if before is None or before.topic_id != leader.topic_id or before.image.leader_epoch != image.leader_epoch:
             return
         if before.broker_epoch == broker_epoch and before.image.partition_epoch > image.partition_epoch:
             text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
             yield "partition-epoch", text
-        # A log that begins anew has no record that a member could lack; and what a disk has lost was there before.
+        # A log that was just emptied has no record that a member could lack, and a power cut takes acknowledged ones.
         if self._keeps_disks and high_watermark > before.high_watermark and high_watermark != start:
             allowed = [(before.image.isr, before.min_isr), (leader.maximal_isr(), leader.min_isr)]
             why = [self._why_not(cluster, leader.tp, high_watermark, *row) for row in allowed]
@@ -183,11 +177,11 @@ class InsideLooks:
 def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:
     """Yield what a log remembers otherwise than its batches have it: leader epochs, and open transactions."""
     opened: dict[int, int] = {}
-    start, wrong = log.log_start_offset, 0
+    start, is_wrong = log.log_start_offset, False
     for batch in log.batches(start):
         epoch = log.epochs.epoch_for_offset(max(start, batch.base_offset))
-        if epoch != batch.partition_leader_epoch and not wrong:
-            wrong = 1
+        if epoch != batch.partition_leader_epoch and not is_wrong:
+            is_wrong = True
             yield "epochs", f"epoch {epoch} at offset {batch.base_offset}, its batch has {batch.partition_leader_epoch}"
         if batch.is_control:
             control = batch.control()

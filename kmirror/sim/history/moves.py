@@ -385,7 +385,7 @@ def _away_during(story: Story, line: Line) -> bool:
 def _two_histories(story: Story, line: Line) -> bool:
     """Both clusters write in epochs of one number; then the old source fails back while one of its replicas is away.
 
-    What that replica has cannot be told from what it is to have by the numbers of epochs alone (D30).
+    The numbers of epochs alone do not show that this replica has other records than its leader (D30).
     """
     rng, old = story.rng, line.source
     if story.clusters[old].brokers < 2:

@@ -15,7 +15,6 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.facts import LogCut, StateEntered
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
@@ -104,12 +103,10 @@ class Observer:
 
     def _heir_was_cut(self, cut: CutSeen) -> None:
         """Leave to a leader of an unclean election what it has once it has made the cuts that it missed (D30)."""
-        heirs = self._scene.account.heirs
+        heirs, leader = self._scene.account.heirs, self._scene.leader(cut.cluster, cut.tp)
         for number, heir in enumerate(heirs):
-            leader = self._scene.leader(cut.cluster, cut.tp)
-            if (heir.cluster, heir.tp, heir.broker) != (cut.cluster, cut.tp, cut.broker) or leader is None:
-                continue
-            if leader.leader_epoch == heir.leader_epoch:
+            is_heir = (heir.cluster, heir.tp, heir.broker) == (cut.cluster, cut.tp, cut.broker)
+            if is_heir and leader is not None and leader.leader_epoch == heir.leader_epoch:
                 rows = tuple(row for row in heir.rows if row.offset < cut.offset)
                 heirs[number] = replace(heir, rows=rows, log_end_offset=min(heir.log_end_offset, cut.offset))
 
@@ -380,10 +377,8 @@ class Observer:
         leader = self._scene.leader(cluster, tp)
         if leader is None:
             return None
-        for component in self._scene.clusters[cluster].broker(leader.broker_id).parts.components:
-            if isinstance(component, MirrorComponent):
-                return component.context.partitions.get(tp)
-        return None
+        context = self._scene.mirror_context(cluster, leader.broker_id)
+        return None if context is None else context.partitions.get(tp)
 
 
 def _same(one: StateSeen, other: StateSeen) -> bool:

@@ -11,7 +11,7 @@ from kmirror.sim.history.directory import Leader
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """The replica from which a partition is to be read, as its leader said."""
+    """The replica that a partition's leader named as the one to read from (KIP-392)."""
 
     broker_id: int
     cluster: str

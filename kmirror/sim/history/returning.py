@@ -7,7 +7,7 @@ seldom drawn; so the same steps are taken here with what lies on its disk, and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from kmirror.cluster.replication.partition import Partition
@@ -15,20 +15,20 @@ from kmirror.cluster.replication.truncation import divergence
 from kmirror.errors import CorruptBatch
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.cut_rules import NONE_UNCUT
 from kmirror.mirror.state_records import StateKey
 from kmirror.records.batch import Batch, iter_batches
+from kmirror.sim.history.describing import persisted_states
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.stores import stores_of
 
 
 def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> str:
     """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would."""
-    uncut = _persisted(scene, cluster, StateKey(mirror, leader.topic_id, leader.tp.partition))
-    found = scene.clusters[cluster]
+    key = StateKey(mirror, leader.topic_id, leader.tp.partition)
+    uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), NONE_UNCUT)
     for broker_id in leader.image.replicas:
-        stores = stores_of(found, broker_id, leader.tp)
+        stores = stores_of(scene.clusters[cluster], broker_id, leader.tp)
         if broker_id != leader.broker_id and len(stores) == 1:
             batches = _batches(stores[0])
             if broker_id in uncut:
@@ -37,18 +37,6 @@ def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> 
             if where:
                 return f"broker {broker_id} would come back with {where}"
     return ""
-
-
-def _persisted(scene: Scene, cluster: str, key: StateKey) -> Mapping[int, int]:
-    """Return the list of uncut replicas as the coordinator has it."""
-    for broker_id in scene.clusters[cluster].living():
-        for component in scene.clusters[cluster].broker(broker_id).parts.components:
-            if isinstance(component, MirrorComponent):
-                for shard in component.context.coordinator.runtime.states().values():
-                    state = shard.all_committed().get(key)
-                    if state is not None:
-                        return state.uncut
-    return NONE_UNCUT
 
 
 def _batches(store: MemoryStore) -> list[Batch]:
@@ -64,7 +52,7 @@ def _converged(leader: PartitionLog, batches: Sequence[Batch]) -> Sequence[Batch
     """Return what is left of a follower's batches once its fetches diverge no more; none if they are out of range."""
     end = batches[-1].last_offset + 1 if batches else 0
     while batches:
-        if not leader.log_start_offset <= end:
+        if end < leader.log_start_offset:
             return ()
         found = divergence(leader, batches[-1].partition_leader_epoch, end, foreign=True)
         if found is None:

@@ -15,6 +15,8 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.context import MirrorContext
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.account import Account, Span
 from kmirror.sim.history.directory import Directory
@@ -118,6 +120,11 @@ class Scene:
                 if best is None or led.leader_epoch > best.leader_epoch:
                     best = led
         return best
+
+    def mirror_context(self, cluster: str, broker_id: int) -> MirrorContext | None:
+        """Return what a living broker knows of its mirrors; None if its release has no mirrors."""
+        components = self.clusters[cluster].broker(broker_id).parts.components
+        return next((part.context for part in components if isinstance(part, MirrorComponent)), None)
 
     def partitions(self, cluster: str) -> list[TopicPartition]:
         """Return all partitions of topics that are not internal."""

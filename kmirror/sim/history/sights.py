@@ -17,7 +17,6 @@ from kmirror.cluster.coordinators.transactions.state import PREPARING
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.topics import METADATA_TOPIC
@@ -73,9 +72,8 @@ def _of_mirrors(take: Callable[[MirrorPartition], Any], *, loaded: bool = False)
         return {
             tp: take(mp)
             for broker_id in nodes.living()
-            for component in nodes.broker(broker_id).parts.components
-            if isinstance(component, MirrorComponent)
-            for tp, mp in component.context.partitions.items()
+            if (context := scene.mirror_context(cluster, broker_id)) is not None
+            for tp, mp in context.partitions.items()
             if tp.topic == topic and not (loaded and mp.state is None)
         }
 
@@ -119,8 +117,8 @@ def _of_coordinators(count: Callable[[CoordinatorRuntime[Any]], int]) -> Measure
         for broker_id in nodes.living():
             parts = nodes.broker(broker_id).parts
             total += count(parts.transactions.runtime) + count(parts.groups.runtime)
-            mirrors = (part.context.coordinator for part in parts.components if isinstance(part, MirrorComponent))
-            total += sum(count(coordinator.runtime) for coordinator in mirrors)
+            context = scene.mirror_context(cluster, broker_id)
+            total += 0 if context is None else count(context.coordinator.runtime)
         return {TopicPartition(topic, 0): total}
 
     return measure
