@@ -131,6 +131,8 @@ class World:
         self.watchers = Watchers()
         """Keep every fact, and are called when its event is over."""
         self.events = 0
+        self.handled_by: Process | None = None
+        """The process that was given an event last while the present plan is carried out; None if none was."""
         self._heap: list[Plan] = []
         self._sequence = 0
         self._far: dict[int, list[Plan]] = {}
@@ -287,6 +289,7 @@ class World:
                     continue  # A timer that was cancelled, or set anew.
             self.now = when
             self.events += 1
+            self.handled_by = None
             self._is_busy = True
             try:
                 if call is None:
@@ -340,6 +343,7 @@ class World:
         """Give an event to a node that runs, and carry out what it wants."""
         assert process.node is not None, process.name
         process.events += 1
+        self.handled_by = process
         carry_out = self._carry_out
         now = self.now if process.clock is None else process.clock.local(self.now)
         for effect in process.node.handle(now, event):

@@ -23,7 +23,8 @@ from kmirror.sim.history.account import ConfigsSeen, CutSeen, Election, LogRow, 
 from kmirror.sim.history.describing import described
 from kmirror.sim.history.disk_looks import DiskLooks
 from kmirror.sim.history.group_looks import CoordinatorLooks, is_unclean
-from kmirror.sim.history.insides import InsideLooks, difference
+from kmirror.sim.history.inside.difference import difference
+from kmirror.sim.history.inside.looks import InsideLooks
 from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
 from kmirror.sim.history.survivors import may_be_compacted, parted
@@ -68,6 +69,7 @@ class Observer:
         for name in self._scene.clusters:
             self._look_for_elections(name, is_news=False)
             self._controllers[name] = world.processes[self._scene.clusters[name].process(CONTROLLER_ID)]
+        self._insides.attach()
         world.after_event.append(self._after_event)
 
     # -- facts --------------------------------------------------------------------------------

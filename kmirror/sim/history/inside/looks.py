@@ -1,0 +1,74 @@
+"""`InsideLooks`: all that is looked at inside nodes, and when."""
+
+from __future__ import annotations
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.sim.history.inside.logs import LogLook
+from kmirror.sim.history.inside.replication import ReplicationLook
+from kmirror.sim.history.inside.rules import Look, Rules
+from kmirror.sim.history.inside.sessions import SessionLook
+from kmirror.sim.history.scene import Scene
+
+AWAY_EVERY = 300
+"""Events from one look to the next at replicas that are away."""
+
+
+class InsideLooks:
+    """Asks each look about the node that has just handled an event."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._events = 0
+        self._nodes: dict[str, tuple[str, int]] = {}
+        """Name of a process to (cluster, node id)."""
+        self._images: dict[str, MetadataImage] = {}
+        rules = Rules(scene)
+        self._sessions = SessionLook(scene, rules)
+        self._logs = LogLook(rules)
+        self._looks: list[Look] = [ReplicationLook(scene, rules)]
+        self.state_entered = self._sessions.state_entered
+        self.look_at_replicas = self._sessions.look_at_replicas
+        self.look_at_log = self._logs.look_at_log
+
+    def attach(self) -> None:
+        """Look from now on."""
+        for name, cluster in self._scene.clusters.items():
+            self._images[name] = self._scene.image(name)
+            for node_id in (CONTROLLER_ID, *cluster.broker_ids):
+                self._nodes[cluster.process(node_id)] = name, node_id
+
+    def after_event(self) -> None:
+        """Look at the node that has handled the event, if it still runs."""
+        self._events += 1
+        if not self._events % AWAY_EVERY:
+            self._look_at_away()
+        process = self._scene.simulation.world.handled_by
+        found = None if process is None or process.node is None else self._nodes.get(process.name)
+        if found is None:
+            return
+        name, node_id = found
+        if node_id != CONTROLLER_ID:
+            broker = self._scene.clusters[name].broker(node_id)
+            for look in self._looks:
+                look.broker_handled(name, broker)
+            return
+        before, after = self._images[name], self._scene.image(name)
+        if before is not after:
+            self._images[name] = after
+            for look in self._looks:
+                look.controller_handled(name, before, after)
+
+    def _look_at_away(self) -> None:
+        for name, cluster in self._scene.clusters.items():
+            image = self._scene.image(name)
+            leaders: list[Partition] = []
+            for broker_id in cluster.living():
+                for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
+                    if partition.image.leader == broker_id and len(partition.image.isr) < len(partition.image.replicas):
+                        known = image.partition(tp)
+                        if known is not None and known.leader_epoch == partition.image.leader_epoch:
+                            leaders.append(partition)
+            for leader in leaders:
+                self._sessions.look_at_away(name, leader)

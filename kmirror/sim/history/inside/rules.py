@@ -1,0 +1,35 @@
+"""`Rules` writes down which rules are broken inside nodes; `Look` is what judges one subject."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Broken
+from kmirror.sim.history.scene import Scene
+
+
+class Rules:
+    """Writes down which rules are broken, each once for a partition."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def broken(self, cluster: str, node: int, tp: TopicPartition, rule: str, text: str) -> None:
+        """Write down that a node breaks a rule; what coordinators break is told of the partition of their topic."""
+        key, known = (cluster, tp, rule), self._scene.account.broken
+        if key not in known:
+            known[key] = Broken(node, text, self._scene.now)
+            self._scene.note(f"{cluster}-{node} {tp}: {text}")
+
+
+class Look(Protocol):
+    """Judges one subject after each event, at the node that handled it; it changes nothing, and draws nothing."""
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        """Look at a broker that has just handled an event, and runs."""
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Look at what the controller has just changed: `before` is not `after`."""

@@ -1,0 +1,67 @@
+"""Rules of mirroring, looked at where a session begins, goes on and ends."""
+
+from __future__ import annotations
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.facts import StateEntered
+from kmirror.mirror.states import MirrorState
+from kmirror.sim.history.inside.difference import difference
+from kmirror.sim.history.inside.returning import would_differ
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.survivors import may_be_compacted
+
+ALL_REPLICAS = "mirror.support.unclean.leader.election"
+
+
+class SessionLook:
+    """Judges mirrored partitions."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._mirrored_in: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """Leader epoch and log end with which a partition became MIRRORING last."""
+
+    def state_entered(self, cluster: str, leader: Partition, fact: StateEntered) -> None:
+        """Look at a leader that has just come to a state of the mirror."""
+        key = cluster, leader.tp
+        if fact.state is MirrorState.MIRRORING:
+            self._mirrored_in[key] = leader.leader_epoch, leader.log.log_end_offset
+            if fact.last_mirrored_epoch >= 0:  # D23
+                text = f"MIRRORING with the last mirrored epoch {fact.last_mirrored_epoch} of the session before"
+                self._note(cluster, leader, "last-mirrored-epoch", text)
+        elif fact.state is MirrorState.STOPPED:
+            epoch, end = self._mirrored_in.pop(key, (-1, 0))
+            if leader.leader_epoch <= epoch and leader.log.log_end_offset != end:  # D36
+                text = f"STOPPED in leader epoch {leader.leader_epoch}, in which it was mirrored"
+                self._note(cluster, leader, "stop-epoch", text)
+
+    def look_at_replicas(self, cluster: str, leader: Partition) -> None:
+        """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
+        for broker_id, replica in self._scene.clusters[cluster].replicas(leader.tp).items():
+            is_member = broker_id in leader.isr and broker_id != leader.broker_id
+            where = difference(leader, replica) if is_member else ""
+            if where:
+                text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
+                self._note(cluster, leader, "isr-uncut", text)
+        topic = self._scene.image(cluster).topic_config(leader.tp.topic)
+        if topic.get(ALL_REPLICAS) == "true" and len(leader.isr) < len(leader.image.replicas):
+            text = f"MIRRORING with ISR {list(leader.isr)} of {list(leader.image.replicas)}, {ALL_REPLICAS} is true"
+            self._note(cluster, leader, "all-replicas", text)
+
+    def look_at_away(self, cluster: str, leader: Partition) -> None:
+        """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""
+        scene = self._scene
+        context = scene.mirror_context(cluster, leader.broker_id)
+        mp = None if context is None else context.partitions.get(leader.tp)
+        if mp is None or mp.state not in (MirrorState.MIRRORING, MirrorState.PAUSED):
+            return
+        if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
+            where = would_differ(scene, cluster, leader, mp.assignment.mirror)
+            if where:
+                self._note(cluster, leader, "away-uncut", where)
+
+    def _note(self, cluster: str, leader: Partition, rule: str, text: str) -> None:
+        self._rules.broken(cluster, leader.broker_id, leader.tp, rule, text)
