@@ -61,7 +61,7 @@ def draw(seed: int, profile: str = "full") -> Plan:
         seed,
         profile,
         clusters,
-        _network(rng.split("network")),
+        {**_network(rng.split("network")), **_local_network(rng.split("local network"), row)},
         clients,
         tuple(story.steps),
         story.at_ms + 800,
@@ -192,6 +192,14 @@ def _network(rng: Rng) -> dict[str, int]:
         "loss_ppm": rng.choice((0, 0, 2_000, 20_000)),
         "reorder_ppm": rng.choice((0, 0, 10_000)),
     }
+
+
+def _local_network(rng: Rng, row: Profile) -> dict[str, int]:
+    """Return delays inside a site that widen each window between a request and its answer, for some histories."""
+    if not rng.chance(row.slow_sites, 100):
+        return {}
+    most = rng.between(8, 60)
+    return {"local_min_us": rng.between(1, most) * MILLISECOND, "local_max_us": most * MILLISECOND}
 
 
 def _lines(rng: Rng, shape: Shape | None) -> tuple[dict[str, str], list[Line], list[str]]:

@@ -53,6 +53,8 @@ class Profile:
     """Percent of clients that use `kmirror.client`, or fetch sessions, where there are such of their kind."""
     racks: int = 0
     """Percent of histories whose brokers and most of whose consumers are in racks, so that followers answer them."""
+    slow_sites: int = 0
+    """Percent of histories in which frames inside a site take many milliseconds."""
     unflushed: int = 0
     """Percent of topics that exist from the start and have `flush.messages` above 1."""
     themes: int = 0
@@ -108,7 +110,7 @@ ROWS: tuple[Profile, ...] = (
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
         {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
-        themes=70, racks=15, asks=8,
+        themes=70, racks=15, asks=8, slow_sites=40,
     ),
     Profile(
         "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
