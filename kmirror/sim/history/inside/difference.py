@@ -11,10 +11,16 @@ def difference(leader: Partition, replica: Partition) -> str:
 
     What was appended a moment ago may not have reached the replica, but nothing may be in it that the leader lacks.
     """
+    end = leader.log.log_end_offset
+    if not leader.log.high_watermark <= replica.log.log_end_offset <= end:
+        return f"log end {replica.log.log_end_offset}, the leader's is {end}"
+    return parts(leader, replica, leader.log.high_watermark)
+
+
+def parts(leader: Partition, replica: Partition, until: int) -> str:
+    """Say where two replicas part below `until`; empty if they do not."""
     one, other = leader.log, replica.log
-    if not one.high_watermark <= other.log_end_offset <= one.log_end_offset:
-        return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
-    start, until = max(one.log_start_offset, other.log_start_offset), one.high_watermark
+    start = max(one.log_start_offset, other.log_start_offset)
     parted = compare(one.batches(start, until), other.batches(start, until)).parted
     if parted is None:
         return ""

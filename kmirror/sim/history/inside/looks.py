@@ -6,6 +6,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.sim.history.inside.logs import LogLook
+from kmirror.sim.history.inside.matching import MatchingLook
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
@@ -27,7 +28,7 @@ class InsideLooks:
         rules = Rules(scene)
         self._sessions = SessionLook(scene, rules)
         self._logs = LogLook(rules)
-        self._looks: list[Look] = [ReplicationLook(scene, rules)]
+        self._looks: list[Look] = [ReplicationLook(scene, rules), MatchingLook(scene, rules)]
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
         self.look_at_log = self._logs.look_at_log

@@ -37,6 +37,8 @@ class ReplicationLook:
         self._scene = scene
         self._rules = rules
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
+        self._leads: dict[tuple[str, Uuid, int, int], int] = {}
+        """Broker that led a partition, by (cluster, topic id, partition, leader epoch)."""
         self._keeps_disks = not any(
             step.action in LOSES_POWER or step.args.get("do") in LOSES_POWER for step in scene.plan.steps
         )
@@ -54,7 +56,7 @@ class ReplicationLook:
                 and held.image is image
                 and held.high_watermark == log.high_watermark
                 and held.log_end == log.segments.end_offset
-                and (partition.pending_isr is None or held.maximal_isr == partition.maximal_isr())
+                and held.maximal_isr == partition.maximal_isr()
             ):
                 continue
             epoch = broker.parts.lifecycle.epoch
@@ -69,6 +71,9 @@ class ReplicationLook:
             )
             for rule, text in self._broken_by(cluster, partition, held, now):
                 self._rules.broken(cluster, broker_id, tp, rule, text)
+            decided = self._scene.image(cluster).topics.get(tp.topic)
+            if decided is not None and decided.topic_id == partition.topic_id and tp.partition in decided.partitions:
+                self._look_at_isr(cluster, partition, decided.partitions[tp.partition])
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         for name, topic in after.topics.items():
@@ -79,7 +84,11 @@ class ReplicationLook:
                 was = known.partitions.get(index)
                 if was is not None and was is not image:
                     tp = TopicPartition(name, index)
-                    for rule, text in self._wrongly_admitted(cluster, tp, was, image, after):
+                    leader = self._scene.leader(cluster, tp)
+                    if leader is None or leader.leader_epoch != image.leader_epoch:
+                        continue
+                    self._look_at_isr(cluster, leader, image)
+                    for rule, text in self._wrongly_admitted(leader, was, image, after):
                         self._rules.broken(cluster, image.leader, tp, rule, text)
 
     # -- leaders ------------------------------------------------------------------------------
@@ -90,6 +99,9 @@ class ReplicationLook:
         """Yield the rules that a leader breaks."""
         log, image = leader.log, leader.image
         start, high_watermark, end = log.log_start_offset, log.high_watermark, log.log_end_offset
+        reign = cluster, leader.topic_id, leader.tp.partition, leader.leader_epoch
+        if self._leads.setdefault(reign, leader.broker_id) != leader.broker_id:
+            yield "two-leaders", f"broker {self._leads[reign]} has led in leader epoch {leader.leader_epoch} too"
         if not start <= high_watermark <= end:
             yield "range", f"log start {start}, high watermark {high_watermark}, log end {end}"
         if leader.epoch_start_offset > end:
@@ -136,17 +148,21 @@ class ReplicationLook:
 
     # -- controllers --------------------------------------------------------------------------
 
+    def _look_at_isr(self, cluster: str, leader: Partition, decided: PartitionImage) -> None:
+        """Look whether a leader counts each member of the ISR that the controller has decided in its epoch."""
+        uncounted = [member for member in decided.isr if member not in leader.maximal_isr()]
+        if uncounted and decided.leader_epoch == leader.leader_epoch:
+            text = f"the ISR is {list(decided.isr)}, the leader counts {list(leader.maximal_isr())}"
+            self._rules.broken(cluster, leader.broker_id, leader.tp, "isr-uncounted", text)
+
     def _wrongly_admitted(
-        self, cluster: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage, image: MetadataImage
+        self, leader: Partition, before: PartitionImage, after: PartitionImage, image: MetadataImage
     ) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the members that a leader's proposal added to an ISR (KIP-497, KIP-903)."""
         if after.leader_epoch != before.leader_epoch or after.partition_epoch != before.partition_epoch + 1:
             return
         joiners = [member for member in after.isr if member not in before.isr]
-        leader = self._scene.leader(cluster, tp) if joiners else None
-        if leader is None or leader.leader_epoch != before.leader_epoch:
-            return
-        if leader.image.partition_epoch < before.partition_epoch:
+        if joiners and leader.image.partition_epoch < before.partition_epoch:
             yield (
                 "isr-overtaken",
                 f"ISR {list(after.isr)} was decided in partition epoch {leader.image.partition_epoch}, "
