@@ -121,6 +121,8 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
             configs["log.cleaner.min.compaction.lag.ms"] = "3600000"
             configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         configs.update(_segments(rng.split(f"segments {name}")))
+        # Fifty as in Kafka would be most of what nodes handle, and tell nothing that three do not.
+        configs["offsets.topic.num.partitions"] = str(rng.split(f"group partitions {name}").between(1, 3))
         own = rng.split(f"snapshots {name}")
         if "strike_at" in row.moves and own.chance(1, 2):
             configs["metadata.log.max.record.bytes.between.snapshots"] = str(own.between(2_000, 12_000))
