@@ -84,7 +84,7 @@ def _strike(story: Story, line: Line, *, may_order: bool) -> Mapping[str, Value]
     return {"do": "kill", "victim": rng.choice(VICTIMS), "for_ms": for_ms}
 
 
-def _trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> str:
+def set_trap(story: Story, line: Line, cluster: str, on: str, **more: Value) -> str:
     """Set a trap in a cluster of the line, and return its name."""
     other = line.source if cluster == line.destination else line.destination
     name = f"trap {len(story.steps)}"
@@ -96,11 +96,11 @@ def _set_off(
     story: Story, line: Line, cluster: str, on: str, cause: Callable[[Story, Line, str], None], *, follows: bool
 ) -> bool:
     """Set a trap, with another one behind it if `follows`, and bring about what it waits for."""
-    name = _trap(story, line, cluster, on, **_strike(story, line, may_order=True))
+    name = set_trap(story, line, cluster, on, **_strike(story, line, may_order=True))
     if follows:
         delay_ms = story.drawn(WINDOW_MS) if story.rng.chance(2, 3) else 0
         window = story.rng.choice(WINDOWS)
-        _trap(story, line, cluster, window, after=name, delay_ms=delay_ms, **_strike(story, line, may_order=False))
+        set_trap(story, line, cluster, window, after=name, delay_ms=delay_ms, **_strike(story, line, may_order=False))
     story.wait(0, 200)
     cause(story, line, cluster)
     return True
@@ -128,13 +128,13 @@ def _second_failure(story: Story, line: Line) -> bool:
         return False
     on = story.rng.choice(("ISR_SHRINKS", "PROPOSED", "ISR_GROWS"))
     away: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(LONG_MS)}
-    name = _trap(story, line, cluster, on, victim="leader", **away)
+    name = set_trap(story, line, cluster, on, victim="leader", **away)
     second: dict[str, Value] = {"do": "kill", "for_ms": story.drawn(SHORT_MS)}
     victim = story.rng.choice(("leader", "controller"))
     if story.rng.chance(1, 4):
-        _trap(story, line, cluster, "CUT", after=name, victim=victim, **second)
+        set_trap(story, line, cluster, "CUT", after=name, victim=victim, **second)
     else:
-        _trap(story, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=story.drawn(WINDOW_MS), **second)
+        set_trap(story, line, cluster, "ELECTED", after=name, victim=victim, delay_ms=story.drawn(WINDOW_MS), **second)
     story.wait(0, 200)
     _lose_a_follower(story, line, cluster)
     return True
@@ -147,7 +147,7 @@ def _isolated_leader(story: Story, line: Line) -> bool:
     if story.clusters[cluster].brokers < 2:
         return False
     kind: dict[str, Value] = {"do": "kill", "victim": "leader", "for_ms": story.drawn(SHORT_MS)}
-    _trap(story, line, cluster, "ELECTED", delay_ms=story.drawn(WINDOW_MS), **kind)
+    set_trap(story, line, cluster, "ELECTED", delay_ms=story.drawn(WINDOW_MS), **kind)
     one = f"{cluster}-{story.broker(cluster)}"
     story.step("line_down", one=one, other=f"{cluster}-{CONTROLLER_ID}", for_ms=story.drawn(LONG_MS))
     return True
@@ -158,7 +158,7 @@ def _power_at(story: Story, line: Line) -> bool:
     """A broker or the controller loses power at an event of what is ordered next; nothing else dies."""
     on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
     victim = story.rng.choice(("leader", "leader", "follower", "mirror_coordinator", "controller"))
-    _trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
+    set_trap(story, line, line.destination, on, do="power", victim=victim, for_ms=story.drawn(SHORT_MS))
     story.wait(0, 200)
     story.go_on(line)
     return True

@@ -6,6 +6,7 @@ A move that does not fit returns False and adds no step.
 from __future__ import annotations
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.sim.history.cut_moves import CUT_MOVES
 from kmirror.sim.history.fault_moves import FAULT_MOVES
 from kmirror.sim.history.hand import ADDED, NEW, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.node_moves import NODE_MOVES
@@ -478,6 +479,7 @@ MOVES: dict[str, Move] = {
     **FAULT_MOVES,
     **NODE_MOVES,
     **TOPOLOGY_MOVES,
+    **CUT_MOVES,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
     "lose_power": _lose_power,

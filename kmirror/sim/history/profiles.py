@@ -92,6 +92,9 @@ TOPOLOGY: dict[str, int] = {
     "middle_fails_back": 3, "take_over": 3, "second_mirror": 2, "move_on": 4, "recreate_both": 2, "wrong_order": 3,
     "look_at_mirror": 1, "long_pause": 1,
 }
+CUTS: dict[str, int] = {
+    "missed_cuts": 16, "dies_listed": 14, "short_of_replicas": 14, "cut_transactions": 14, "other_mirror": 8,
+}
 ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL, **MIRRORS}
 
 MIX: dict[str, int] = {
@@ -108,7 +111,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
-        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY}, MIX,
+        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
         themes=70, racks=15, asks=8, slow_sites=40,
     ),

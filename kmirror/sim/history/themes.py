@@ -47,6 +47,8 @@ THEMES: tuple[Theme, ...] = (
     Theme("there-and-back", "Failovers and failbacks, hardly one at rest before the next.",
           {"failover_unreachable": 4, "failover_dead": 4, "back_at_once": 6, "again": 3, "hasty": 3,
            "two_histories": 3}),
+    Theme("cuts", "Failbacks that cut, past replicas that are away and through open transactions.",
+          {"missed_cuts": 4, "dies_listed": 4, "short_of_replicas": 3, "cut_transactions": 4, "other_mirror": 3}),
     Theme("transactions", "Transactions that stay open, and producers that are fenced.",
           {"kill_some_leader": 2, "bounce_broker": 3, "back_at_once": 2},
           {"overlapping": 3, "long": 4, "abandoned": 5, "fenced": 6}),
