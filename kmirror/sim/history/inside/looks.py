@@ -5,8 +5,13 @@ from __future__ import annotations
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
+from kmirror.sim.history.inside.fetchers import FetchLook
+from kmirror.sim.history.inside.frames import FrameLook, Frames
+from kmirror.sim.history.inside.groups import GroupLook
 from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
+from kmirror.sim.history.inside.offsets import OffsetLook
+from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
@@ -28,7 +33,10 @@ class InsideLooks:
         rules = Rules(scene)
         self._sessions = SessionLook(scene, rules)
         self._logs = LogLook(rules)
-        self._looks: list[Look] = [ReplicationLook(scene, rules), MatchingLook(scene, rules)]
+        groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
+        self._looks: list[Look] = [ReplicationLook(scene, rules), MatchingLook(scene, rules), groups, offsets]
+        frame_looks: list[FrameLook] = [groups, offsets, ProducerLook(scene, rules), FetchLook(scene, rules)]
+        self._frames = Frames(scene, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
         self.look_at_log = self._logs.look_at_log
@@ -39,6 +47,7 @@ class InsideLooks:
             self._images[name] = self._scene.image(name)
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 self._nodes[cluster.process(node_id)] = name, node_id
+        self._scene.simulation.world.on_frame.append(self._frames.on_frame)
 
     def after_event(self) -> None:
         """Look at the node that has handled the event, if it still runs."""

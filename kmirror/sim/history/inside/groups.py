@@ -1,0 +1,262 @@
+"""Rules of classic groups: generations, who may leave, and what members are assigned (KIP-345, KIP-62)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.coordinators.groups.group import Group
+from kmirror.cluster.coordinators.groups.group_states import GroupState
+from kmirror.cluster.coordinators.groups.member import Member
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
+from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
+from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
+from kmirror.sim.history.inside.frames import Asked, FrameLook
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.scene import Scene
+from kmirror.spec.error_codes import ErrorCode
+
+_S = GroupState
+FOLLOWS: dict[GroupState, tuple[GroupState, ...]] = {
+    _S.EMPTY: (_S.PREPARING_REBALANCE,),
+    _S.PREPARING_REBALANCE: (_S.COMPLETING_REBALANCE, _S.EMPTY),
+    _S.COMPLETING_REBALANCE: (_S.STABLE, _S.PREPARING_REBALANCE),
+    _S.STABLE: (_S.PREPARING_REBALANCE,),
+    _S.DEAD: (),
+}
+"""What may come after each state (Kafka's ClassicGroupState); from any of them a group may end."""
+LIVES = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+"""Answers to the heartbeat of a member whose session begins anew with it."""
+Sent = dict[str, bytes]
+"""Assignments by member id."""
+
+
+NEW_MEMBER: Duration = 300_000 * MILLISECOND
+"""So long a member may wait that has never been told its id, and so sends no heartbeats."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A member as it was after an event."""
+
+    instance: str | None
+    session: Duration
+    """The shortest session timeout that it has asked for, for that may be the one that runs; below the same."""
+    rebalance: Duration
+    awaits_join: bool
+    owes_sync: bool
+    since: Instant
+    """When its session began at the earliest, as far as the group itself tells."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A group as it was after an event."""
+
+    group: Group
+    mark: tuple[GroupState, int, int, int, int]
+    """What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
+    state: GroupState
+    generation: int
+    state_since: Instant
+    generation_since: Instant
+    members: dict[str, _Seen] = field(default_factory=dict)
+
+
+class GroupLook(FrameLook):
+    """Judges the groups of coordinators, each from its loading to its end, and what their members are told."""
+
+    APIS = ("SyncGroup", "Heartbeat", "LeaveGroup")
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._world = scene.simulation.world
+        self._rules = rules
+        self._known: dict[tuple[str, int], dict[str, _Known]] = {}
+        """By cluster and broker, then by group id."""
+        self._heard: dict[tuple[str, int, str, str], Instant] = {}
+        """By cluster, broker, group and member the newest heartbeat that began a session anew."""
+        self._left: dict[tuple[str, str], dict[str, None]] = {}
+        """By cluster and group the member ids and instance ids that somebody has wanted to be removed."""
+        self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
+        """By cluster, group and generation who sent which assignments."""
+        self._wrong_clocks = {
+            (step.args.get("cluster"), step.args.get("broker"))
+            for step in scene.plan.steps
+            if "set_clock" in (step.action, step.args.get("do"))
+        }
+        """Cluster and broker: there spans of time are not those of the world."""
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def asked(self, asked: Asked) -> None:
+        """Remember who leaves, and what is assigned."""
+        request = asked.body
+        if isinstance(request, LeaveGroupRequest):
+            left = self._left.setdefault((asked.cluster, request.group_id), {})
+            left[request.member_id] = None
+            for row in request.members:
+                left[row.member_id] = None
+                left[row.group_instance_id or ""] = None
+        elif isinstance(request, SyncGroupRequest):
+            sent = {row.member_id: bytes(row.assignment) for row in request.assignments}
+            key = asked.cluster, request.group_id, request.generation_id
+            self._synced.setdefault(key, []).append((request.member_id, sent))
+
+    def answered(self, asked: Asked) -> None:
+        """Remember who is alive, and look at what a member is assigned."""
+        request, answer = asked.body, asked.answer
+        if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
+            if answer.error_code in LIVES:
+                self._heard[asked.cluster, asked.broker_id, request.group_id, request.member_id] = asked.at
+        elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse) and not answer.error_code:
+            self._look_at_assignment(asked, request, bytes(answer.assignment))
+
+    def _look_at_assignment(self, asked: Asked, request: SyncGroupRequest, found: bytes) -> None:
+        sent = [row for _, row in self._synced[asked.cluster, request.group_id, request.generation_id]]
+        allowed = {row.get(request.member_id, b""): None for row in sent}
+        if request.group_instance_id is not None:  # It may have another member id than when it was assigned to.
+            allowed.update({some: None for row in sent for some in row.values()})
+        if found not in allowed:
+            text = f"member {request.member_id} is given what nobody assigned to it in {request.generation_id}"
+            self._broken(asked.cluster, asked.broker_id, request.group_id, "assignment-told", text)
+
+    # -- coordinators -------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        place = cluster, broker.context.node_id
+        known = self._known.get(place)
+        found: dict[str, _Known] | None = None
+        for group in broker.parts.groups.live():
+            if known is None:
+                known = self._known[place] = {}
+            mark = (
+                group.state,
+                group.generation,
+                len(group.members),
+                group.awaiting_join,
+                len(group.pending_syncs),
+            )
+            before = known.get(group.group_id)
+            if before is not None and before.group is group and before.mark == mark and _has(group, before):
+                continue
+            now = _taken(group, mark, before, self._world.now)
+            if before is not None and before.group is group:
+                for rule, text in self._broken_by(place, before, now):
+                    self._broken(*place, group.group_id, rule, text)
+            found = found or {}
+            found[group.group_id] = now
+        if known is not None and found is not None:
+            known.update(found)
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Do nothing: controllers have no groups."""
+
+    def _broken_by(self, place: tuple[str, int], before: _Known, now: _Known) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a group breaks."""
+        group = now.group
+        if now.generation < before.generation:
+            yield "generation", f"generation {now.generation} comes after {before.generation}"
+        if not _may_follow(before, group):
+            yield "group-state", f"{now.state.value} comes after {before.state.value}"
+        if now.generation != before.generation and group.members:
+            lacking = [member.member_id for member in group.members.values() if group.protocol not in member.names()]
+            if lacking:
+                yield "group-protocol", f"protocol {group.protocol} was chosen, which {lacking} do not support"
+            if group.leader not in group.members:
+                yield "group-leader", f"{group.leader} leads, and is no member"
+        if now.state is _S.STABLE and before.state is not _S.STABLE and not self._is_assigned(place[0], group):
+            yield "assignment", f"generation {group.generation} has an assignment that its leader has not sent"
+        if now.state is _S.EMPTY and group.members:
+            yield "group-empty", f"Empty with members {list(group.members)}"
+        gone = [member_id for member_id in before.members if member_id not in group.members]
+        if gone and place not in self._wrong_clocks:
+            for member_id in gone:
+                why = self._why_not(place, member_id, before, group)
+                if why:
+                    yield "member-dropped", why
+
+    def _is_assigned(self, cluster: str, group: Group) -> bool:
+        sent = self._synced.get((cluster, group.group_id, group.generation), ())
+        return any(
+            all(member.assignment == row.get(member.member_id, b"") for member in group.members.values())
+            for _, row in sent
+        )
+
+    def _why_not(self, place: tuple[str, int], member_id: str, before: _Known, group: Group) -> str:
+        """Return why a member that is gone had to stay; empty if it had not."""
+        seen, now = before.members[member_id], self._world.now
+        left = self._left.get((place[0], group.group_id), {})
+        if member_id in left or (seen.instance is not None and seen.instance in left):
+            return ""
+        if seen.instance is not None and seen.instance in group.static_members:
+            return ""
+        silent = now - max(seen.since, self._heard.get((*place, group.group_id, member_id), 0))
+        if silent >= seen.session:
+            return ""
+        if seen.owes_sync and now - before.generation_since >= seen.rebalance:
+            return ""
+        waited = now - before.state_since
+        may_stay = seen.instance is not None or seen.awaits_join
+        if before.state is _S.PREPARING_REBALANCE and not may_stay and waited >= seen.rebalance:
+            return ""
+        kind = "dynamic" if seen.instance is None else f"static ({seen.instance})"
+        return (
+            f"{kind} member {member_id} is out after {silent // MILLISECOND} ms of silence, its session timeout is "
+            f"{seen.session // MILLISECOND} ms, and {waited // MILLISECOND} ms of {before.state.value}"
+        )
+
+    def _broken(self, cluster: str, broker_id: int, group_id: str, rule: str, text: str) -> None:
+        home = self._scene.clusters[cluster].broker(broker_id).parts.groups.home(group_id)
+        self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
+
+
+def _has(group: Group, before: _Known) -> bool:
+    """Return whether a group has the members that it had."""
+    return not group.members or group.members.keys() == before.members.keys()
+
+
+def _taken(group: Group, mark: tuple[GroupState, int, int, int, int], before: _Known | None, now: Instant) -> _Known:
+    """Return what there is to remember of a group."""
+    if before is None or before.group is not group:
+        found = _Known(group, mark, group.state, group.generation, now, now)
+    else:
+        moved, begun = before.state is not group.state, before.generation != group.generation
+        found = _Known(
+            group,
+            mark,
+            group.state,
+            group.generation,
+            now if moved or begun else before.state_since,
+            now if begun else before.generation_since,
+        )
+    for member in group.members.values():
+        known = before.members.get(member.member_id) if before is not None and before.group is group else None
+        found.members[member.member_id] = _seen(group, member, known, now, begun=found.generation_since == now)
+    return found
+
+
+def _seen(group: Group, member: Member, known: _Seen | None, now: Instant, *, begun: bool) -> _Seen:
+    session = NEW_MEMBER if member.is_new else member.session_timeout_ms * MILLISECOND
+    rebalance = member.rebalance_timeout_ms * MILLISECOND
+    return _Seen(
+        member.group_instance_id,
+        session if known is None else min(session, known.session),
+        rebalance if known is None else min(rebalance, known.rebalance),
+        member.awaits_join,
+        member.member_id in group.pending_syncs,
+        now if known is None or begun else known.since,
+    )
+
+
+def _may_follow(before: _Known, group: Group) -> bool:
+    """Return whether a group may have come to its state since it was seen last, by way of one other at most."""
+    if group.state is before.state:
+        return True
+    last = group.previous_state
+    return group.state in FOLLOWS[last] and (last is before.state or last in FOLLOWS[before.state])
