@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.sim.history.plan import Value
 from tests.unit.sim.history.hand import TP, Hand, row, rows
 
 X0, X1 = rows("x0", "x1")
@@ -156,6 +157,36 @@ def test_a_broker_that_knows_nothing_of_the_cut_may_still_answer_with_what_was_c
     for kind, subject in (("line", "a-1|a-2"), ("line", "a|b"), ("controller", "b-100")):
         hand = cut_by_a_failback().away(kind, subject, 4, 4.5).read("x0", 0, at=8.1)
         assert hand.found() == ["duplicate-at-offset"], subject
+
+
+@pytest.mark.decision("D46")
+@pytest.mark.parametrize(
+    ("offset", "sent_at", "crash", "expected"),
+    [
+        (2, 4, "a-1", []),
+        (-1, 4, "a-1", []),
+        (1, 4, "a-1", ["divergence"]),
+        (2, 6.5, "a-1", ["divergence"]),
+        (2, 4, "b-1", ["divergence"]),
+        (2, 4, "", ["divergence"]),
+    ],
+    ids=["deleted, then a crash", "all deleted", "deleted less", "deleted after it", "of the mirror", "no crash"],
+)
+def test_a_source_may_forget_in_a_crash_where_its_log_begins(
+    offset: int, sent_at: float, crash: str, expected: list[str]
+) -> None:
+    """A broker writes log starts down at intervals: a mirror may know of a DeleteRecords that its source forgot."""
+    content = rows("x0", "x1", "x2")
+    hand = Hand().stay("a", "b", began=1, mirroring=2)
+    for name in "ab":
+        hand.look(name, content, at=3)
+    where: dict[str, Value] = {"cluster": "a", "topic": TP.topic, "partition": TP.partition, "offset": offset}
+    hand.order("delete_records", "", "a", at=sent_at, args=where)
+    if crash:
+        hand.away("broker", crash, 6, 7)
+    hand.look("a", content, at=8).look("b", content[2:], at=8, start=2)
+    hand.final("a", content).final("b", content[2:], start=2)
+    assert [name for name in hand.found() if name == "divergence"] == expected
 
 
 # -- epoch-regression -----------------------------------------------------------------------------
