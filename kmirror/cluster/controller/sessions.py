@@ -16,6 +16,8 @@ from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistr
 from kmirror.protocol.message import Message
 
 TIMER = "sessions"
+SHUTS_DOWN = "it shuts down"
+"""Why a broker is fenced that may stop."""
 
 UNCLEAN_ELECTION_INTERVAL_MS = 300_000
 """How often partitions without a leader are looked at, as by Kafka's internal `unclean.leader.election.interval.ms`."""
@@ -60,7 +62,7 @@ class BrokerSessions:
         before = self._heartbeats.state_of(broker)
         state = self._heartbeats.next_state(self._context.image, broker, request)
         if state is BrokerState.SHUTDOWN_NOW:
-            self.fence(now, broker_id, "it shuts down")
+            self.fence(now, broker_id, SHUTS_DOWN)
         elif state is not before:
             change = {
                 BrokerState.UNFENCED: self.unfence,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.facts import BrokerFenced
+from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -102,6 +104,8 @@ class Observer:
                 )
             )
             self._spring(cluster, fact.tp, fact.state.name)
+        elif isinstance(fact, BrokerFenced) and fact.why == SHUTS_DOWN:
+            self._insides.may_shut_down(cluster, fact.broker_id)
 
     def _heir_was_cut(self, cut: CutSeen) -> None:
         """Leave to a leader of an unclean election what it has once it has made the cuts that it missed (D30)."""

@@ -8,6 +8,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.sim.history.inside.fetchers import FetchLook
 from kmirror.sim.history.inside.frames import FrameLook, Frames
 from kmirror.sim.history.inside.groups import GroupLook
+from kmirror.sim.history.inside.controllers import ControllerLook
 from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
 from kmirror.sim.history.inside.offsets import OffsetLook
@@ -15,6 +16,7 @@ from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
+from kmirror.sim.history.inside.views import view_of
 from kmirror.sim.history.scene import Scene
 
 AWAY_EVERY = 300
@@ -30,6 +32,9 @@ class InsideLooks:
         self._nodes: dict[str, tuple[str, int]] = {}
         """Name of a process to (cluster, node id)."""
         self._images: dict[str, MetadataImage] = {}
+        """By cluster the image that its controller changes."""
+        self._views: dict[str, MetadataImage] = {}
+        """What that image said when it was looked at last."""
         rules = Rules(scene)
         self._sessions = SessionLook(scene, rules)
         self._logs = LogLook(rules)
@@ -37,14 +42,17 @@ class InsideLooks:
         self._looks: list[Look] = [ReplicationLook(scene, rules), MatchingLook(scene, rules), groups, offsets]
         frame_looks: list[FrameLook] = [groups, offsets, ProducerLook(scene, rules), FetchLook(scene, rules)]
         self._frames = Frames(scene, self._nodes, frame_looks)
+        self._controllers = ControllerLook(scene, rules)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
         self.look_at_log = self._logs.look_at_log
+        self.may_shut_down = self._controllers.may_shut_down
 
     def attach(self) -> None:
         """Look from now on."""
         for name, cluster in self._scene.clusters.items():
             self._images[name] = self._scene.image(name)
+            self._views[name] = view_of(self._images[name], None)
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 self._nodes[cluster.process(node_id)] = name, node_id
         self._scene.simulation.world.on_frame.append(self._frames.on_frame)
@@ -64,9 +72,17 @@ class InsideLooks:
             for look in self._looks:
                 look.broker_handled(name, broker)
             return
-        before, after = self._images[name], self._scene.image(name)
-        if before is not after:
-            self._images[name] = after
+        self._look_at_controller(name, self._scene.image(name))
+
+    def _look_at_controller(self, name: str, image: MetadataImage) -> None:
+        before = self._views[name]
+        if image is not self._images[name]:
+            self._images[name] = image
+            self._views[name] = after = view_of(image, None)
+            self._controllers.restarted(name, before, after)
+        elif image.offset != before.offset:
+            self._views[name] = after = view_of(image, before)
+            self._controllers.changed(name, before, after)
             for look in self._looks:
                 look.controller_handled(name, before, after)
 

@@ -1,0 +1,142 @@
+"""Rules of controllers: who leads, who may shut down, and what a controller knows after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.controller import Controller
+from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.scene import Scene
+from kmirror.spec.configs import Configs, Scope
+
+UNCLEAN = "unclean.leader.election.enable"
+THE_CLUSTER = TopicPartition("", -1)
+"""In place of a partition, of a rule that is about none."""
+
+
+class ControllerLook:
+    """Judges what controllers decide of partitions and brokers."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._leaving: dict[tuple[str, int], int] = {}
+        """(cluster, broker) in controlled shutdown to the incarnation of the controller that has begun it."""
+
+    def changed(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Look at what a controller has made of its image in one event."""
+        are_others = before.brokers != after.brokers
+        if are_others:
+            self._look_for_leaving(cluster, before, after)
+        for name, topic in after.topics.items():
+            known = before.topics.get(name)
+            if known is topic and not are_others:
+                continue
+            is_known = known is not None and known.topic_id == topic.topic_id
+            for index, image in topic.partitions.items():
+                was = known.partitions.get(index) if known is not None and is_known else None
+                if was is image and not are_others:
+                    continue
+                for rule, text in self._broken_by(cluster, topic, was, image, after):
+                    self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(name, index), rule, text)
+
+    def restarted(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        """Look at the image that a new controller has read, where it begins at the offset of the one before it."""
+        if before.offset != after.offset:
+            return
+        for what, was, now in (
+            ("brokers", before.brokers, after.brokers),
+            ("topics", _told(before.topics), _told(after.topics)),
+            ("configs", before.configs, after.configs),
+            ("feature levels", before.features, after.features),
+            ("producer ids", before.next_producer_id, after.next_producer_id),
+        ):
+            if was != now:
+                text = f"a controller that has read its log up to offset {after.offset} has other {what}"
+                self._rules.broken(cluster, CONTROLLER_ID, THE_CLUSTER, "read-again", text)
+
+    def may_shut_down(self, cluster: str, broker_id: int) -> None:
+        """Look whether everybody knows that a broker leads nothing, as it is told to shut down (KIP-631).
+
+        A controller that began later than the shutdown does not know of it, and waits for nobody.
+        """
+        found, image = self._scene.clusters[cluster], self._scene.image(cluster)
+        if image.leads(broker_id):
+            text = f"broker {broker_id} may shut down, and leads {image.leads(broker_id)} partitions"
+            self._rules.broken(cluster, broker_id, THE_CLUSTER, "shutdown-leads", text)
+        if self._leaving.pop((cluster, broker_id), -1) != self._incarnation(cluster):
+            return
+        for other in found.living():
+            broker, known = found.broker(other), image.brokers.get(other)
+            if other == broker_id or known is None or not image.is_active(other):
+                continue
+            if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.leads(broker_id):
+                text = f"broker {broker_id} may shut down, and broker {other} does not know yet that it leads nothing"
+                self._rules.broken(cluster, other, THE_CLUSTER, "shutdown-unknown", text)
+
+    def _look_for_leaving(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        for broker_id, broker in after.brokers.items():
+            was = before.brokers.get(broker_id)
+            if broker is was or was is None:
+                continue
+            if not broker.in_controlled_shutdown or broker.epoch != was.epoch:
+                self._leaving.pop((cluster, broker_id), None)
+            elif not was.in_controlled_shutdown:
+                self._leaving[cluster, broker_id] = self._incarnation(cluster)
+
+    def _incarnation(self, cluster: str) -> int:
+        process = self._scene.clusters[cluster].process(CONTROLLER_ID)
+        return self._scene.simulation.world.processes[process].incarnation
+
+    def _broken_by(
+        self,
+        cluster: str,
+        topic: TopicImage,
+        before: PartitionImage | None,
+        after: PartitionImage,
+        image: MetadataImage,
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the rules that a partition breaks as it is now."""
+        leader, isr = after.leader, after.isr
+        if len(set(isr)) < len(isr) or not set(isr) <= set(after.replicas):
+            yield "isr-members", f"ISR {list(isr)} of replicas {list(after.replicas)}"
+        if leader != NO_LEADER:
+            if leader not in isr:
+                yield "leader-isr", f"leader {leader} is not in its ISR {list(isr)}"
+            if leader not in after.replicas or not image.may_lead(leader, after):
+                yield "leader-inactive", f"leader {leader} is not active, or its log directory is offline"
+        else:
+            able = [member for member in isr if image.may_lead(member, after)]
+            if able:
+                yield "leaderless", f"nobody leads it, though {able} of the ISR may"
+        if before is None or before is after:
+            return
+        if after.partition_epoch <= before.partition_epoch:
+            yield "partition-epoch", f"partition epoch {after.partition_epoch} comes after {before.partition_epoch}"
+        if after.leader_epoch < before.leader_epoch + (leader != before.leader):
+            text = f"leader {leader} in epoch {after.leader_epoch}"
+            yield "leader-epoch", f"{text} comes after leader {before.leader} in epoch {before.leader_epoch}"
+        if after.partition_epoch == before.partition_epoch + 1 and leader != before.leader:
+            yield from self._badly_elected(cluster, topic, before, after, image)
+
+    def _badly_elected(
+        self, cluster: str, topic: TopicImage, before: PartitionImage, after: PartitionImage, image: MetadataImage
+    ) -> Iterator[tuple[str, str]]:
+        """Yield why a leader from outside the ISR may not lead."""
+        leader, clean = after.leader, before.isr or before.eligible
+        if leader == NO_LEADER or leader in clean:
+            return
+        able = [member for member in clean if member in after.replicas and image.may_lead(member, after)]
+        if able:
+            yield "unclean-leader", f"leader {leader} is elected from outside the ISR {list(clean)}, of which {able} may"
+        controller = self._scene.clusters[cluster].controller
+        assert isinstance(controller, Controller)
+        if not Configs(Scope.TOPIC, image.topic_config(topic.name), controller.context.configs).flag(UNCLEAN):
+            yield "unclean-refused", f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false"
+
+
+def _told(topics: dict[str, TopicImage]) -> dict[str, tuple[object, dict[int, PartitionImage]]]:
+    return {name: (topic.topic_id, topic.partitions) for name, topic in topics.items()}
