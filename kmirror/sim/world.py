@@ -128,6 +128,11 @@ class World:
         """Called with (process, fact) for every `Note` that carries a fact, in the midst of its event."""
         self.on_frame: list[Callable[[Passing, Link, bytes], None]] = []
         """Called for every frame before its receiver is given it, and when an answer is sent."""
+        self.on_disk_work: list[Callable[[Process, DiskWork, bool], None]] = []
+        """Called with (process, work, whether it is done) when a job for a disk is ordered, and before its node is told
+        that it is done."""
+        self.on_late_timer: list[Callable[[Process, TimerKey, Duration], None]] = []
+        """Called with (process, key, how late) where a node wants a timer for a moment that is over."""
         self.watchers = Watchers()
         """Keep every fact, and are called when its event is over."""
         self.events = 0
@@ -379,6 +384,9 @@ class World:
             at = process.clock.instant(at)
         process.timers[key] = self._sequence = number = self._sequence + 1
         if at - now < FAR:
+            if at < now:
+                for watch in self.on_late_timer:
+                    watch(process, key, now - at)
             heappush(self._heap, (at if at > now else now, number, None, process, key))
             return
         step = at // FAR
@@ -414,8 +422,13 @@ class World:
 
         def finish() -> None:
             if process.node is not None and process.incarnation == incarnation:
-                self._deliver(process, incarnation, self.disk_workers.carry_out(process.name, work))
+                done = self.disk_workers.carry_out(process.name, work)
+                for watch in self.on_disk_work:
+                    watch(process, work, True)
+                self._deliver(process, incarnation, done)
 
+        for watch in self.on_disk_work:
+            watch(process, work, False)
         self.at(self.disk_workers.done_at(self.now, process.name, incarnation, work), finish)
 
     # -- links --------------------------------------------------------------------------------

@@ -15,12 +15,14 @@ from kmirror.sim.history.verdict import Outcome
 from tests.sim import (
     follower_plans,
     group_plans,
+    node_plans,
     planted_descriptions,
     planted_disks,
     planted_followers,
     planted_groups,
     planted_insides,
     planted_keys,
+    planted_nodes,
     planted_syncs,
     planted_topologies,
 )
@@ -378,6 +380,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
     }
     | group_plans.PLANS
     | follower_plans.PLANS
+    | node_plans.PLANS
 )
 
 
@@ -423,6 +426,7 @@ def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
         planted_groups,
         planted_insides,
         planted_keys,
+        planted_nodes,
         planted_syncs,
         planted_topologies,
     )

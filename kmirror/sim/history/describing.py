@@ -13,8 +13,10 @@ from typing import cast
 from kmirror.assembly.mirrors import rows_in
 from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -34,6 +36,13 @@ class _Question:
         self.answer = body
 
 
+def answer_of(context: MirrorContext, now: Instant) -> DescribeMirrorsResponse:
+    """Return what one broker answers to DescribeMirrors of all mirrors."""
+    question = _Question()
+    describe_mirrors.handle(context, now, cast(Inbound, question))
+    return question.answer
+
+
 def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) -> Iterator[Described]:
     """Yield what the leaders of partitions say of them."""
     leaders: dict[int, list[TopicPartition]] = {}
@@ -48,9 +57,7 @@ def described(scene: Scene, cluster: str, partitions: Iterable[TopicPartition]) 
         context = scene.mirror_context(cluster, broker_id)
         if context is None:
             continue
-        question = _Question()
-        describe_mirrors.handle(context, scene.simulation.world.now, cast(Inbound, question))
-        for mirror in question.answer.mirrors:
+        for mirror in answer_of(context, scene.simulation.world.now).mirrors:
             for row in rows_in(mirror):
                 if row.tp in led:
                     yield Described(

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.cluster.controller.facts import BrokerFenced
-from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
@@ -104,8 +102,8 @@ class Observer:
                 )
             )
             self._spring(cluster, fact.tp, fact.state.name)
-        elif isinstance(fact, BrokerFenced) and fact.why == SHUTS_DOWN:
-            self._insides.may_shut_down(cluster, fact.broker_id)
+        else:
+            self._insides.on_fact(process, fact)
 
     def _heir_was_cut(self, cut: CutSeen) -> None:
         """Leave to a leader of an unclean election what it has once it has made the cuts that it missed (D30)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from kmirror.kernel.ids import TopicPartition
@@ -45,18 +46,28 @@ class ControllerLook:
 
     def restarted(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         """Look at the image that a new controller has read, where it begins at the offset of the one before it."""
-        if before.offset != after.offset:
-            return
-        for what, was, now in (
-            ("brokers", before.brokers, after.brokers),
-            ("topics", _told(before.topics), _told(after.topics)),
-            ("configs", before.configs, after.configs),
-            ("feature levels", before.features, after.features),
-            ("producer ids", before.next_producer_id, after.next_producer_id),
+        if before.offset == after.offset:
+            who = "a controller that has started again"
+            self._compare(cluster, CONTROLLER_ID, before, after, who)
+
+    def look_at_broker(self, cluster: str, broker: Broker) -> None:
+        """Look at a broker's image, where it has come to the same offset as its controller's."""
+        ours, theirs = broker.context.image, self._scene.image(cluster)
+        if ours.offset == theirs.offset and ours.offset >= 0:
+            self._compare(cluster, broker.context.node_id, theirs, ours, "a broker")
+
+    def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
+        """Look where one image differs from another one that is of the same offset."""
+        for what, one, other in (
+            ("brokers", right.brokers, found.brokers),
+            ("topics", right.topics, found.topics),
+            ("configs", right.configs, found.configs),
+            ("feature levels", right.features, found.features),
+            ("producer ids", right.next_producer_id, found.next_producer_id),
         ):
-            if was != now:
-                text = f"a controller that has read its log up to offset {after.offset} has other {what}"
-                self._rules.broken(cluster, CONTROLLER_ID, THE_CLUSTER, "read-again", text)
+            if one != other:
+                text = f"{who} has other {what} than the controller had at offset {right.offset}"
+                self._rules.broken(cluster, node, THE_CLUSTER, "other-image", text)
 
     def may_shut_down(self, cluster: str, broker_id: int) -> None:
         """Look whether everybody knows that a broker leads nothing, as it is told to shut down (KIP-631).
@@ -131,12 +142,14 @@ class ControllerLook:
             return
         able = [member for member in clean if member in after.replicas and image.may_lead(member, after)]
         if able:
-            yield "unclean-leader", f"leader {leader} is elected from outside the ISR {list(clean)}, of which {able} may"
+            yield (
+                "unclean-leader",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, of which {able} may",
+            )
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
         if not Configs(Scope.TOPIC, image.topic_config(topic.name), controller.context.configs).flag(UNCLEAN):
-            yield "unclean-refused", f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false"
-
-
-def _told(topics: dict[str, TopicImage]) -> dict[str, tuple[object, dict[int, PartitionImage]]]:
-    return {name: (topic.topic_id, topic.partitions) for name, topic in topics.items()}
+            yield (
+                "unclean-refused",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, {UNCLEAN} is false",
+            )

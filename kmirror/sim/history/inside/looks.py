@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.controller.facts import BrokerFenced
+from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
+from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.sim.history.inside.answers import AnswerLook
+from kmirror.sim.history.inside.controllers import ControllerLook
 from kmirror.sim.history.inside.fetchers import FetchLook
 from kmirror.sim.history.inside.frames import FrameLook, Frames
 from kmirror.sim.history.inside.groups import GroupLook
-from kmirror.sim.history.inside.controllers import ControllerLook
 from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
+from kmirror.sim.history.inside.metrics import ToldLook
 from kmirror.sim.history.inside.offsets import OffsetLook
 from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
+from kmirror.sim.history.inside.syncs import SyncLook
 from kmirror.sim.history.inside.views import view_of
+from kmirror.sim.history.inside.works import WorkLook
 from kmirror.sim.history.scene import Scene
 
 AWAY_EVERY = 300
 """Events from one look to the next at replicas that are away."""
+TOLD_EVERY = 150
+"""Events from one look to the next at what a broker tells of its mirrors; which broker is by chance."""
+NODES_EVERY = 1_500
+"""The same of what nodes tell of themselves."""
 
 
 class InsideLooks:
@@ -38,15 +49,24 @@ class InsideLooks:
         rules = Rules(scene)
         self._sessions = SessionLook(scene, rules)
         self._logs = LogLook(rules)
+        self._controllers = ControllerLook(scene, rules)
+        self._syncs = SyncLook(scene, rules)
+        self._told = ToldLook(scene, rules)
+        self._answers = AnswerLook(scene, rules, self._syncs.stop_ordered)
+        self._works = WorkLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
-        self._looks: list[Look] = [ReplicationLook(scene, rules), MatchingLook(scene, rules), groups, offsets]
+        self._looks: list[Look] = [
+            ReplicationLook(scene, rules),
+            MatchingLook(scene, rules),
+            groups,
+            offsets,
+            self._syncs,
+        ]
         frame_looks: list[FrameLook] = [groups, offsets, ProducerLook(scene, rules), FetchLook(scene, rules)]
         self._frames = Frames(scene, self._nodes, frame_looks)
-        self._controllers = ControllerLook(scene, rules)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
         self.look_at_log = self._logs.look_at_log
-        self.may_shut_down = self._controllers.may_shut_down
 
     def attach(self) -> None:
         """Look from now on."""
@@ -56,6 +76,19 @@ class InsideLooks:
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 self._nodes[cluster.process(node_id)] = name, node_id
         self._scene.simulation.world.on_frame.append(self._frames.on_frame)
+        self._answers.attach(self._nodes)
+        self._works.attach(self._nodes)
+
+    def on_fact(self, process: str, fact: object) -> None:
+        """Look at what a node has just told of itself."""
+        found = self._nodes.get(process)
+        if found is None:
+            return
+        cluster, node_id = found
+        if isinstance(fact, BrokerFenced) and fact.why == SHUTS_DOWN:
+            self._controllers.may_shut_down(cluster, fact.broker_id)
+        elif isinstance(fact, SyncProblem):
+            self._syncs.problem_told(cluster, node_id, fact)
 
     def after_event(self) -> None:
         """Look at the node that has handled the event, if it still runs."""
@@ -71,8 +104,14 @@ class InsideLooks:
             broker = self._scene.clusters[name].broker(node_id)
             for look in self._looks:
                 look.broker_handled(name, broker)
+            if not self._events % TOLD_EVERY:
+                self._told.look_at_mirrors(name, broker)
+            if not self._events % NODES_EVERY:
+                self._told.look_at_nodes(name, broker)
+                self._controllers.look_at_broker(name, broker)
             return
         self._look_at_controller(name, self._scene.image(name))
+        self._answers.look_at_waiting(name)
 
     def _look_at_controller(self, name: str, image: MetadataImage) -> None:
         before = self._views[name]

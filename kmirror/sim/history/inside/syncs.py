@@ -1,0 +1,182 @@
+"""Rules of metadata syncs: what is asked of a source when, what follows from its answers, and what is told of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import Wish
+from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.scene import Scene
+from kmirror.spec.configs import Scope, default_of, known
+from kmirror.spec.wire_values import ResourceType
+
+EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
+UNCHANGED: Duration = 15 * SECOND
+"""So long a source has had a config where its mirror is wrong to remove it: what syncs were told before is done."""
+REMOVALS = 2
+"""So often a config may go here all the same: a controller may carry out what was sent long ago."""
+MISSED_MIN = 2
+"""How often in a row a source is to miss a topic before the topic is stopped (D16)."""
+
+
+class SyncLook:
+    """Judges what the brokers of a cluster do about the sources of its mirrors."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._contexts: dict[int, tuple[Broker, MirrorContext | None]] = {}
+        """By the broker's identity."""
+        self._cycles: dict[tuple[str, int, str], tuple[Broker, Instant]] = {}
+        """(cluster, broker, mirror) to when the broker will ask about all topics next."""
+        self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
+        """The same to the topics that the source has not had, and how often in a row."""
+        self._image_offsets: dict[tuple[str, int], tuple[Broker, int]] = {}
+        self._told: dict[tuple[str, int, str, str], str] = {}
+        """(cluster, broker, mirror, subject) to the problem that was told last."""
+        self._removals: dict[tuple[str, str, str], int] = {}
+        """(cluster, topic, config) to how often it was removed there."""
+        self._set_since: dict[tuple[str, str, str], tuple[str, Instant]] = {}
+        """The same to its value, and since when it has been that."""
+
+    # -- brokers ------------------------------------------------------------------------------
+
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        broker_id = broker.context.node_id
+        context = self._context(cluster, broker)
+        if context is None:
+            return
+        now = self._local(cluster, broker_id)
+        for mirror, plan in context.refreshes.items():
+            source = context.sources.get(mirror)
+            wants = source is not None and not source.refreshing and (plan.wants_all or bool(plan.wanted))
+            if wants and (plan.timer_at is None or plan.timer_at > max(plan.not_before, now)):
+                text = f"mirror {mirror} wants to know more of its source, and does not ask when it may"
+                self._broken(cluster, broker_id, "refresh-late", text)
+            self._count_missing((cluster, broker_id, mirror), broker, plan.regular_at, source)
+        offset = broker.context.image.offset
+        if self._image_offsets.get((cluster, broker_id)) != (broker, offset) and broker.parts.lifecycle.recovered:
+            self._image_offsets[cluster, broker_id] = broker, offset
+            self._look_at_assignments(cluster, broker, context)
+
+    def _count_missing(
+        self, key: tuple[str, int, str], broker: Broker, regular_at: Instant, source: RemoteCluster | None
+    ) -> None:
+        """Take down which topics a source lacks, if the broker has just heard of all of them."""
+        known = self._cycles.get(key)
+        if known is not None and known[0] is broker and known[1] == regular_at:
+            return
+        self._cycles[key] = broker, regular_at
+        before = self._missing.get(key, {}) if known is not None and known[0] is broker else {}
+        missing = () if source is None else source.missing
+        self._missing[key] = {topic: before.get(topic, 0) + 1 for topic in missing}
+
+    def stop_ordered(self, cluster: str, broker_id: int, mirror: str, topics: list[str]) -> None:
+        """Look whether a broker that has topics stopped has seen that their source does not have them (D16)."""
+        missing = self._missing.get((cluster, broker_id, mirror), {})
+        for topic in topics:
+            times = missing.get(topic, 0)
+            if times < MISSED_MIN:
+                text = f"topic {topic} of mirror {mirror} is stopped, which its source lacked {times} times in a row"
+                self._broken(cluster, broker_id, "stopped-early", text)
+
+    def problem_told(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
+        """Look whether what is told of a sync is news, and whether that there is no problem any more is told of one."""
+        key = cluster, broker_id, fact.mirror, fact.subject
+        before = self._told.get(key, "")
+        self._told[key] = fact.reason
+        if not fact.reason and not before:
+            text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was told of it"
+            self._broken(cluster, broker_id, "synced-again", text)
+
+    def _local(self, cluster: str, broker_id: int) -> Instant:
+        """Return the time that a broker's clock shows."""
+        world = self._scene.simulation.world
+        return world.processes[self._scene.clusters[cluster].process(broker_id)].local(world.now)
+
+    def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
+        known = self._contexts.get(id(broker))
+        if known is None or known[0] is not broker:
+            known = broker, self._scene.mirror_context(cluster, broker.context.node_id)
+            self._contexts[id(broker)] = known
+        return known[1]
+
+    def _look_at_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
+        image = broker.context.image
+        wanted = {}
+        for topic in image.configured(ResourceType.TOPIC):
+            value = image.topic_config(topic).get(MIRROR_NAME, "")
+            if value:
+                wanted[topic] = parse(value)
+        if wanted != context.assignments:
+            names = [name for name in {**wanted, **context.assignments}
+                     if wanted.get(name) != context.assignments.get(name)]  # fmt: skip
+            text = f"the broker does not follow {MIRROR_NAME} of topics {', '.join(sorted(names))}"
+            self._broken(cluster, broker.context.node_id, "assignments", text)
+
+    # -- controllers --------------------------------------------------------------------------
+
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        now = self._scene.now
+        for topic, name, value in _changes(before, after):
+            key = cluster, topic, name
+            if value is not None:
+                self._set_since[key] = value, now
+                continue
+            was, _ = self._set_since.pop(key, ("", 0))
+            source = self._source_of(cluster, topic, after)
+            if source is None or topic not in after.topics or topic not in before.topics:
+                continue
+            there = self._set_since.get((source, topic, name))
+            if there is None or there[0] != was or now - there[1] < UNCHANGED or self._is_own(after, topic, name):
+                continue
+            count = self._removals[key] = self._removals.get(key, 0) + 1
+            if count > REMOVALS + self._times_ordered(cluster, topic, name):
+                text = f"config {name} of topic {topic} is removed again, which {source} has had all the time"
+                self._rules.broken(cluster, CONTROLLER_ID, TopicPartition(topic, 0), "config-flaps", text)
+
+    def _source_of(self, cluster: str, topic: str, image: MetadataImage) -> str | None:
+        """Return the cluster from which a topic is mirrored; None if it is not, or its mirror knows none yet."""
+        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        if assignment is None or assignment.wish is not Wish.MIRROR:
+            return None
+        source_id = image.configs.get((ResourceType.MIRROR, assignment.mirror), {}).get(SOURCE_CLUSTER_ID)
+        return next((name for name, found in self._scene.clusters.items() if found.cluster_id == source_id), None)
+
+    def _is_own(self, image: MetadataImage, topic: str, name: str) -> bool:
+        """Return whether a config is never copied to the topic, or is not at present."""
+        assignment = parse(image.topic_config(topic).get(MIRROR_NAME, ""))
+        mirror = "" if assignment is None else assignment.mirror
+        configs = image.configs.get((ResourceType.MIRROR, mirror), {})
+        excluded = configs.get(EXCLUDED_CONFIGS, default_of(known(Scope.MIRROR)[EXCLUDED_CONFIGS]) or "")
+        return name.startswith("mirror.") or any(re.fullmatch(each.strip(), name) for each in excluded.split(","))
+
+    def _times_ordered(self, cluster: str, topic: str, name: str) -> int:
+        """Return how often somebody was to alter a config here."""
+        wanted = {"topic": topic, "name": name}
+        return sum(all(step.args.get(key) == value for key, value in wanted.items()) for step in self._scene.plan.steps)
+
+    def _broken(self, cluster: str, broker_id: int, rule: str, text: str) -> None:
+        self._rules.broken(cluster, broker_id, TopicPartition("", -1), rule, text)
+
+
+def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:
+    """Yield topic, config and value of what was set, None for what was removed."""
+    for resource in before.configs.keys() | after.configs.keys():
+        was, now = before.configs.get(resource, {}), after.configs.get(resource, {})
+        if resource[0] != ResourceType.TOPIC or was == now:
+            continue
+        for name in was.keys() | now.keys():
+            if was.get(name) != now.get(name):
+                yield resource[1], name, now.get(name)

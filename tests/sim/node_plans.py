@@ -1,0 +1,100 @@
+"""Plans by hand about what nodes decide, answer and tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+
+CONFIGS = {
+    "min.insync.replicas": "1",
+    "broker.heartbeat.interval.ms": "300",
+    "broker.session.timeout.ms": "4000",
+    "mirror.metadata.refresh.interval.ms": "1000",
+    "metadata.log.max.record.bytes.between.snapshots": "1000",
+}
+THERE = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+ADDED = Step(100, "create_mirror", THERE), Step(200, "add", THERE)
+
+
+def of_nodes(steps: Iterable[Step], *, brokers: int = 1, clusters: str = "ab", faults_end_ms: int = 8_000) -> Plan:
+    """A producer writes one topic `t0` with three partitions, in cluster a."""
+    return Plan(
+        seed=0,
+        profile="by hand",
+        clusters=tuple(ClusterPlan(name, brokers, brokers, CONFIGS) for name in clusters),
+        network={},
+        clients=(ClientPlan("p0", "plain", "a", ("t0",), 100),),
+        steps=tuple(steps),
+        faults_end_ms=faults_end_ms,
+        converge_ms=20_000,
+        topics={"t0": "3@a"},
+    )
+
+
+def killed_at_the_source() -> Plan:
+    """Broker 1 of three dies, and comes back after its session has ended."""
+    away = Step(1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 7_000})
+    return of_nodes([away], brokers=3, clusters="a", faults_end_ms=10_000)
+
+
+def stopped_behind_a_slow_line() -> Plan:
+    """Broker 1 of three is stopped while broker 3 hears of its controller late."""
+    slow = Step(1_000, "line_slow", {"one": "a-3", "other": "a-100", "ms": 1_000, "for_ms": 6_000})
+    stop = Step(3_000, "stop_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000})
+    return of_nodes([slow, stop], brokers=3, clusters="a", faults_end_ms=10_000)
+
+
+def read_again() -> Plan:
+    """Cluster b mirrors what a writes, and b's controller starts again."""
+    return of_nodes([*ADDED, Step(4_000, "kill_controller", {"cluster": "b", "for_ms": 500})])
+
+
+def mirrored() -> Plan:
+    """Cluster b mirrors what a writes."""
+    return of_nodes(ADDED)
+
+
+def with_a_config() -> Plan:
+    """Cluster b mirrors what a writes for long; the topic has a config."""
+    config = Step(50, "alter_topic", {"cluster": "a", "topic": "t0", "name": "retention.ms", "value": "3600000"})
+    return of_nodes([config, *ADDED], faults_end_ms=22_000)
+
+
+def added_out_of_reach() -> Plan:
+    """The topic is added to b's mirror while a is out of reach, so b does not have it yet."""
+    away = Step(50, "line_down", {"one": "a", "other": "b", "for_ms": 7_000})
+    return of_nodes([away, *ADDED])
+
+
+def goes_out_of_reach() -> Plan:
+    """Cluster b does not reach a any more once it mirrors it."""
+    away = Step(3_000, "line_down", {"one": "a", "other": "b", "for_ms": 9_000})
+    return of_nodes([*ADDED, away], faults_end_ms=13_000)
+
+
+def wanted_by_two() -> Plan:
+    """The topic is added to a second mirror."""
+    other = {**THERE, "mirror": "n"}
+    return of_nodes([*ADDED, Step(3_000, "create_mirror", other), Step(3_500, "add", other)])
+
+
+def deleted_while_mirrored() -> Plan:
+    """Cluster b mirrors what a writes, until a's topic is deleted."""
+    return of_nodes([*ADDED, Step(5_000, "delete_topic", {"cluster": "a", "topic": "t0"})])
+
+
+PLANS: dict[str, Callable[[], Plan]] = {
+    plan.__name__: plan
+    for plan in (
+        killed_at_the_source,
+        stopped_behind_a_slow_line,
+        read_again,
+        mirrored,
+        with_a_config,
+        added_out_of_reach,
+        goes_out_of_reach,
+        wanted_by_two,
+        deleted_while_mirrored,
+    )
+}
