@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory_store import MemoryStore
 from kmirror.records.legacy import iter_any_batches
@@ -21,14 +22,18 @@ def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> list[Memo
 
 
 def end_of(store: MemoryStore, *, flushed: bool) -> int:
-    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends."""
+    """Return where a log ends on the disk, or where what a power cut surely leaves of it ends.
+
+    What follows a batch that a power cut has torn does not count: the broker cuts it off when it starts.
+    """
     end = 0
-    for base_offset in store.segments():
-        left = store.flushed_size(base_offset) if flushed else store.size(base_offset)
-        end = max(end, base_offset)
-        for batch in iter_any_batches(store.view(base_offset)):
-            left -= batch.size_in_bytes
-            if left < 0:
-                return end
-            end = batch.last_offset + 1
+    with suppress(CorruptBatch):
+        for base_offset in store.segments():
+            left = store.flushed_size(base_offset) if flushed else store.size(base_offset)
+            end = max(end, base_offset)
+            for batch in iter_any_batches(store.view(base_offset)):
+                left -= batch.size_in_bytes
+                if left < 0:
+                    return end
+                end = batch.last_offset + 1
     return end
