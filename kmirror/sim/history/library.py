@@ -20,6 +20,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.history.account import Ack, Read, Refusal, Transaction, Write
 from kmirror.sim.history.consuming import PREFERRED_MS
+from kmirror.sim.history.inside.applications import DeliveryLook, ReadingLook
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS, Desk
 from kmirror.sim.history.scripts import Script, Sleep, Wait
 from kmirror.sim.history.values import name_of
@@ -68,6 +69,10 @@ class LibraryProducer:
         self.transaction: Transaction | None = None
         self._turns = desk.turns
         self._sent: dict[str, Sent] = {}
+        # A batch that is in flight when its time is up is waited for.
+        self._deliveries = DeliveryLook(
+            desk.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
+        )
         self._client = desk.scene.scripts.client(name, self.cluster)
         configs = ProducerConfigs(
             transactional_id=transactional_id,
@@ -111,7 +116,13 @@ class LibraryProducer:
             self.transaction.values.extend(values)
         self.under_way += 1
         records = [RecordData(key=value.encode(), value=value.encode()) for value in values]
-        self._machine.send(self._now, tp, records, lambda _, delivery: self._on_delivery(tp, values, delivery))
+        number = self._deliveries.sent(tp)
+
+        def on_delivery(_: Instant, delivery: Delivery) -> None:
+            self._deliveries.delivered(number, tp)
+            self._on_delivery(tp, values, delivery)
+
+        self._machine.send(self._now, tp, records, on_delivery)
         self._client.perform()
 
     def end(self, *, commit: bool) -> Script[ErrorCode]:
@@ -131,6 +142,7 @@ class LibraryProducer:
     def delivered(self) -> Script[None]:
         """Wait until every batch was written, refused or given up."""
         while self.under_way:
+            self._deliveries.look()
             yield Sleep(LOOK_MS)
 
     @property
@@ -246,6 +258,7 @@ class LibraryReader:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self._positions: dict[TopicPartition, Position] = {}
+        self._look = ReadingLook(desk.scene, desk.plan.name)
 
     def run(self) -> Script[None]:
         """Read until the history ends, turning to another cluster as the plan says."""
@@ -276,6 +289,7 @@ class LibraryReader:
             if partitions:
                 found: Round = yield Wait(poll)
                 self._take(cluster, machine, found)
+                self._look.round_ended(cluster, partitions, machine.positions, found.refusals)
             yield desk.pause()
         self._positions = dict(machine.positions)
 

@@ -260,7 +260,9 @@ def _named(rows: Iterable[Any]) -> list[Any]:
 
 
 def _in_partitions(topics: Iterable[Any]) -> list[Any]:
-    return [(topic.name, row.partition_index) for topic in topics for row in topic.partitions]
+    """Return the partitions that a message names, each once."""
+    rows = [(topic.name or str(topic.topic_id), row.partition_index) for topic in topics for row in topic.partitions]
+    return list(dict.fromkeys(rows))
 
 
 DESCRIBE_CONFIGS = API_KEYS["DescribeConfigs"]
@@ -269,8 +271,10 @@ ROWS: dict[int, tuple[Names, Names]] = {
     **{key: (lambda body: [t.topic_name for t in body.topics], lambda body: _named(body.topics)) for key in ORDERS},
     CREATE_TOPICS: (lambda body: list(dict.fromkeys(_named(body.topics))), lambda body: _named(body.topics)),
     API_KEYS["CreatePartitions"]: (lambda body: _named(body.topics), lambda body: _named(body.results)),
-    API_KEYS["ReadMirrorStates"]: (lambda body: _in_partitions(body.topics), lambda body: _in_partitions(body.topics)),
-    API_KEYS["WriteMirrorStates"]: (lambda body: _in_partitions(body.topics), lambda body: _in_partitions(body.topics)),
+    **{
+        API_KEYS[name]: (lambda body: _in_partitions(body.topics), lambda body: _in_partitions(body.topics))
+        for name in ("ReadMirrorStates", "WriteMirrorStates", "OffsetCommit", "TxnOffsetCommit", "ListOffsets")
+    },
     DESCRIBE_CONFIGS: (
         lambda body: [(row.resource_type, row.resource_name) for row in body.resources],
         lambda body: [(row.resource_type, row.resource_name) for row in body.results],

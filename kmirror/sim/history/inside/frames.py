@@ -61,16 +61,22 @@ class Frames:
         for look in looks:
             for api in look.APIS:
                 self._by_key.setdefault(API_KEYS[api], []).append(look)
+        self._wanted: dict[tuple[int, int], list[FrameLook]] = {}
+        """By number of the link and API key who looks at such requests."""
         self._under_way: dict[int, dict[int, tuple[Asked, list[FrameLook]]]] = {}
         """By number of the link what has no answer yet, by correlation id."""
 
     def on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
         """Hand a frame to those who look at its API."""
         if passing is Passing.REQUEST:
-            looks = self._by_key.get(frame[0] << 8 | frame[1])
-            wanted = [look for look in looks if look.wants(link)] if looks is not None else None
-            if wanted:
-                self._on_request(link, frame, wanted)
+            key = frame[0] << 8 | frame[1]
+            if key in self._by_key:
+                wanted = self._wanted.get((link.number, key))
+                if wanted is None:
+                    wanted = [look for look in self._by_key[key] if look.wants(link)]
+                    self._wanted[link.number, key] = wanted
+                if wanted:
+                    self._on_request(link, frame, wanted)
             return
         under_way = self._under_way.get(link.number)
         if under_way is None:

@@ -13,6 +13,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
+from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
@@ -27,15 +28,16 @@ FOLLOWS: dict[GroupState, tuple[GroupState, ...]] = {
     _S.PREPARING_REBALANCE: (_S.COMPLETING_REBALANCE, _S.EMPTY),
     _S.COMPLETING_REBALANCE: (_S.STABLE, _S.PREPARING_REBALANCE),
     _S.STABLE: (_S.PREPARING_REBALANCE,),
-    _S.DEAD: (),
 }
 """What may come after each state (Kafka's ClassicGroupState); from any of them a group may end."""
 LIVES = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
 """Answers to the heartbeat of a member whose session begins anew with it."""
+Mark = tuple[GroupState, int, int, int, int]
+"""What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
 Sent = dict[str, bytes]
 """Assignments by member id."""
-
-
+LOOK_EVERY = 20
+"""Events of a broker from one look for its groups to the next."""
 NEW_MEMBER: Duration = 300_000 * MILLISECOND
 """So long a member may wait that has never been told its id, and so sends no heartbeats."""
 
@@ -59,8 +61,7 @@ class _Known:
     """A group as it was after an event."""
 
     group: Group
-    mark: tuple[GroupState, int, int, int, int]
-    """What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
+    mark: Mark
     state: GroupState
     generation: int
     state_since: Instant
@@ -68,17 +69,27 @@ class _Known:
     members: dict[str, _Seen] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Place:
+    """The groups of one broker that have members; those of simple consumers only keep offsets."""
+
+    groups: dict[str, _Known] = field(default_factory=dict)
+    left: int = 0
+    """Events until the next look for groups that are not known."""
+    looked_at: Instant = 0
+
+
 class GroupLook(FrameLook):
     """Judges the groups of coordinators, each from its loading to its end, and what their members are told."""
 
-    APIS = ("SyncGroup", "Heartbeat", "LeaveGroup")
+    APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._world = scene.simulation.world
         self._rules = rules
-        self._known: dict[tuple[str, int], dict[str, _Known]] = {}
-        """By cluster and broker, then by group id."""
+        self._places: dict[tuple[str, int], _Place] = {}
+        """By cluster and broker."""
         self._heard: dict[tuple[str, int, str, str], Instant] = {}
         """By cluster, broker, group and member the newest heartbeat that began a session anew."""
         self._left: dict[tuple[str, str], dict[str, None]] = {}
@@ -107,6 +118,8 @@ class GroupLook(FrameLook):
             sent = {row.member_id: bytes(row.assignment) for row in request.assignments}
             key = asked.cluster, request.group_id, request.generation_id
             self._synced.setdefault(key, []).append((request.member_id, sent))
+        elif isinstance(request, JoinGroupRequest):
+            self._places.setdefault((asked.cluster, asked.broker_id), _Place()).left = 0
 
     def answered(self, asked: Asked) -> None:
         """Remember who is alive, and look at what a member is assigned."""
@@ -130,29 +143,34 @@ class GroupLook(FrameLook):
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         place = cluster, broker.context.node_id
-        known = self._known.get(place)
-        found: dict[str, _Known] | None = None
-        for group in broker.parts.groups.live():
-            if known is None:
-                known = self._known[place] = {}
-            mark = (
-                group.state,
-                group.generation,
-                len(group.members),
-                group.awaiting_join,
-                len(group.pending_syncs),
-            )
-            before = known.get(group.group_id)
-            if before is not None and before.group is group and before.mark == mark and _has(group, before):
+        at = self._places.get(place)
+        if at is None:
+            at = self._places[place] = _Place()
+        at.left -= 1
+        if at.left < 0:
+            self._find(at, broker)
+        for group_id, before in list(at.groups.items()) if at.groups else ():
+            group = before.group
+            mark = _mark(group)
+            if before.mark == mark and group.members.keys() == before.members.keys():
                 continue
-            now = _taken(group, mark, before, self._world.now)
-            if before is not None and before.group is group:
-                for rule, text in self._broken_by(place, before, now):
-                    self._broken(*place, group.group_id, rule, text)
-            found = found or {}
-            found[group.group_id] = now
-        if known is not None and found is not None:
-            known.update(found)
+            if group.state is _S.DEAD:
+                del at.groups[group_id]
+                continue
+            now = at.groups[group_id] = _taken(group, mark, before, self._world.now)
+            for rule, text in self._broken_by(place, before, now):
+                self._broken(*place, group_id, rule, text)
+            if not _is_active(group):
+                del at.groups[group_id]
+
+    def _find(self, at: _Place, broker: Broker) -> None:
+        """Look for groups that have members, or may get some in a moment."""
+        at.left = LOOK_EVERY
+        for group in broker.parts.groups.live():
+            known = at.groups.get(group.group_id)
+            if (known is None or known.group is not group) and _is_active(group):
+                at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)
+        at.looked_at = self._world.now
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         """Do nothing: controllers have no groups."""
@@ -216,12 +234,16 @@ class GroupLook(FrameLook):
         self._rules.broken(cluster, broker_id, home, rule, f"group {group_id}: {text}")
 
 
-def _has(group: Group, before: _Known) -> bool:
-    """Return whether a group has the members that it had."""
-    return not group.members or group.members.keys() == before.members.keys()
+def _is_active(group: Group) -> bool:
+    """Return whether a group has members, or waits for some; one that has ended is no group any more."""
+    return group.state is not _S.DEAD and (bool(group.members) or group.state is not _S.EMPTY)
 
 
-def _taken(group: Group, mark: tuple[GroupState, int, int, int, int], before: _Known | None, now: Instant) -> _Known:
+def _mark(group: Group) -> Mark:
+    return group.state, group.generation, len(group.members), group.awaiting_join, len(group.pending_syncs)
+
+
+def _taken(group: Group, mark: Mark, before: _Known | None, now: Instant) -> _Known:
     """Return what there is to remember of a group."""
     if before is None or before.group is not group:
         found = _Known(group, mark, group.state, group.generation, now, now)

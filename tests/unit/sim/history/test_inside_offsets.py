@@ -18,7 +18,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker
 from kmirror.records.record import RecordData
 from kmirror.sim.history.account import TopicSeen
-from kmirror.sim.history.inside.offsets import MINUTE_MS, OffsetLook
+from kmirror.sim.history.inside.offsets import LOOK_EVERY, MINUTE_MS, OffsetLook
 from kmirror.spec.topics import GROUP_TOPIC
 from tests.unit.sim.history.inside import TP, FakeScene, Link, ask, broken, rules_of
 
@@ -60,7 +60,12 @@ class Stage:
             context=SimpleNamespace(node_id=1, configs=configs),
             parts=SimpleNamespace(groups=SimpleNamespace(runtime=runtime), replicas=replicas),
         )
-        self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
+        self.handle()
+
+    def handle(self) -> None:
+        """Let the broker have handled as many events as it takes to be looked at."""
+        for _ in range(LOOK_EVERY):
+            self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
 
     def write(self, record: KeyValue, *, producer_id: int = -1, at_ms: int = 0) -> None:
         """Append a record, and have the shard take it over."""
@@ -70,7 +75,7 @@ class Stage:
             build_batch(rows, base_offset=end, producer_id=producer_id, is_transactional=producer_id >= 0)
         )
         self.shard.replay(LoggedRecord(key, value, end, producer_id))
-        self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
+        self.handle()
 
     def commit(self, offset: int, *, producer_id: int = -1) -> None:
         """Commit an offset."""
@@ -90,7 +95,7 @@ class Stage:
         )
         self.log.held += iter_batches(marker)
         self.shard.end_transaction(PRODUCER, commit=commit)
-        self.look.broker_handled("a", self.broker)  # type: ignore[arg-type]
+        self.handle()
 
     @property
     def broken(self) -> list[str]:
