@@ -19,6 +19,7 @@ from kmirror.sim.history.draw_requests import with_requests
 from kmirror.sim.history.fault_actions import FLUSH
 from kmirror.sim.history.hand import ADDED, NEW, Line, Story
 from kmirror.sim.history.moves import MOVES
+from kmirror.sim.history.outages import OPTION
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.profiles import Profile, checked_profile
 from kmirror.sim.history.restarting import draw_restart
@@ -241,6 +242,7 @@ def _clients(
             options["transaction_version"] = 2
         options.update(_delivery(own.split("delivery")))
         kind = _with_library(own.split("library"), row, kind)
+        options.update(_outages(own.split("outages"), kind))
         found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
@@ -253,6 +255,7 @@ def _clients(
             commits["rests"] = True
         if not commits:
             kind = _with_library(own.split("library"), row, kind)
+        commits.update(_outages(own.split("outages"), kind))
         found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), pause_ms, commits))
     return tuple(found)
 
@@ -261,6 +264,11 @@ def _with_library(rng: Rng, row: Profile, kind: str) -> str:
     """Return the kind of client that does the same with `kmirror.client`, or in fetch sessions, for some of them."""
     others = LIBRARY.get(kind, ())
     return rng.choice(others) if others and rng.chance(row.library, 100) else kind
+
+
+def _outages(rng: Rng, kind: str) -> dict[str, Value]:
+    """Return whether a client of `kmirror.client` does not reach a broker for moments, as half of them do not."""
+    return {OPTION: True} if kind.startswith("library") and rng.chance(1, 2) else {}
 
 
 def _story(

@@ -15,6 +15,7 @@ from kmirror.sim.history.asking import asking
 from kmirror.sim.history.consuming import Consumer
 from kmirror.sim.history.grouping import App
 from kmirror.sim.history.library import LibraryReader, library_stream, library_transactions
+from kmirror.sim.history.outages import OPTION, outages
 from kmirror.sim.history.producing import Desk, Producer
 from kmirror.sim.history.scripts import Script, Sleep
 from kmirror.sim.history.session_consuming import SessionConsumer
@@ -45,6 +46,8 @@ def start(desk: Desk) -> None:
     for name, script in kind.scripts(desk):
         desk.scene.busy += kind.writes
         desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
+    if desk.plan.options.get(OPTION):
+        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # Nobody waits for its end.
 
 
 def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:

@@ -1,0 +1,33 @@
+"""Outages of a client: for moments it does not reach one broker, or the broker does not reach it.
+
+What is sent meanwhile is lost, and what follows arrives on the same link. So a request is missed whose successor is
+there, and an answer that says what became of a batch, or of a fetch session, never comes.
+"""
+
+from __future__ import annotations
+
+from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.scripts import Script, Sleep
+
+OPTION = "outages"
+"""Name of the option of a client that has outages."""
+PAUSE_MS = (1_500, 6_000)
+LASTS_MS = (20, 1_200)
+
+
+def outages(desk: Desk) -> Script[None]:
+    """Take down the line between a client and one broker of its cluster again and again, both ways or one way."""
+    scene, network = desk.scene, desk.scene.simulation.world.network
+    rng = scene.rng(f"outages {desk.plan.name}")
+    while desk.goes_on():
+        yield Sleep(rng.between(*PAUSE_MS))
+        cluster = scene.clusters[desk.cluster]
+        client = f"{desk.plan.name}@{desk.cluster}"
+        broker = cluster.process(rng.choice(cluster.broker_ids))
+        there, back = (client, broker), (broker, client)
+        ways = rng.choice(((there,), (back,), (there, back)))
+        for way in ways:
+            network.take_down(*way)
+        yield Sleep(rng.between(*LASTS_MS))
+        for way in ways:
+            network.bring_up(*way)
