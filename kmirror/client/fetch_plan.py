@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kmirror.client.fetch_session import FetchSession, Wanted
+from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, FetchSession, Wanted
 from kmirror.client.positions import Position, Positions
 from kmirror.client.read_replicas import ReadReplicas
 from kmirror.client.remote_cluster import RemoteCluster
@@ -126,9 +126,14 @@ class FetchPlan:
             self._placed[tp] = endpoint, position
             if endpoint == leader:
                 self._replicas.validate(tp, position, endpoint)
-            else:
+            if endpoint != leader or not self._may_diverge(endpoint):
                 position = Position(position.offset)  # A follower that is behind would answer with a divergence.
             self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
+
+    def _may_diverge(self, endpoint: Endpoint) -> bool:
+        """Return whether a broker can be told the epoch of a position; one before 2.7 cannot (KIP-595)."""
+        version = self._cluster.version(endpoint, FetchRequest)
+        return version is None or version >= FETCH_WITH_DIVERGENCE
 
     def _wanted(self, tp: TopicPartition, position: Position) -> Wanted:
         leader = self._cluster.leader(tp)

@@ -15,6 +15,8 @@ from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, Fet
 from kmirror.protocol.gen.fetch_response import FetchResponse
 
 FULL = 0
+FETCH_WITH_DIVERGENCE = 12
+"""The first version in which the fetcher tells its last epoch, and the leader where logs part (KIP-595)."""
 UNTOLD = 0x7FFFFFFFFFFFFFFF
 """A consumer tells no high watermark."""
 

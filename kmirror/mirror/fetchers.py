@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
-from kmirror.client.fetch_session import Wanted
+from kmirror.client.fetch_session import FETCH_WITH_DIVERGENCE, Wanted
 from kmirror.client.remote_cluster import LeaderHint, RemoteCluster
 from kmirror.client.requester import OnFrame, OnReply, Sent
 from kmirror.cluster.replication.partition import Partition
@@ -42,8 +42,6 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CONSUMER, IsolationLevel
 
-FETCH_WITH_DIVERGENCE = 12
-"""First version in which the answer names a divergence (KIP-595)."""
 FETCH_MIN = 10
 """That of Kafka 2.1, the oldest release that is mirrored from."""
 CREATED_AGAIN = "if that stays so its topic was created anew, and has to be removed from the mirror and added again"

@@ -179,6 +179,26 @@ def test_a_broker_without_topic_ids_is_asked_by_name() -> None:
     assert stage.fetched() == [(0, "a")]
 
 
+def test_a_broker_that_takes_no_epoch_with_a_position_is_asked_without_one() -> None:
+    """Kafka before 2.7 has no such field: one round is lost in finding that out, and no further one."""
+    stage = Stage()
+    stage.consumer.positions[TP] = Position(0, 4)
+    answers = [batch(0, "a", "b"), batch(2, "c")]
+    while answers:
+        if not stage.script.look():
+            stage.poll()
+        match stage.script.look()[0].body:
+            case MetadataRequest():
+                stage.script.answer(metadata({TP: (1, 4)}, topic_id=Uuid.ZERO))
+            case FetchRequest():
+                stage.script.answer(fetch(data(answers.pop(0)), by_name=True))
+                stage.consumer.positions[TP] = stage.rounds[-1].fetched[TP].after
+            case _:
+                stage.script.answer_versions(Fetch=(4, 11))
+    assert stage.consumer.positions[TP] == Position(3, 4)
+    assert [found.fetched.get(TP) is not None for found in stage.rounds] == [False, True, True]
+
+
 def test_a_log_that_was_cut_is_read_on_where_the_two_part() -> None:
     stage = Stage()
     stage.begin(10, 4)
