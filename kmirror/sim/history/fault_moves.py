@@ -154,6 +154,29 @@ def _isolated_leader(story: Story, line: Line) -> bool:
 
 
 @on_line()
+def _slow_controller(story: Story, line: Line) -> bool:
+    """Brokers and their controller hear late from one another while replicas come and go, and the leader changes."""
+    rng = story.rng
+    cluster = line.source if line.phase == NEW else rng.choice([line.source, line.destination])
+    brokers = story.clusters[cluster].brokers
+    if brokers < 2:
+        return False
+    slow = [broker for broker in range(1, brokers + 1) if rng.chance(2, 3)] or [story.broker(cluster)]
+    for broker in slow:  # More than 450 ms each way, and a broker's session ends between two heartbeats.
+        one, ms, for_ms = f"{cluster}-{broker}", rng.between(60, 450), rng.between(6_000, 10_000)
+        story.step("line_slow", one=one, other=f"{cluster}-{CONTROLLER_ID}", ms=ms, for_ms=for_ms)
+    for _ in range(rng.between(1, 2)):
+        story.wait(0, 600)
+        story.kill_replica(
+            line, cluster, "follower", for_ms=rng.choice((rng.between(50, 600), rng.between(3_000, 4_500)))
+        )
+        story.wait(200, 2_500)
+    if rng.chance(1, 2):
+        story.kill_replica(line, cluster, "leader", for_ms=story.drawn(SHORT_MS))
+    return True
+
+
+@on_line()
 def _power_at(story: Story, line: Line) -> bool:
     """A broker or the controller loses power at an event of what is ordered next; nothing else dies."""
     on = story.rng.choice(("BUMPING", "LISTED", "LINEAGE", "CUT", "PREPARED", "STOPPED", "MIRRORING"))
@@ -281,6 +304,7 @@ FAULT_MOVES: dict[str, Move] = {
     "strike_at": _strike_at,
     "second_failure": _second_failure,
     "isolated_leader": _isolated_leader,
+    "slow_controller": _slow_controller,
     "power_at": _power_at,
     "stale_source": _stale_source,
     "fail_log_dir": _fail_log_dir,

@@ -81,6 +81,7 @@ REPLICAS: dict[str, int] = {"away_during": 6, "two_histories": 8, "unclean_elect
 CONTROL: dict[str, int] = {"stale_leader": 4}
 SYNCS: dict[str, int] = {"grow": 5, "topic_config": 6, "filters": 4, "retention": 4}
 DELETIONS: dict[str, int] = {"delete_at_source": 3, "delete_at_destination": 3}
+LATE: dict[str, int] = {"slow_controller": 12}
 TRAPS: dict[str, int] = {"strike_at": 5, "second_failure": 3, "isolated_leader": 1}
 CLOCKS: dict[str, int] = {"wrong_clock": 3}
 DISKS: dict[str, int] = {"fail_log_dir": 4, "delete_records": 3, "throttle": 2}
@@ -111,7 +112,7 @@ def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
 ROWS: tuple[Profile, ...] = (
     Profile(
         "full", "Everything, in any order; at least twenty steps.", (20, 28),
-        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS}, MIX,
+        {**ALL, **SYNCS, **DELETIONS, **TRAPS, **DISKS, **CLOCKS, **TOPOLOGY, **CUTS, **LATE}, MIX,
         old_source=20, groups=50, ends_mirrored=50, keyed=35, group_apps=35, library=30, shapes=OF_EVERY_KIND,
         themes=70, racks=15, asks=8, slow_sites=40,
     ),

@@ -39,7 +39,7 @@ THEMES: tuple[Theme, ...] = (
            "allow_unclean": 4, "broker_away": 3, "strike_at": 2}),
     Theme("control", "Controllers away while partitions move.",
           {"stale_leader": 5, "bounce_controller": 4, "controller_away": 4, "controller_unreachable": 4, "grow": 2,
-           "delete_mirror": 2}),
+           "delete_mirror": 2, "slow_controller": 4}),
     Theme("logs", "Logs lose their beginning, or their directory, while replicas are away.",
           {"retention": 12, "delete_records": 5, "fail_log_dir": 4, "away_during": 3, "throttle": 4, "source_away": 2}),
     Theme("windows", "Failures at events of replication, one in the window of the other.",
