@@ -25,6 +25,8 @@ from tests.sim import (
     planted_nodes,
     planted_syncs,
     planted_topologies,
+    planted_transactions,
+    transaction_plans,
 )
 from tests.sim import planted as plants
 from tests.sim.planted import FAULTS, Fault, planted
@@ -381,6 +383,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
     | group_plans.PLANS
     | follower_plans.PLANS
     | node_plans.PLANS
+    | transaction_plans.PLANS
 )
 
 
@@ -429,6 +432,7 @@ def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
         planted_nodes,
         planted_syncs,
         planted_topologies,
+        planted_transactions,
     )
     named = [row for module in modules for row in vars(module).items()]
     written = [name for name, plant in named if not name.startswith("_") and is_plant(plant)]

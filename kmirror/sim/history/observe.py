@@ -280,7 +280,6 @@ class Observer:
         """Return a leader's log, with the rows below `end`."""
         log = leader.log
         stable = log.last_stable_offset
-        self._insides.look_at_log(cluster, leader)
         return LogSeen(
             cluster,
             leader.tp,

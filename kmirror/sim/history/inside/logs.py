@@ -1,52 +1,127 @@
-"""Rules of a log: what it remembers of its batches is what they say."""
+"""`LogLook`: what leaders remember of their logs, looked at whenever a log has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage, PartitionImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.log.partition_log import PartitionLog
-from kmirror.records.control import ControlType
+from kmirror.kernel.clock import to_ms
+from kmirror.sim.history.inside.log_model import LogModel
+from kmirror.sim.history.inside.log_rules import LogJudge
 from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.scene import Scene
 
-MARKERS = (ControlType.COMMIT, ControlType.ABORT)
+FOUND_AGAIN_EVERY = 64
+"""Events of a broker from one look at which partitions it leads to the next, if it has no other image meanwhile."""
+SETTLES_IN = 4
+"""Events from another image of a broker to when its partitions have theirs."""
+
+
+class LogRead(Protocol):
+    """Whoever judges what is in the records of a topic."""
+
+    def __call__(self, cluster: str, leader: Partition, model: LogModel, *, anew: bool) -> None:
+        """Take in the batches that were read, `anew` from the first one on."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A partition that a broker leads, as it was when it was looked at last."""
+
+    partition: Partition
+    judge: LogJudge
+    image: PartitionImage | None = None
+    high_watermark: int = -1
+    log_end: int = -1
+    log_start: int = -1
+    producers: int = 0
+
+
+@dataclass(slots=True)
+class _Led:
+    """What a broker leads."""
+
+    broker: Broker
+    image: MetadataImage
+    count: int = 0
+    """Of the partitions that it has."""
+    held: list[_Held] = field(default_factory=list)
+    events: int = 0
+    """Since it has this image."""
 
 
 class LogLook:
-    """Judges what logs remember of their batches."""
+    """Judges what leaders remember of their logs."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead]) -> None:
+        self._scene = scene
         self._rules = rules
+        self._readers = readers
+        """By topic."""
+        self._has_right_clocks = all("set_clock" not in (step.action, step.args.get("do")) for step in scene.plan.steps)
+        self._led: dict[tuple[str, int], _Led] = {}
 
-    def look_at_log(self, cluster: str, leader: Partition) -> None:
-        """Look at what a leader's log remembers of its batches."""
-        for rule, text in _misremembered(leader.log):
-            self._rules.broken(cluster, leader.broker_id, leader.tp, rule, text)
+    def broker_handled(self, cluster: str, broker: Broker) -> None:
+        for held in self._of(cluster, broker):
+            partition = held.partition
+            log = partition.log
+            if (
+                held.log_end != log.segments.end_offset
+                or held.high_watermark != log.high_watermark
+                or held.image is not partition.image
+                or held.log_start != log.log_start_offset
+                or held.producers != len(log.producers.entries)
+            ):
+                self._look_at(cluster, broker.context.node_id, held)
 
+    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
+        pass
 
-def _misremembered(log: PartitionLog) -> Iterator[tuple[str, str]]:
-    """Yield what a log remembers otherwise than its batches have it: leader epochs, and open transactions."""
-    opened: dict[int, int] = {}
-    start, is_wrong = log.log_start_offset, False
-    for batch in log.batches(start):
-        epoch = log.epochs.epoch_for_offset(max(start, batch.base_offset))
-        if epoch != batch.partition_leader_epoch and not is_wrong:
-            is_wrong = True
-            yield "epochs", f"epoch {epoch} at offset {batch.base_offset}, its batch has {batch.partition_leader_epoch}"
-        if batch.is_control:
-            control = batch.control()
-            if control is not None and control.type in MARKERS:
-                opened.pop(batch.producer_id, None)
-            elif control is not None and control.type is ControlType.MIRROR_PID_RESET:
-                opened.clear()
-        elif batch.is_transactional:
-            opened.setdefault(batch.producer_id, batch.base_offset)
-    held = {producer_id: first for first, producer_id in log.producers.ongoing.items()}
-    # Where a transaction began below the log start, only the rest of it is seen here.
-    begun = {producer_id: first for producer_id, first in opened.items() if held.get(producer_id, start) >= start}
-    held = {producer_id: first for producer_id, first in held.items() if first >= start}
-    if held != begun:
-        yield "transactions", f"open transactions are {held} by producer, the batches say {begun}"
-    first = min(opened.values(), default=log.log_end_offset)
-    if log.last_stable_offset > first:
-        yield "stable", f"last stable offset {log.last_stable_offset}, a transaction is open from {first}"
+    def _of(self, cluster: str, broker: Broker) -> list[_Held]:
+        """Return what the broker leads; it is found again when it may be something else."""
+        context, partitions = broker.context, broker.parts.replicas.partitions
+        led = self._led.get((cluster, context.node_id))
+        if led is not None and led.broker is broker:
+            led.events += 1
+            is_due = led.events <= SETTLES_IN or not led.events % FOUND_AGAIN_EVERY
+            if led.image is context.image and led.count == len(partitions) and not is_due:
+                return led.held
+        known = {held.partition: held for held in led.held} if led is not None and led.broker is broker else {}
+        leads = [one for one in partitions.values() if one.image.leader == context.node_id]
+        held = [known.get(one) or _Held(one, self._judge(one)) for one in leads]
+        if led is None or led.broker is not broker or led.image is not context.image:
+            led = self._led[cluster, context.node_id] = _Led(broker, context.image)
+        led.count, led.held = len(partitions), held
+        return held
+
+    def _judge(self, partition: Partition) -> LogJudge:
+        return LogJudge(partition.log, has_right_clock=self._has_right_clocks)
+
+    def _look_at(self, cluster: str, broker_id: int, held: _Held) -> None:
+        partition, judge = held.partition, held.judge
+        log, image = partition.log, partition.image
+        if image.leader != broker_id:
+            self._led[cluster, broker_id].events = FOUND_AGAIN_EVERY - 1
+            return
+        begins = held.image is None or held.image.leader_epoch != image.leader_epoch
+        is_other = held.image is None or not judge.is_of(log)
+        if is_other:
+            judge = held.judge = self._judge(partition)
+        if is_other or held.log_end != log.segments.end_offset:
+            judge.model.read_on()
+            reader = self._readers.get(partition.tp.topic)
+            if reader is not None:
+                reader(cluster, partition, judge.model, anew=is_other)
+        for rule, text in judge.broken_by(lambda: self._now_ms(cluster, broker_id), begins=begins or is_other):
+            self._rules.broken(cluster, broker_id, partition.tp, rule, text)
+        held.image, held.log_start = image, log.log_start_offset
+        held.high_watermark, held.log_end = log.high_watermark, log.segments.end_offset
+        held.producers = len(log.producers.entries)
+
+    def _now_ms(self, cluster: str, broker_id: int) -> int:
+        world = self._scene.simulation.world
+        return to_ms(world.processes[f"{cluster}-{broker_id}"].local(world.now))

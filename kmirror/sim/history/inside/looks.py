@@ -22,9 +22,11 @@ from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
 from kmirror.sim.history.inside.syncs import SyncLook
+from kmirror.sim.history.inside.transactions import TransactionLook
 from kmirror.sim.history.inside.views import view_of
 from kmirror.sim.history.inside.works import WorkLook
 from kmirror.sim.history.scene import Scene
+from kmirror.spec.topics import TRANSACTION_TOPIC
 
 AWAY_EVERY = 300
 """Events from one look to the next at replicas that are away."""
@@ -48,25 +50,27 @@ class InsideLooks:
         """What that image said when it was looked at last."""
         rules = Rules(scene)
         self._sessions = SessionLook(scene, rules)
-        self._logs = LogLook(rules)
         self._controllers = ControllerLook(scene, rules)
         self._syncs = SyncLook(scene, rules)
         self._told = ToldLook(scene, rules)
         self._answers = AnswerLook(scene, rules, self._syncs.stop_ordered)
         self._works = WorkLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
+        transactions = TransactionLook(scene, rules)
         self._looks: list[Look] = [
             ReplicationLook(scene, rules),
             MatchingLook(scene, rules),
             groups,
             offsets,
             self._syncs,
+            LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}),
+            transactions,
         ]
-        frame_looks: list[FrameLook] = [groups, offsets, ProducerLook(scene, rules), FetchLook(scene, rules)]
+        producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
+        frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions]
         self._frames = Frames(scene, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
-        self.look_at_log = self._logs.look_at_log
 
     def attach(self) -> None:
         """Look from now on."""

@@ -1,0 +1,56 @@
+"""Faults planted into what logs remember of their producers, and into transaction coordinators.
+
+They are rows of tests/sim/planted.py, which says what a fault is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.state import Transaction
+from kmirror.log import producer_entry
+from kmirror.log.producers import ProducerStates
+from tests.sim.planted import Patch, fault
+
+PLAN = "transactions_that_time_out"
+
+
+@fault("broken-invariant", profile=PLAN)
+def four_batches_are_kept(patch: Patch) -> None:
+    """A log remembers one batch less of each producer than may come again."""
+    patch(producer_entry, "BATCHES_RETAINED", 4)
+
+
+@fault("broken-invariant", profile=PLAN)
+def markers_count_at_once(patch: Patch) -> None:
+    """A transaction is over for readers before its marker is replicated."""
+    patch(ProducerStates, "hold_back", lambda self, transactions: None)
+
+
+@fault("broken-invariant", profile=PLAN)
+def timed_out_producers_are_not_fenced(patch: Patch) -> None:
+    """A producer whose transaction timed out keeps its epoch."""
+
+    def abort(self: TransactionCoordinator, now: Any, transaction: Transaction) -> None:
+        self.end(now, transaction, commit=False, client_version=0)
+
+    patch(TransactionCoordinator, "abort_and_fence", abort)
+
+
+@fault("broken-invariant", profile=PLAN)
+def transactions_do_not_time_out(patch: Patch) -> None:
+    """Nobody looks for how long a transaction is open."""
+    patch(TransactionCoordinator, "_sweep", lambda self, now: None)
+
+
+@fault("broken-invariant", profile=PLAN)
+def transactions_end_without_markers(patch: Patch) -> None:
+    """A transaction counts as complete once its end is decided."""
+
+    def send_left(self: TransactionCoordinator, now: Any, transactional_id: str) -> None:
+        transaction = self.find(transactional_id)
+        if transaction is not None:
+            self._complete(now, transaction)
+
+    patch(TransactionCoordinator, "_send_left", send_left)
