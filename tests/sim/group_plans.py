@@ -16,6 +16,9 @@ CONFIGS = {
 }
 
 
+LIBRARY = (("p1", "library"), ("c0", "library_read"))
+
+
 def _plan(*steps: Step, clients: list[ClientPlan], clusters: str = "a", brokers: int = 1) -> Plan:
     return Plan(
         seed=0,
@@ -49,6 +52,17 @@ def members_transform() -> Plan:
     return _plan(clients=[_transform()])
 
 
+def members_commit_both_ways() -> Plan:
+    """Beside three members somebody commits for one partition in transactions, and outside of them meanwhile."""
+    return _plan(clients=[_members(both_ways=True)])
+
+
+def library_misses_answers() -> Plan:
+    """A producer and a consumer of `kmirror.client`, which do not reach the broker for moments."""
+    lossy = [ClientPlan(name, kind, "a", ("t0",), 150, {"outages": True}) for name, kind in LIBRARY]
+    return _plan(clients=lossy)
+
+
 def coordinators_die() -> Plan:
     """Members commit at a coordinator that dies, while its followers are far away."""
     slow = {"one": "a-1", "other": "a-2", "ms": 300, "for_ms": 18_000}
@@ -68,5 +82,13 @@ def groups_are_mirrored() -> Plan:
 
 
 PLANS = {
-    plan.__name__: plan for plan in (members_come_and_go, members_transform, coordinators_die, groups_are_mirrored)
+    plan.__name__: plan
+    for plan in (
+        members_come_and_go,
+        members_transform,
+        members_commit_both_ways,
+        library_misses_answers,
+        coordinators_die,
+        groups_are_mirrored,
+    )
 }

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmirror.client.fetch_session import FetchSession
+from kmirror.client.producer import Producer
+from kmirror.cluster.coordinators.groups.offsets import Offsets
+from kmirror.cluster.coordinators.groups.rebalance import Rebalance
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
 from kmirror.log.producers import ProducerStates
 from kmirror.mirror import stopping
@@ -49,3 +53,51 @@ def a_smaller_isr_suffices(patch: Patch) -> None:
 def open_transactions_are_forgotten(patch: Patch) -> None:
     """A transaction does not hold back the last stable offset."""
     patch(ProducerStates, "first_unstable_offset", lambda self: None)
+
+
+@fault("broken-invariant", profile="members_come_and_go")
+def sessions_end_early(patch: Patch) -> None:
+    """A member that is not heard of for a fifth of its session timeout leaves its group."""
+
+    def expect_heartbeat(self: Rebalance, member: Any, *, within_ms: int | None = None) -> None:
+        original(self, member, within_ms=within_ms or member.session_timeout_ms // 5)
+
+    original = patch(Rebalance, "expect_heartbeat", expect_heartbeat)
+
+
+@fault("broken-invariant", profile="members_commit_both_ways")
+def the_last_marker_wins(patch: Patch) -> None:
+    """What a transaction commits replaces what was committed after it."""
+
+    def end_transaction(self: Offsets, producer_id: int, *, commit: bool) -> None:
+        pending = {name: self._pending.get((producer_id, name)) for name in self._of_producer.get(producer_id, ())}
+        original(self, producer_id, commit=commit)
+        for name, value in pending.items():
+            if commit and value is not None:
+                self._put(name, value)
+
+    original = patch(Offsets, "end_transaction", end_transaction)
+
+
+@fault("broken-invariant", profile="library_misses_answers")
+def retries_are_renumbered(patch: Patch) -> None:
+    """A batch gets another sequence number for each attempt."""
+
+    def take(self: Producer, partition: Any) -> Any:
+        batch = self._next(partition)
+        if batch.attempts:
+            batch.sequence = -1
+        return original(self, partition)
+
+    original = patch(Producer, "_take", take)
+
+
+@fault("broken-invariant", profile="library_misses_answers")
+def sessions_go_on(patch: Patch) -> None:
+    """A fetch session goes on after an answer that never came."""
+
+    def reset(self: FetchSession) -> None:
+        if not self.id:
+            original(self)
+
+    original = patch(FetchSession, "reset", reset)

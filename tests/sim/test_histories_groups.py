@@ -94,3 +94,14 @@ def test_every_partition_is_assigned_once() -> None:
 def test_a_profile_draws_applications_of_every_kind() -> None:
     kinds = {client.kind for seed in range(40) for client in draw(seed, "groups").clients}
     assert kinds >= {"members", "transform", "library", "library_transactions", "library_read", "session_read"}
+
+
+def test_a_profile_draws_short_rebalances_commits_in_two_ways_and_outages_for_some() -> None:
+    clients = [client for seed in range(40) for client in draw(seed, "groups").clients]
+    for kinds, option in (
+        (("members", "transform"), "rebalance_ms"),
+        (("members", "transform"), "both_ways"),
+        (("library", "library_transactions", "library_read"), "outages"),
+    ):
+        assert {option in client.options for client in clients if client.kind in kinds} == {True, False}
+    assert not any("outages" in client.options for client in clients if not client.kind.startswith("library"))

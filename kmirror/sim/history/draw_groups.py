@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kmirror.kernel.rng import Rng
+from kmirror.sim.history.both_ways import OPTION
 from kmirror.sim.history.hand import Line
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Value
 
+SHORT_REBALANCE_MS = 800
+"""So long a rebalance waits in half of all groups: most of their sessions outlast it."""
 OUTPUT = "o0"
 """The topic that transforming applications write to."""
 
@@ -62,4 +65,9 @@ def _members(rng: Rng, group: str) -> dict[str, Value]:
         "deletes": rng.chance(1, 3),
         "answers_lost_ppm": rng.choice((0, 0, 20_000, 100_000)),
     }
-    return dict(options)
+    found = dict(options)
+    if rng.split("rebalances").chance(1, 2):
+        found["rebalance_ms"] = SHORT_REBALANCE_MS
+    if rng.split("both ways").chance(1, 2):
+        found[OPTION] = True
+    return found

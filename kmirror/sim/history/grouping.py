@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.both_ways import OPTION, commit_both_ways
 from kmirror.sim.history.consuming import Consumer
 from kmirror.sim.history.group_requests import GroupDesk
-from kmirror.sim.history.membership import Beat, Member
+from kmirror.sim.history.membership import REBALANCE_TIMEOUT_MS, Beat, Member
 from kmirror.sim.history.positions import Position
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Script, Sleep
@@ -41,8 +42,10 @@ class App:
         """Return the processes that a plan's client consists of."""
         options = self.desk.plan.options
         names = [f"{self.desk.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
-        # Nobody waits for the end of these two.
+        # Nobody waits for the end of these three.
         self.desk.scene.scripts.start(f"{self.desk.plan.name}-looks", self._look())
+        if options.get(OPTION, False):
+            self.desk.scene.scripts.start(f"{self.desk.plan.name}-both", commit_both_ways(self.desk, self.group))
         if options.get("deletes", False):
             self.desk.scene.scripts.start(f"{self.desk.plan.name}-operator", self._delete())
         return [(name, self.process(name)) for name in names]
@@ -89,7 +92,8 @@ class Process(Consumer):
         self.rng.shuffle(protocols)
         instance = name if options.get("static", False) else ""
         self.session_ms = int(options.get("session_ms", 3_000))
-        self.member = Member(self.requests, instance, self.session_ms, protocols)
+        rebalance_ms = int(options.get("rebalance_ms", REBALANCE_TIMEOUT_MS))
+        self.member = Member(self.requests, instance, self.session_ms, protocols, rebalance_ms)
         self._told: dict[tuple[str, TopicPartition], int] = {}
         """By cluster and partition the offset that was committed last."""
 

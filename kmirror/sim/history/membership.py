@@ -49,7 +49,14 @@ class Beat(Enum):
 class Member:
     """One member; `partitions` are those of its generation."""
 
-    def __init__(self, requests: GroupDesk, instance: str, session_ms: int, protocols: Sequence[str]) -> None:
+    def __init__(
+        self,
+        requests: GroupDesk,
+        instance: str,
+        session_ms: int,
+        protocols: Sequence[str],
+        rebalance_ms: int = REBALANCE_TIMEOUT_MS,
+    ) -> None:
         self.requests = requests
         self.instance = instance
         """Name of a static member, empty for a dynamic one."""
@@ -57,6 +64,7 @@ class Member:
         self.known: list[TopicPartition] = []
         """The partitions that were there to be assigned."""
         self._session_ms = session_ms
+        self._rebalance_ms = rebalance_ms
         self._protocols = protocols
         self._member_id = ""
         self._generation = -1
@@ -101,7 +109,7 @@ class Member:
         request = JoinGroupRequest(
             group_id=self.requests.group,
             session_timeout_ms=self._session_ms,
-            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+            rebalance_timeout_ms=self._rebalance_ms,
             member_id=self._member_id,
             protocol_type=PROTOCOL_TYPE,
             protocols=[JoinGroupRequestProtocol(name, metadata) for name in self._protocols],
