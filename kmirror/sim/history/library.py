@@ -160,6 +160,7 @@ class LibraryProducer:
         self, tp: TopicPartition, records: Sequence[RecordData], producer_id: int, epoch: int, sequence: int
     ) -> None:
         scene, leader = self.desk.scene, self._machine.cluster.leader(tp)
+        self._deliveries.went_out(tp, producer_id, epoch, sequence, len(records))
         for n, record in enumerate(records):
             value = (record.value or b"").decode()
             number = sequence + n if sequence >= 0 else -1

@@ -37,12 +37,26 @@ class DeliveryLook:
         self._within = (within_ms + SLACK_MS) * MILLISECOND
         self._awaited: dict[int, Awaited] = {}
         self._count = 0
+        self._next: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
+        """By partition and producer id the newest epoch, and the sequence number that comes next in it."""
 
     def sent(self, tp: TopicPartition) -> int:
         """Return the number of a batch that is handed over now."""
         self._count += 1
         self._awaited[self._count] = Awaited(tp, self._scene.now + self._within)
         return self._count
+
+    def went_out(self, tp: TopicPartition, producer_id: int, epoch: int, sequence: int, count: int) -> None:
+        """Look at the numbers of a batch that goes out: new ones follow each other, from 0 on in each epoch."""
+        known, expected = self._next.get((tp, producer_id), (-1, 0))
+        if sequence < 0 or epoch < known:
+            return
+        if epoch > known:
+            expected = 0
+        if sequence > expected:
+            text = f"epoch {epoch} of producer {producer_id} goes on with sequence {sequence}, {expected} comes next"
+            self._broken(tp, "producer-gap", text)
+        self._next[tp, producer_id] = epoch, max(expected, sequence + count)
 
     def delivered(self, number: int, tp: TopicPartition) -> None:
         """Take note that the application is told what became of a batch."""

@@ -13,7 +13,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.records.batch import Batch, iter_batches
-from kmirror.sim.history.inside.frames import Asked, FrameLook
+from kmirror.sim.history.inside.frames import NO_PARTITION, Asked, FrameLook
 from kmirror.sim.history.inside.producers import library_clients
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
@@ -26,7 +26,6 @@ EPOCHS = 0x7FFFFFFF
 SESSIONS_FROM = 7
 IDS_FROM = 13
 """The first version of Fetch that has ids in place of names."""
-NOT_ASKED = TopicPartition("", -1)
 Row = tuple[str, int]
 """Topic as the request has it, and partition."""
 
@@ -172,7 +171,7 @@ class FetchLook(FrameLook):
         for row, data in _rows(answer):
             tp = self._named(asked, row)
             known.pop(tp, None)
-            if not data.error_code and data.diverging_epoch.epoch < 0 and tp is not NOT_ASKED:
+            if not data.error_code and data.diverging_epoch.epoch < 0 and tp is not NO_PARTITION:
                 last = [batch.last_offset for batch in _batches(data)]
                 if last:
                     known[tp] = last[-1] + 1
@@ -187,10 +186,10 @@ class FetchLook(FrameLook):
             return TopicPartition(topic, index)
         known = self._scene.image(asked.cluster).topics.values()
         name = next((one.name for one in known if str(one.topic_id) == topic), None)
-        return NOT_ASKED if name is None else TopicPartition(name, index)
+        return NO_PARTITION if name is None else TopicPartition(name, index)
 
     def _broken(self, asked: Asked, row: Row | None, rule: str, text: str) -> None:
-        tp = NOT_ASKED if row is None else self._named(asked, row)
+        tp = NO_PARTITION if row is None else self._named(asked, row)
         self._rules.broken(asked.cluster, asked.broker_id, tp, rule, f"{asked.link.client}: {text}")
 
 

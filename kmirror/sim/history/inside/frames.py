@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.headers import decode_body, decode_response, peek_request
 from kmirror.protocol.message import Message
+from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.network import Link, Passing
 from kmirror.spec.api_keys import API_KEYS
+
+NO_PARTITION = TopicPartition("", -1)
+"""Of what concerns no partition, or more than one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +59,10 @@ class FrameLook:
 class Frames:
     """Follows requests until they are answered."""
 
-    def __init__(self, scene: Scene, nodes: dict[str, tuple[str, int]], looks: Iterable[FrameLook]) -> None:
+    def __init__(
+        self, scene: Scene, rules: Rules, nodes: dict[str, tuple[str, int]], looks: Iterable[FrameLook]
+    ) -> None:
+        self._rules = rules
         self._world = scene.simulation.world
         self._nodes = nodes
         self._by_key: dict[int, list[FrameLook]] = {}
@@ -87,6 +95,7 @@ class Frames:
             return
         asked, looks = found
         if passing is Passing.SENT or passing is Passing.LOST:
+            self._look_at_order(asked, under_way)
             asked.answer = decode_response(frame, asked.key, asked.version).body
             for look in looks:
                 look.answered(asked)
@@ -95,6 +104,17 @@ class Frames:
             if passing is Passing.RECEIVED:
                 for look in looks:
                     look.received(asked)
+
+    def _look_at_order(self, asked: Asked, under_way: dict[int, tuple[Asked, list[FrameLook]]]) -> None:
+        """Look whether what came before on the same link was answered: requests are answered in their order."""
+        for other, _ in under_way.values():
+            if other is asked:
+                return
+            if other.answer is None:
+                text = (
+                    f"{asked.body.NAME} of {asked.link.client} is answered before the {other.body.NAME} that came first"
+                )
+                self._rules.broken(asked.cluster, asked.broker_id, NO_PARTITION, "answer-order", text)
 
     def _on_request(self, link: Link, frame: bytes, looks: list[FrameLook]) -> None:
         place = self._nodes.get(link.server)

@@ -68,7 +68,7 @@ class InsideLooks:
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions]
-        self._frames = Frames(scene, self._nodes, frame_looks)
+        self._frames = Frames(scene, rules, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
 

@@ -37,6 +37,23 @@ def test_a_delivery_comes_once(scene: FakeScene) -> None:
     assert broken(scene) == ["delivery-twice"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "rules"),
+    [
+        (((0, 0), (0, 2), (0, 0), (0, 2), (0, 4), (1, 0), (0, 6)), []),
+        (((0, 0), (0, 3)), ["producer-gap"]),
+        (((0, 0), (1, 2)), ["producer-gap"]),
+    ],
+)
+def test_the_numbers_of_new_batches_follow_each_other(
+    scene: FakeScene, sent: tuple[tuple[int, int], ...], rules: list[str]
+) -> None:
+    look = DeliveryLook(scene, "a", "p0", within_ms=100)  # type: ignore[arg-type]
+    for epoch, sequence in sent:
+        look.went_out(TP, 7, epoch, sequence, 2)
+    assert broken(scene) == rules
+
+
 class Reading:
     """A consumer whose partition has stable records up to offset 9."""
 
