@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
 ADD, REMOVE = API_KEYS["AddTopicsToMirror"], API_KEYS["RemoveTopicsFromMirror"]
 PAUSE, RESUME = API_KEYS["PauseMirrorTopics"], API_KEYS["ResumeMirrorTopics"]
 CREATE_MIRROR, CREATE_TOPICS, ENVELOPE = (API_KEYS[name] for name in ("CreateMirror", "CreateTopics", "Envelope"))
+PRODUCE = API_KEYS["Produce"]
 ORDERS = (ADD, REMOVE, PAUSE, RESUME)
 BY_WISH: dict[int, dict[Wish, ErrorCode]] = {
     REMOVE: dict.fromkeys(Wish, ErrorCode.NONE),
@@ -50,7 +52,7 @@ Codes = list[tuple[str, ErrorCode]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A request that is not answered yet."""
 
     key: int
@@ -75,7 +77,9 @@ class AnswerLook:
         self._rules = rules
         self._stop_ordered = stop_ordered
         self._nodes: dict[str, tuple[str, int]] = {}
-        self._open: dict[tuple[int, bytes], _Asked] = {}
+        self._open: dict[tuple[int, bytes], Asked] = {}
+        self._order: dict[int, deque[tuple[bytes, int]]] = {}
+        """By link the correlation ids and API keys of the requests that were not answered yet."""
 
     def attach(self, nodes: dict[str, tuple[str, int]]) -> None:
         """Look at the frames of some processes from now on."""
@@ -96,24 +100,41 @@ class AnswerLook:
                     text = f"{asked.body.NAME if asked.key != ENVELOPE else 'Envelope'} is not answered"
                     self._broken(asked, "unanswered", f"{text}, though all is committed")
 
-    def _broken(self, asked: _Asked, rule: str, text: str) -> None:
+    def _broken(self, asked: Asked, rule: str, text: str) -> None:
         self._rules.broken(asked.cluster, asked.node, TopicPartition("", -1), rule, text)
 
     def _on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
         if passing is Passing.REQUEST:
-            if int.from_bytes(frame[:2], "big") in WATCHED:
+            key = int.from_bytes(frame[:2], "big")
+            self._order.setdefault(link.number, deque()).append((frame[4:8], key))
+            if key in WATCHED:
                 self._on_request(link, frame)
-        elif self._open and passing in (Passing.SENT, Passing.LOST):
-            asked = self._open.pop((link.number, frame[:4]), None)
+        elif passing in (Passing.SENT, Passing.LOST):
+            self._look_at_order(link, frame[:4])
+            asked = self._open.pop((link.number, frame[:4]), None) if self._open else None
             if asked is not None:
                 self._look_at(asked, decode_response(frame, asked.key, asked.version).body)
+
+    def _look_at_order(self, link: Link, number: bytes) -> None:
+        """Look whether the requests of a link are answered in their order; a Produce need not be answered at all."""
+        waiting = self._order.get(link.number)
+        if waiting is None or not any(number == other for other, _ in waiting):
+            return  # It was asked before anybody looked.
+        while waiting[0][0] != number and waiting[0][1] == PRODUCE:
+            waiting.popleft()
+        first, key = waiting[0]
+        if first != number and link.server in self._nodes:
+            text = f"an answer comes before that to a request of API {key} which came earlier"
+            self._rules.broken(*self._nodes[link.server], TopicPartition("", -1), "answer-order", text)
+        while waiting.popleft()[0] != number:
+            pass
 
     def _on_request(self, link: Link, frame: bytes) -> None:
         node, head = self._nodes.get(link.server), find_head(frame)
         if node is None or head is None:
             return
         cluster, node_id = node
-        asked = _Asked(head.api_key, head.api_version, decode_body(frame, head), cluster, node_id, link)
+        asked = Asked(head.api_key, head.api_version, decode_body(frame, head), cluster, node_id, link)
         if node_id == CONTROLLER_ID:
             client = self._nodes.get(link.client)
             if head.api_key == REMOVE and client is not None:
@@ -124,7 +145,7 @@ class AnswerLook:
 
     # -- controllers --------------------------------------------------------------------------
 
-    def _decided(self, asked: _Asked) -> _Asked:
+    def _decided(self, asked: Asked) -> Asked:
         """Return a request to a controller with what it is to be answered with, decided on its present image."""
         controller = self._scene.clusters[asked.cluster].controller
         assert isinstance(controller, Controller)
@@ -133,8 +154,8 @@ class AnswerLook:
             if head is None or head.api_key not in WATCHED:
                 return asked
             body: Any = decode_body(bytes(asked.body.request_data), head)
-            inside = self._decided(_Asked(head.api_key, head.api_version, body, asked.cluster, asked.node, asked.link))
-            return _Asked(asked.key, asked.version, inside, asked.cluster, asked.node, asked.link)
+            inside = self._decided(Asked(head.api_key, head.api_version, body, asked.cluster, asked.node, asked.link))
+            return Asked(asked.key, asked.version, inside, asked.cluster, asked.node, asked.link)
         if not controller.is_open or asked.key not in ORDERS:
             return asked
         image, body = controller.image, asked.body
@@ -143,7 +164,7 @@ class AnswerLook:
         if (ResourceType.MIRROR, body.mirror_name) not in image.configs:
             whole, codes = ErrorCode.UNKNOWN_MIRROR, []
         active = tuple(self._active(asked.cluster, image, body.topics)) if asked.key == ADD and not whole else ()
-        return _Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole, active)
+        return Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole, active)
 
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
         """Yield the partitions that were removed from a mirror, and are persisted in a state before STOPPED (D6)."""
@@ -173,13 +194,13 @@ class AnswerLook:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def _look_at(self, asked: _Asked, body: Message) -> None:
+    def _look_at(self, asked: Asked, body: Message) -> None:
         if asked.key == ENVELOPE:
             inside = asked.body
-            if isinstance(inside, _Asked) and isinstance(body, EnvelopeResponse) and body.response_data:
+            if isinstance(inside, Asked) and isinstance(body, EnvelopeResponse) and body.response_data:
                 self._look_at(inside, decode_response(body.response_data, inside.key, inside.version).body)
             return
-        for text in _wrong(asked, body):
+        for text in wrong_with(asked, body):
             self._broken(asked, f"answer-{asked.key}", f"{body.NAME}: {text}")
 
 
@@ -202,16 +223,16 @@ def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
     return ErrorCode.INCONSISTENT_TOPIC_ID if is_other else BY_WISH[key][assignment.wish]
 
 
-def _wrong(asked: _Asked, body: Any) -> Iterator[str]:
+def wrong_with(asked: Asked, body: Any) -> Iterator[str]:
     """Yield what is wrong with an answer."""
     error = ErrorCode(getattr(body, "error_code", 0))
     if error in REFUSED or (error and asked.codes is None):
         return
     rows = ROWS.get(asked.key)
     if rows is not None and not error:
-        wanted, found = rows[0](asked.body), rows[1](body)
-        if sorted(wanted) != sorted(found):
-            yield f"it is about {found}, and was asked about {wanted}"
+        names, found = rows[0](asked.body), rows[1](body)
+        if set(names) != set(found):
+            yield f"it is about {', '.join(found) or 'nothing'}, and was asked about {', '.join(names)}"
     if asked.codes is not None:
         codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
         if (error, codes) != (asked.whole, asked.codes):
@@ -255,29 +276,52 @@ def _wrongly_described(request: Any, response: Any) -> Iterator[str]:
                 return
 
 
-def _named(rows: Iterable[Any]) -> list[Any]:
-    return [row.name for row in rows]
+def _named(rows: Iterable[Any]) -> list[str]:
+    return [str(row.name) for row in rows]
 
 
-def _in_partitions(topics: Iterable[Any]) -> list[Any]:
-    """Return the partitions that a message names, each once."""
-    rows = [(topic.name or str(topic.topic_id), row.partition_index) for topic in topics for row in topic.partitions]
-    return list(dict.fromkeys(rows))
+def _in_partitions(body: Any) -> list[str]:
+    """Return the partitions that a request or an answer names, topic by topic."""
+    return [
+        f"{_topic(topic)}-{row.partition if hasattr(row, 'partition') else row.partition_index}"
+        for topic in body.topics
+        for row in topic.partitions
+    ]
+
+
+def _topic(topic: Any) -> str:
+    for name in ("name", "topic"):
+        if getattr(topic, name, ""):
+            return str(getattr(topic, name))
+    return str(topic.topic_id)
+
+
+def _resources(rows: Iterable[Any]) -> list[str]:
+    return [f"{row.resource_type} {row.resource_name}" for row in rows]
 
 
 DESCRIBE_CONFIGS = API_KEYS["DescribeConfigs"]
-Names = Callable[[Any], Sequence[Any]]
+Names = Callable[[Any], Sequence[str]]
+IN_PARTITIONS = (
+    "AlterPartition",
+    "DeleteRecords",
+    "ListOffsets",
+    "OffsetCommit",
+    "OffsetForLeaderEpoch",
+    "ReadMirrorStates",
+    "TxnOffsetCommit",
+    "WriteMirrorStates",
+)
 ROWS: dict[int, tuple[Names, Names]] = {
     **{key: (lambda body: [t.topic_name for t in body.topics], lambda body: _named(body.topics)) for key in ORDERS},
-    CREATE_TOPICS: (lambda body: list(dict.fromkeys(_named(body.topics))), lambda body: _named(body.topics)),
+    **{API_KEYS[name]: (_in_partitions, _in_partitions) for name in IN_PARTITIONS},
+    CREATE_TOPICS: (lambda body: _named(body.topics), lambda body: _named(body.topics)),
     API_KEYS["CreatePartitions"]: (lambda body: _named(body.topics), lambda body: _named(body.results)),
-    **{
-        API_KEYS[name]: (lambda body: _in_partitions(body.topics), lambda body: _in_partitions(body.topics))
-        for name in ("ReadMirrorStates", "WriteMirrorStates", "OffsetCommit", "TxnOffsetCommit", "ListOffsets")
-    },
-    DESCRIBE_CONFIGS: (
-        lambda body: [(row.resource_type, row.resource_name) for row in body.resources],
-        lambda body: [(row.resource_type, row.resource_name) for row in body.results],
+    DESCRIBE_CONFIGS: (lambda body: _resources(body.resources), lambda body: _resources(body.results)),
+    API_KEYS["AlterConfigs"]: (lambda body: _resources(body.resources), lambda body: _resources(body.responses)),
+    API_KEYS["IncrementalAlterConfigs"]: (
+        lambda body: _resources(body.resources),
+        lambda body: _resources(body.responses),
     ),
 }
 """API to what a request asks about, and what an answer without an error is about."""

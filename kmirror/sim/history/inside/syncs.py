@@ -15,7 +15,7 @@ from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
-from kmirror.mirror.syncs.report import SyncProblem
+from kmirror.mirror.syncs.report import LINES_MAX, SyncProblem
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.configs import Scope, default_of, known
@@ -43,8 +43,11 @@ class SyncLook:
         self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
         """The same to the topics that the source has not had, and how often in a row."""
         self._image_offsets: dict[tuple[str, int], tuple[Broker, int]] = {}
-        self._told: dict[tuple[str, int, str, str], str] = {}
-        """(cluster, broker, mirror, subject) to the problem that was told last."""
+        self._told: dict[tuple[str, int, str, str], int] = {}
+        """(cluster, broker, mirror, subject) to how many problems were told that may not be over; several syncs may be
+        about one subject, such as the offsets of several groups for a partition."""
+        self._lines: dict[tuple[str, int, str], tuple[Instant, int]] = {}
+        """(cluster, broker, mirror) to how many lines were told of its syncs at one instant; it stays LINES_MAX."""
         self._removals: dict[tuple[str, str, str], int] = {}
         """(cluster, topic, config) to how often it was removed there."""
         self._set_since: dict[tuple[str, str, str], tuple[str, Instant]] = {}
@@ -92,13 +95,20 @@ class SyncLook:
                 self._broken(cluster, broker_id, "stopped-early", text)
 
     def problem_told(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
-        """Look whether what is told of a sync is news, and whether that there is no problem any more is told of one."""
+        """Look whether a sync is told to go well again of which a problem was told; of many only some are told."""
         key = cluster, broker_id, fact.mirror, fact.subject
-        before = self._told.get(key, "")
-        self._told[key] = fact.reason
-        if not fact.reason and not before:
+        at, lines = self._lines.get(key[:3], (-1, 0))
+        lines = lines + 1 if at == self._scene.now or lines >= LINES_MAX else 1
+        self._lines[key[:3]] = self._scene.now, lines
+        if fact.reason:
+            self._told[key] = self._told.get(key, 0) + 1
+        elif lines >= LINES_MAX:
+            return
+        elif not self._told.get(key):
             text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was told of it"
             self._broken(cluster, broker_id, "synced-again", text)
+        else:
+            self._told[key] -= 1
 
     def _local(self, cluster: str, broker_id: int) -> Instant:
         """Return the time that a broker's clock shows."""
