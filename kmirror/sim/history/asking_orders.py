@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from kmirror.assembly.mirrors import pausing_topics, removing_topics, resuming_topics
+from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.alter_configs_request import AlterableConfig as LegacyConfig
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsRequest
 from kmirror.protocol.gen.alter_configs_request import AlterConfigsResource as LegacyResource
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -18,7 +21,7 @@ from kmirror.protocol.gen.update_features_request import FeatureUpdateKey, Updat
 from kmirror.sim.history.asker import NO_MIRROR, NO_TOPIC, Asker, Question
 from kmirror.sim.history.scripts import Script
 from kmirror.spec.releases import NOT_SERVED
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
 NO_CONFIG = "no.such.config"
 
@@ -45,6 +48,13 @@ def _partitions(asker: Asker) -> Script[None]:
     yield from asker.ask(CreatePartitionsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
 
 
+def _topics(asker: Asker) -> Script[None]:
+    """Want a topic with the default number of partitions, with some, or with fewer than there can be."""
+    count = asker.rng.choice((USE_DEFAULT, USE_DEFAULT, 3, 0, -2))
+    row = CreatableTopic(name=NO_TOPIC, num_partitions=count, replication_factor=USE_DEFAULT)
+    yield from asker.ask(CreateTopicsRequest(topics=[row], timeout_ms=1_000, validate_only=True))
+
+
 def _features(asker: Asker) -> Script[None]:
     row = FeatureUpdateKey(feature="no.such.feature", max_version_level=1)
     yield from asker.ask(UpdateFeaturesRequest(timeout_ms=1_000, feature_updates=[row], validate_only=True))
@@ -62,9 +72,21 @@ def _mirror_topics(asker: Asker) -> Script[None]:
     yield from asker.ask(asker.rng.choice(orders))
 
 
+def _removed_topics(asker: Asker) -> Script[None]:
+    """Want topics that were removed from a mirror in another one that there is not: they may not have stopped yet."""
+    image = asker.image
+    wishes = {name: parse(image.topic_config(name).get(MIRROR_NAME, "")) for name in sorted(image.topics)}
+    removed = [name for name, found in wishes.items() if found is not None and found.wish is Wish.REMOVE]
+    if removed:
+        topics = [AddedTopic(topic_name=name) for name in (NO_TOPIC, *removed)]
+        yield from asker.ask(AddTopicsToMirrorRequest(mirror_name=NO_MIRROR, topics=topics))
+
+
 QUESTIONS: tuple[Question, ...] = (
     Question("wrong configs", "orders", _configs),
     Question("partitions on no broker", "orders", _partitions),
+    Question("topics", "orders", _topics),
     Question("unknown feature", "orders", _features, 1),
+    Question("removed topics", "orders", _removed_topics, 4),
     Question("topics of a mirror", "orders", _mirror_topics, 4),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kmirror.assembly.inside import CONTROLLER_ID
@@ -13,7 +13,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
-from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.state_records import NOTHING, PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.headers import decode_body, decode_response, find_head
@@ -141,6 +141,9 @@ class AnswerLook:
                 topics = [topic.topic_name for topic in asked.body.topics]
                 self._stop_ordered(cluster, client[1], asked.body.mirror_name, topics)
             asked = self._decided(asked)
+        elif head.api_key == ADD:
+            image = self._scene.clusters[cluster].broker(node_id).context.image
+            asked = replace(asked, active=tuple(self._active(cluster, image, asked.body.topics)))
         self._open[link.number, frame[4:8]] = asked
 
     # -- controllers --------------------------------------------------------------------------
@@ -167,19 +170,19 @@ class AnswerLook:
         return Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole, active)
 
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
-        """Yield the partitions that were removed from a mirror, and are persisted in a state before STOPPED (D6)."""
+        """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""
         for name in [topic.topic_name for topic in topics]:
             topic, assignment = image.topics.get(name), parse(image.topic_config(name).get(MIRROR_NAME, ""))
             if topic is None or assignment is None or assignment.wish is not Wish.REMOVE:
                 continue
             for index in topic.partitions:
-                state = self._persisted(cluster, image, StateKey(assignment.mirror, topic.topic_id, index))
-                if state not in ADDABLE:
-                    yield f"{name}-{index} is {state.name}"
+                state = self._persisted(cluster, StateKey(assignment.mirror, topic.topic_id, index))
+                if state.state not in ADDABLE:
+                    yield f"{name}-{index} is {state.state.name} since leader epoch {state.leader_epoch}"
 
-    def _persisted(self, cluster: str, image: MetadataImage, key: StateKey) -> MirrorState:
-        """Return the state that the present coordinator of a partition has persisted; UNKNOWN if it has none."""
-        found = self._scene.clusters[cluster]
+    def _persisted(self, cluster: str, key: StateKey) -> PartitionState:
+        """Return what the present coordinator of a partition has persisted of it; NOTHING if there is none."""
+        found, image = self._scene.clusters[cluster], self._scene.image(cluster)
         for broker_id in found.living():
             context = self._scene.mirror_context(cluster, broker_id)
             shard = None if context is None else context.coordinator.shard_of(key)
@@ -188,9 +191,8 @@ class AnswerLook:
             known = image.partition(shard)
             if known is not None and known.leader == broker_id and context.coordinator.leads(shard):
                 states = context.coordinator.runtime.state(shard.partition)
-                found_state = None if states is None else states.all_committed().get(key)
-                return MirrorState.UNKNOWN if found_state is None else found_state.state
-        return MirrorState.UNKNOWN
+                return NOTHING if states is None else states.all_committed().get(key, NOTHING)
+        return NOTHING
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -200,6 +202,10 @@ class AnswerLook:
             if isinstance(inside, Asked) and isinstance(body, EnvelopeResponse) and body.response_data:
                 self._look_at(inside, decode_response(body.response_data, inside.key, inside.version).body)
             return
+        if asked.active and asked.node != CONTROLLER_ID:  # What has stopped meanwhile may have been found so.
+            image = self._scene.clusters[asked.cluster].broker(asked.node).context.image
+            still = [*self._active(asked.cluster, image, asked.body.topics)]
+            asked = replace(asked, active=tuple(text for text in asked.active if text in still))
         for text in wrong_with(asked, body):
             self._broken(asked, f"answer-{asked.key}", f"{body.NAME}: {text}")
 
@@ -226,6 +232,8 @@ def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
 def wrong_with(asked: Asked, body: Any) -> Iterator[str]:
     """Yield what is wrong with an answer."""
     error = ErrorCode(getattr(body, "error_code", 0))
+    if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
+        yield f"{error.name}, though {', '.join(asked.active)}"
     if error in REFUSED or (error and asked.codes is None):
         return
     rows = ROWS.get(asked.key)
@@ -240,7 +248,7 @@ def wrong_with(asked: Asked, body: Any) -> Iterator[str]:
             told = [f"{name} {code.name}" for name, code in codes] or [error.name]
             yield f"the answer is {', '.join(told)}, where {', '.join(wanted)} is right"
         added = [name for name, code in codes if not code]
-        active = [text for text in asked.active if text.rpartition("-")[0] in added]
+        active = [text for text in asked.active if text.partition(" is ")[0].rpartition("-")[0] in added]
         if active:
             yield f"{', '.join(added)} is added, though {', '.join(active)}"
     if asked.key == CREATE_TOPICS:
