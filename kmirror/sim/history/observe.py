@@ -327,6 +327,8 @@ class Observer:
         self.look_at_ids()
         self._coordinators.look_at_offsets()
         self.disks.look_at_the_end()
+        if not account.unsettled:
+            self._insides.look_at_rest()
 
     def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
         leader = self._scene.leader(name, tp)

@@ -56,6 +56,21 @@ class ControllerLook:
         if ours.offset == theirs.offset and ours.offset >= 0:
             self._compare(cluster, broker.context.node_id, theirs, ours, "a broker")
 
+    def look_at_directories(self, cluster: str, broker: Broker) -> None:
+        """Look whether the controller knows where the logs of a broker lie, when everything has come to rest (KIP-858).
+
+        A log that lies in a directory that has failed stays where it was.
+        """
+        context, image = broker.context, self._scene.image(cluster)
+        if not image.has_directories or not image.is_active(context.node_id):
+            return
+        for topic, index in image.held_by(context.node_id):
+            tp, told = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
+            disk = context.log_dirs.of(tp)
+            if disk is not None and disk.directory_id != told:
+                text = f"its log lies in {disk.log_dir}, {disk.directory_id}, and the controller was told {told}"
+                self._rules.broken(cluster, context.node_id, tp, "directory", text)
+
     def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
         """Look where one image differs from another one that is of the same offset."""
         for what, one, other in (

@@ -129,6 +129,16 @@ class InsideLooks:
             for look in self._looks:
                 look.controller_handled(name, before, after)
 
+    def look_at_rest(self) -> None:
+        """Look at every node once more, when everything has come to rest."""
+        for name, cluster in self._scene.clusters.items():
+            for broker_id in cluster.living():
+                broker = cluster.broker(broker_id)
+                self._told.look_at_mirrors(name, broker)
+                self._told.look_at_nodes(name, broker)
+                self._controllers.look_at_broker(name, broker)
+                self._controllers.look_at_directories(name, broker)
+
     def _look_at_away(self) -> None:
         for name, cluster in self._scene.clusters.items():
             image = self._scene.image(name)
