@@ -17,11 +17,12 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal, TopicPartition
 from kmirror.mirror.broker_apis import describe_mirrors
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.state_records import PartitionState, StateKey
+from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.sim.history.account import Described
 from kmirror.sim.history.scene import Scene
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 
 @dataclass(slots=True)
@@ -87,8 +88,18 @@ def _persisted(scene: Scene, cluster: str) -> dict[tuple[str, TopicPartition], s
 
 
 def persisted_states(scene: Scene, cluster: str) -> Iterator[tuple[StateKey, PartitionState]]:
-    """Yield the states that are persisted, as the coordinators of a cluster have them."""
+    """Yield the states that are persisted, as the coordinators of a cluster have them.
+
+    Of two that believe to lead, one has been deposed: the later leader epoch counts.
+    """
+    found: dict[int, tuple[int, MirrorShard]] = {}
     for broker_id in scene.clusters[cluster].living():
         context = scene.mirror_context(cluster, broker_id)
-        for shard in context.coordinator.runtime.states().values() if context is not None else ():
-            yield from shard.all_committed().items()
+        replicas = scene.clusters[cluster].broker(broker_id).parts.replicas
+        for number, shard in context.coordinator.runtime.states().items() if context is not None else ():
+            led = replicas.led(TopicPartition(MIRROR_STATE_TOPIC, number))
+            epoch = -1 if led is None else led.leader_epoch
+            if number not in found or found[number][0] < epoch:
+                found[number] = epoch, shard
+    for _, shard in found.values():
+        yield from shard.all_committed().items()

@@ -82,6 +82,9 @@ class Observer:
             self._scene.note(str(cut))
             if fact.why.endswith(MISSED):
                 self._heir_was_cut(cut)
+            leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
+            if leader is not None:
+                self._insides.log_cut(cluster, leader, fact)
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
@@ -231,7 +234,9 @@ class Observer:
         scene, known = self._scene, self._topics.setdefault(name, {})
         found = {t.name: t.topic_id for t in scene.image(name).topics.values() if not is_internal(t.name)}
         for topic in [topic for topic, topic_id in known.items() if found.get(topic) != topic_id]:
-            self._topic_seen(name, topic, known.pop(topic), exists=False)
+            topic_id = known.pop(topic)
+            self._topic_seen(name, topic, topic_id, exists=False)
+            self._insides.topic_deleted(name, topic_id)
             self._deleted[name, topic] = None
             for tp in [tp for tp in self._known[name] if tp.topic == topic]:
                 del self._known[name][tp]

@@ -16,6 +16,7 @@ from kmirror.sim.history.inside.groups import GroupLook
 from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
 from kmirror.sim.history.inside.metrics import ToldLook
+from kmirror.sim.history.inside.mirroring import MirroringLook
 from kmirror.sim.history.inside.offsets import OffsetLook
 from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
@@ -55,6 +56,7 @@ class InsideLooks:
         self._told = ToldLook(scene, rules)
         self._answers = AnswerLook(scene, rules, self._syncs.stop_ordered)
         self._works = WorkLook(scene, rules)
+        mirroring = MirroringLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
         transactions = TransactionLook(scene, rules)
         self._looks: list[Look] = [
@@ -65,12 +67,14 @@ class InsideLooks:
             self._syncs,
             LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}),
             transactions,
+            mirroring,
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions]
         self._frames = Frames(scene, rules, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
+        self.log_cut, self.topic_deleted = mirroring.log_cut, mirroring.topic_deleted
 
     def attach(self) -> None:
         """Look from now on."""

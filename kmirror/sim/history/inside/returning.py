@@ -13,48 +13,67 @@ from contextlib import suppress
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import divergence
 from kmirror.errors import CorruptBatch
-from kmirror.log.memory_store import MemoryStore
+from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.cut_rules import NONE_UNCUT
+from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
 from kmirror.mirror.state_records import StateKey
 from kmirror.records.batch import Batch, iter_batches
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.describing import persisted_states
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.stores import stores_of
 
 
-def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str) -> str:
-    """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would."""
+def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, foreign: bool) -> str:
+    """Return which replica of a mirrored partition would keep what its leader does not have; empty if none would.
+
+    `foreign` says that the log has leader epochs of another cluster.
+    """
     key = StateKey(mirror, leader.topic_id, leader.tp.partition)
     uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), NONE_UNCUT)
-    for broker_id in leader.image.replicas:
-        stores = stores_of(scene.clusters[cluster], broker_id, leader.tp)
-        if broker_id != leader.broker_id and len(stores) == 1:
-            batches = _batches(stores[0])
-            if broker_id in uncut:
-                batches = [batch for batch in batches if batch.partition_leader_epoch <= uncut[broker_id]]
-            where = _differs(leader.log, _converged(leader.log, batches))
-            if where:
-                return f"broker {broker_id} would come back with {where}"
+    return keeps(scene, cluster, leader, uncut, foreign=foreign)
+
+
+def keeps(scene: Scene, cluster: str, leader: Partition, owed: Uncut, *, foreign: bool) -> str:
+    """Return which follower would keep what its leader does not have, though it makes the cuts in `owed`."""
+    for broker_id in leader.followers:
+        batches = batches_of(scene.clusters[cluster], broker_id, leader.tp)
+        if batches is None:
+            continue
+        if broker_id in owed:
+            batches = [batch for batch in batches if batch.partition_leader_epoch <= owed[broker_id]]
+        where = _differs(leader.log, converged(leader.log, batches, foreign=foreign))
+        if where:
+            return f"broker {broker_id} would come back with {where}"
     return ""
 
 
-def _batches(store: MemoryStore) -> list[Batch]:
-    """Return the batches of a log up to one that a power cut has torn."""
+def batches_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> Sequence[Batch] | None:
+    """Return the batches on a broker's disks up to one that a power cut has torn; None if no disk has the log."""
+    stores = stores_of(cluster, broker_id, tp)
+    if len(stores) != 1:
+        return None
     found: list[Batch] = []
     with suppress(CorruptBatch):
-        for base_offset in store.segments():
-            found.extend(iter_batches(store.view(base_offset), check_crc=False))
+        for base_offset in stores[0].segments():
+            found.extend(iter_batches(stores[0].view(base_offset), check_crc=False))
     return found
 
 
-def _converged(leader: PartitionLog, batches: Sequence[Batch]) -> Sequence[Batch]:
+def lacking(leader: PartitionLog, batches: Sequence[Batch]) -> str:
+    """Return what a follower has that its leader does not have; empty if it has nothing of that kind."""
+    if batches and batches[-1].last_offset >= leader.log_end_offset:
+        return f"offset {batches[-1].last_offset}, the leader's log ends at {leader.log_end_offset}"
+    return _differs(leader, batches)
+
+
+def converged(leader: PartitionLog, batches: Sequence[Batch], *, foreign: bool) -> Sequence[Batch]:
     """Return what is left of a follower's batches once its fetches diverge no more; none if they are out of range."""
     end = batches[-1].last_offset + 1 if batches else 0
     while batches:
         if end < leader.log_start_offset:
             return ()
-        found = divergence(leader, batches[-1].partition_leader_epoch, end, foreign=True)
+        found = divergence(leader, batches[-1].partition_leader_epoch, end, foreign=foreign)
         if found is None:
             return batches if end <= leader.log_end_offset else ()
         if found.epoch == -1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.sim.history.inside.difference import difference
@@ -12,6 +13,8 @@ from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.survivors import may_be_compacted
 
+AT_REST = (MirrorState.MIRRORING, MirrorState.PAUSED, MirrorState.STOPPED)
+"""States in which the leader owes no cut."""
 ALL_REPLICAS = "mirror.support.unclean.leader.election"
 
 
@@ -56,10 +59,11 @@ class SessionLook:
         scene = self._scene
         context = scene.mirror_context(cluster, leader.broker_id)
         mp = None if context is None else context.partitions.get(leader.tp)
-        if mp is None or mp.state not in (MirrorState.MIRRORING, MirrorState.PAUSED):
+        if context is None or mp is None or mp.state not in AT_REST:
             return
         if not may_be_compacted(scene.plan, scene.account, cluster, leader.tp.topic, scene.now):
-            where = would_differ(scene, cluster, leader, mp.assignment.mirror)
+            foreign = foreign_epochs(context, leader)
+            where = would_differ(scene, cluster, leader, mp.assignment.mirror, foreign=foreign)
             if where:
                 self._note(cluster, leader, "away-uncut", where)
 

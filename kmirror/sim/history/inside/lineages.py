@@ -1,0 +1,106 @@
+"""Rules of lineages (D45), and of what a mirror's leader knows of its source's log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.lineage import OWN, Lineage
+from kmirror.mirror.states import MirrorState
+from kmirror.sim.history.inside.mirrored import Seen
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.sources import Sources
+from kmirror.sim.history.scene import Scene
+
+DIVERGING = "diverging epoch"
+"""How the reason begins of a cut that a fetch of the source has led to."""
+
+
+class LineageRules:
+    """Judges lineages, and what is known of sources."""
+
+    def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._sources = sources
+        self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str]] = {}
+        """Leader epoch in which a partition's lineage was last seen, the lineage, and the mirror that had it."""
+        self._images: dict[tuple[str, int], MetadataImage] = {}
+        self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
+        """Leader epoch of a partition, and where its log began when its leader heard of it."""
+
+    # -- where leaders began ------------------------------------------------------------------
+
+    def see_starts(self, cluster: str, broker: Broker) -> None:
+        """Remember where the logs begin that a broker has just come to lead."""
+        context = broker.context
+        if self._images.get((cluster, context.node_id)) is context.image:
+            return
+        self._images[cluster, context.node_id] = context.image
+        for tp, partition in broker.parts.replicas.partitions.items():
+            if partition.is_leader and self._starts.get((cluster, tp), (-1, 0))[0] < partition.leader_epoch:
+                self._starts[cluster, tp] = partition.leader_epoch, partition.log.log_start_offset
+
+    def mirrors_deleted(self, cluster: str, mirrors: Sequence[str]) -> None:
+        """Forget the lineages of mirrors that were deleted: the configs of topics have them from then on (D51)."""
+        for key in [key for key, row in self._lineages.items() if key[0] == cluster and row[2] in mirrors]:
+            del self._lineages[key]
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the lineages of a topic that was deleted."""
+        for key in [key for key in self._lineages if key[:2] == (cluster, topic_id)]:
+            del self._lineages[key]
+
+    # -- what mirrors know --------------------------------------------------------------------
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        if now.state is None:
+            return
+        if before is None or before.lineage is not now.lineage or before.state is None:
+            self._look_at_lineage(now)
+        if before is not None and now.end > before.end and now.state is MirrorState.MIRRORING is before.state:
+            self._look_at_append(now)
+
+    def _look_at_lineage(self, now: Seen) -> None:
+        """A lineage is never lost, nor replaced by an earlier one."""
+        epoch, known, _ = self._lineages.get(now.key, (-1, OWN, ""))
+        if now.partition.leader_epoch < epoch:
+            return  # A leader that was deposed does not know the lineage of today.
+        self._lineages[now.key] = now.partition.leader_epoch, now.lineage, now.mp.assignment.mirror
+        if now.lineage.since < known.since:
+            text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
+            self._note(now.cluster, now.partition, "lineage-lost", text)
+
+    def _look_at_append(self, now: Seen) -> None:
+        """Nothing is mirrored in a leader epoch below that of the lineage, nor is more known than the source has."""
+        mp, partition = now.mp, now.partition
+        if partition.leader_epoch < now.lineage.since:
+            text = f"mirrored up to {now.end} in leader epoch {partition.leader_epoch}, the lineage holds"
+            self._note(now.cluster, partition, "below-lineage", f"{text} from epoch {now.lineage.since} on")
+        source = self._sources.leader_of(now)
+        if source is not None and mp.source_offset > source.log.high_watermark:
+            text = f"the source's high watermark counts as {mp.source_offset}, and is {source.log.high_watermark}"
+            self._note(now.cluster, partition, "source-offset", text)
+
+    def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
+        """Look at what a leader knows of its source that has just told it where the logs part."""
+        context = self._scene.mirror_context(cluster, leader.broker_id)
+        mp = None if context is None else context.partitions.get(fact.tp)
+        if context is None or mp is None or not fact.why.startswith(DIVERGING):
+            return
+        source = self._sources.cluster_of(context, mp.assignment.mirror)
+        epoch, start = self._starts.get((source, fact.tp), (-1, 0))
+        if epoch == mp.source_epoch and mp.source_log_start < start:
+            text = (
+                f"the source's log counts as one from {mp.source_log_start} on, and began at {start} in epoch {epoch}"
+            )
+            self._note(cluster, leader, "source-start", text)
+
+    def _note(self, cluster: str, leader: Partition, rule: str, text: str) -> None:
+        self._rules.broken(cluster, leader.broker_id, leader.tp, rule, text)

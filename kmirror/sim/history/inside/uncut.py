@@ -1,0 +1,127 @@
+"""Rules of the list of uncut replicas (D30), and of what a leader demands and believes of its followers (D35)."""
+
+from __future__ import annotations
+
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.access import foreign_epochs
+from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
+from kmirror.mirror.states import MirrorState
+from kmirror.sim.history.inside.mirrored import Seen
+from kmirror.sim.history.inside.returning import batches_of, keeps, lacking
+from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.sessions import AT_REST
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.survivors import may_be_compacted
+
+
+class UncutRules:
+    """Judges lists of uncut replicas each time one is written, read, or worked off."""
+
+    def __init__(self, scene: Scene, rules: Rules) -> None:
+        self._scene = scene
+        self._rules = rules
+        self._listed: dict[tuple[str, Uuid, int], tuple[int, Uncut]] = {}
+        """Leader epoch in which a partition's list was last seen, and the list."""
+
+    def judge(self, now: Seen, before: Seen | None) -> None:
+        """Look at what has changed."""
+        if now.state is None:
+            return
+        was_loaded = before is not None and before.state is not None
+        if not was_loaded or before is None or before.uncut is not now.uncut:
+            self._look_at_list(now)
+            self._look_at_demands(now, NONE_UNCUT if before is None else before.uncut)
+            if now.state in AT_REST:
+                self._look_at_away(now)
+        if before is None:
+            return
+        if before.must_cut is not now.must_cut:
+            self._look_at_confirmed(now, before)
+        if before.state is not MirrorState.PREPARING:
+            return
+        if now.state is MirrorState.PREPARING and before.cut_at is None and now.cut_at is not None:
+            self._look_at_believed(now)
+        elif now.state is MirrorState.MIRRORING:
+            self._look_at_late(now)
+
+    def forget(self, cluster: str, topic_id: Uuid) -> None:
+        """Forget the lists of a topic that was deleted."""
+        for key in [key for key in self._listed if key[:2] == (cluster, topic_id)]:
+            del self._listed[key]
+
+    def _look_at_list(self, now: Seen) -> None:
+        """What a replica owes is the deepest cut that it missed, for as long as it is listed."""
+        epoch, listed = self._listed.get(now.key, (-1, NONE_UNCUT))
+        if now.partition.leader_epoch < epoch:
+            return  # A leader that was deposed does not know the list of today.
+        self._listed[now.key] = now.partition.leader_epoch, now.uncut
+        for replica, row in now.uncut.items():
+            if replica != SESSION and row > listed.get(replica, row):
+                text = f"broker {replica} owed a cut to epoch {listed[replica]}, and is listed for epoch {row}"
+                self._note(now, "list-rises", text)
+
+    def _look_at_demands(self, now: Seen, known: Uncut) -> None:
+        """A leader demands of each follower what was added to the list, and keeps all of them out of the ISR."""
+        partition = now.partition
+        for replica, row in now.uncut.items():
+            if replica == SESSION or replica not in partition.followers:
+                continue
+            demand = partition.must_cut.get(replica)
+            if demand is None and known.get(replica) != row:
+                self._note(now, "not-demanded", f"broker {replica} owes a cut to epoch {row}, which nobody demands")
+            elif demand is not None and demand > row:
+                text = f"broker {replica} owes a cut to epoch {row}, and its leader demands one to epoch {demand}"
+                self._note(now, "demanded-less", text)
+            if replica not in partition.not_admitted:
+                self._note(now, "admitted", f"broker {replica} owes a cut to epoch {row}, and may join the ISR")
+        lost = [replica for replica in partition.must_cut if replica not in now.uncut]
+        if lost:
+            self._note(now, "struck-off", f"brokers {lost} are struck off the list, and have not confirmed their cuts")
+
+    def _look_at_away(self, now: Seen) -> None:
+        """A follower that comes back to what its leader demands loses all that the leader does not have."""
+        leader, scene = now.partition, self._scene
+        if all(replica in leader.isr for replica in leader.followers):
+            return
+        if not may_be_compacted(scene.plan, scene.account, now.cluster, now.mp.tp.topic, scene.now):
+            foreign = foreign_epochs(now.context, leader)
+            where = keeps(scene, now.cluster, leader, leader.must_cut, foreign=foreign)
+            if where:
+                self._note(now, "demands-too-little", where)
+
+    def _look_at_confirmed(self, now: Seen, before: Seen) -> None:
+        """A follower that has confirmed a cut holds nothing of a later epoch."""
+        for replica, row in before.must_cut.items():
+            if replica in now.must_cut:
+                continue
+            batches = batches_of(self._scene.clusters[now.cluster], replica, now.mp.tp) or ()
+            later = next((batch for batch in batches if batch.partition_leader_epoch > row), None)
+            if later is not None:
+                text = f"broker {replica} counts as cut to epoch {row}, and has epoch {later.partition_leader_epoch}"
+                self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")
+
+    def _look_at_believed(self, now: Seen) -> None:
+        """Whatever was fetched before a cut confirms nothing, though nothing was removed here (D35)."""
+        partition = now.partition
+        early = [replica for replica in partition.followers if partition.has_confirmed(replica)]
+        if early:
+            self._note(now, "believed", f"brokers {early} count as cut in the very event of the leader's cut")
+
+    def _look_at_late(self, now: Seen) -> None:
+        """Whoever is not listed when MIRRORING begins has confirmed, and has nothing that the leader does not have."""
+        scene, tp = self._scene, now.mp.tp
+        late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
+        if late:
+            self._note(now, "late-not-listed", f"MIRRORING begins, and brokers {late}, not listed, have not confirmed")
+        if may_be_compacted(scene.plan, scene.account, now.cluster, tp.topic, scene.now):
+            return
+        for replica in now.partition.followers:
+            batches = None if replica in now.uncut else batches_of(scene.clusters[now.cluster], replica, tp)
+            where = "" if batches is None else lacking(now.partition.log, batches)
+            if where:
+                self._note(
+                    now, "not-listed", f"MIRRORING begins, and broker {replica}, which owes nothing, has {where}"
+                )
+
+    def _note(self, now: Seen, rule: str, text: str) -> None:
+        self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)

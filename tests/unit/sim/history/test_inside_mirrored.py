@@ -1,0 +1,228 @@
+"""The rules of cuts, stops and lineages of mirrored partitions, each from both sides."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from kmirror.mirror.facts import LogCut
+from kmirror.mirror.lineage import OWN, Lineage, written_by
+from kmirror.mirror.reopened_transactions import StopPlan
+from kmirror.mirror.states import MirrorState
+from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.sim.history.inside.cuts import CutRules
+from kmirror.sim.history.inside.lineages import LineageRules
+from kmirror.sim.history.inside.sources import Sources
+from kmirror.sim.history.inside.stops import StopRules
+from tests.unit.sim.history.inside import TP, broken
+from tests.unit.sim.history.mirrored import TOPIC_ID, MirroredStage, batch
+
+PREPARING, MIRRORING = MirrorState.PREPARING, MirrorState.MIRRORING
+STOPPING, STOPPED = MirrorState.STOPPING, MirrorState.STOPPED
+
+
+class Stage(MirroredStage):
+    """A stage with all judges of a partition's log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        sources = Sources(self.scene)  # type: ignore[arg-type]
+        self.cuts = CutRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
+        self.stops = StopRules(self.scene, self.rules)  # type: ignore[arg-type]
+        self.lineages = LineageRules(self.scene, self.rules, sources)  # type: ignore[arg-type]
+        self.mp.source_lineage, self.mp.source_lineage_epoch = written_by("id-b"), 0
+
+    def marker(self, producer_id: int, *, commit: bool, epoch: int = 0) -> bytes:
+        """Return a marker for the end of the leader's log."""
+        return end_txn_marker(
+            base_offset=self.leader.log.log_end_offset, leader_epoch=epoch, timestamp_ms=0, producer_id=producer_id,
+            producer_epoch=0, commit=commit, coordinator_epoch=0,
+        )  # fmt: skip
+
+    def stop(self, offset: int, *ends: bytes, commit: bool | None = None, epoch: int = 9) -> list[str]:
+        """Have the log stop at `offset`, and end as given or else with a reset in epoch 9."""
+        self.look(self.stops.judge, STOPPING)
+        self.lead_in(9)
+        plan = StopPlan(offset, 9, ())
+        self.look(self.stops.judge, STOPPING, stop=plan)
+        self.leader.log.truncate_to(offset)
+        if commit is not None:
+            self.fill(self.leader.log, self.marker(1, commit=commit, epoch=9))
+        end = self.leader.log.log_end_offset
+        reset = mirror_pid_reset(base_offset=end, leader_epoch=epoch, timestamp_ms=0, source_cluster_id="id-b")
+        self.fill(self.leader.log, *(ends or (reset,)))
+        return self.look(self.stops.judge, STOPPED)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+# -- cuts -----------------------------------------------------------------------------------------
+
+
+def prepare(stage: Stage, cut_at: int, settled: int = 5) -> list[str]:
+    """Have both logs share epochs 4 and 5, and cut the mirror's at an offset."""
+    for log in (stage.leader.log, stage.leaders["b"].log):
+        stage.fill(log, batch(0, 4), batch(2, 5))
+    stage.fill(stage.leader.log, batch(4, 7, b"ours"))
+    stage.mp.last_mirrored_epoch = settled
+    stage.look(stage.cuts.judge, PREPARING)
+    stage.leader.log.truncate_to(cut_at)
+    return stage.look(stage.cuts.judge, PREPARING, cut_at=cut_at)
+
+
+def test_a_cut_to_what_was_settled_breaks_no_rule(stage: Stage) -> None:
+    assert prepare(stage, 4) == []
+    assert stage.look(stage.cuts.judge, MIRRORING) == []
+
+
+def test_a_cut_spares_what_both_logs_have_and_a_stop_settled(stage: Stage) -> None:
+    assert prepare(stage, 2) == ["cut-too-deep"]
+
+
+def test_what_no_stop_settled_may_go(stage: Stage) -> None:
+    assert prepare(stage, 2, settled=4) == []
+
+
+def test_what_the_first_answers_do_not_cut_may_not_be_left(stage: Stage) -> None:
+    stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 5))
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 5, b"ours"))
+    stage.look(stage.cuts.judge, PREPARING, cut_at=4)
+    assert stage.look(stage.cuts.judge, MIRRORING) == ["mirrors-foreign"]
+
+
+def test_what_the_first_answers_cut_may_be_left(stage: Stage) -> None:
+    stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 5))
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 4, b"ours"))
+    stage.look(stage.cuts.judge, PREPARING, cut_at=4)
+    assert stage.look(stage.cuts.judge, MIRRORING) == []
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_a_log_of_which_nothing_is_left_begins_at_0(stage: Stage, start: int) -> None:
+    stage.fill(stage.leader.log, batch(0, 4))
+    stage.look(stage.cuts.judge, PREPARING)
+    stage.leader.log.truncate_fully_and_start_at(start)
+    found = stage.look(stage.cuts.judge, PREPARING, cut_at=start)
+    assert found == (["empty-above-0"] if start else [])
+
+
+@pytest.mark.parametrize(("value", "rules"), [(b"v", []), (b"other", ["unlike-source"])])
+def test_what_was_fetched_is_what_the_source_has(stage: Stage, value: bytes, rules: list[str]) -> None:
+    stage.fill(stage.leaders["b"].log, batch(0, 4), batch(2, 4))
+    stage.look(stage.cuts.judge, MIRRORING)
+    stage.fill(stage.leader.log, batch(0, 4, value), batch(2, 4))
+    assert stage.look(stage.cuts.judge, MIRRORING) == rules
+
+
+def test_nothing_is_mirrored_that_the_source_has_not_committed(stage: Stage) -> None:
+    stage.look(stage.cuts.judge, MIRRORING)
+    stage.fill(stage.leader.log, batch(0, 4))
+    assert stage.look(stage.cuts.judge, MIRRORING) == ["beyond-source"]
+
+
+def test_a_source_that_was_cut_a_moment_ago_is_not_compared(stage: Stage) -> None:
+    stage.scene.account.cuts.append(SimpleNamespace(cluster="b", tp=TP, at=0))
+    stage.look(stage.cuts.judge, MIRRORING)
+    stage.fill(stage.leader.log, batch(0, 4))
+    assert stage.look(stage.cuts.judge, MIRRORING) == []
+
+
+# -- stops ----------------------------------------------------------------------------------------
+
+
+def test_a_stop_that_ends_with_its_reset_breaks_no_rule(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
+    stage.look(stage.stops.judge, MIRRORING)
+    stage.mp.last_mirrored_epoch = 4
+    assert stage.stop(2) == []
+
+
+def test_a_stop_settles_the_last_epoch_that_it_leaves(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
+    stage.look(stage.stops.judge, MIRRORING)
+    stage.mp.last_mirrored_epoch = 5
+    assert stage.stop(2) == ["stop-settled"]
+
+
+def test_the_reset_of_an_earlier_stop_does_not_count(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4))
+    assert stage.stop(2, epoch=8) == ["stop-reset", "stop-tail"]
+
+
+def test_no_record_is_left_above_the_cut_of_a_stop(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4))
+    assert stage.stop(2, batch(2, 4)) == ["stop-reset", "stop-tail"]
+
+
+def test_no_transaction_is_left_open(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4, producer_id=1))
+    assert stage.stop(2, batch(2, 9)) == ["stop-reset", "stop-producers", "stop-tail"]
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_transaction_whose_marker_was_cut_ends_as_it_had_ended(stage: Stage, commit: bool) -> None:
+    stage.fill(stage.leader.log, batch(0, 4, producer_id=1))
+    stage.fill(stage.leader.log, stage.marker(1, commit=commit, epoch=4))
+    assert stage.stop(2, commit=True) == ([] if commit else ["stop-commits-aborted"])
+
+
+def test_a_transaction_of_which_a_part_was_cut_is_not_committed(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 4, producer_id=1), batch(2, 4, producer_id=1))
+    stage.fill(stage.leader.log, stage.marker(1, commit=True, epoch=4))
+    assert stage.stop(2, commit=True) == ["stop-commits-half"]
+
+
+# -- lineages -------------------------------------------------------------------------------------
+
+
+def test_a_lineage_is_not_lost(stage: Stage) -> None:
+    lineage = Lineage(written_by("id-b"), 3)
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=lineage) == []
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == ["lineage-lost"]
+
+
+def test_a_lineage_goes_with_its_topic_and_its_mirror(stage: Stage) -> None:
+    lineage = Lineage(written_by("id-b"), 3)
+    stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
+    stage.lineages.forget("a", TOPIC_ID)
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == []
+    stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
+    stage.lineages.mirrors_deleted("a", ["m"])
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == []
+
+
+@pytest.mark.parametrize(("epoch", "rules"), [(3, []), (2, ["below-lineage"])])
+def test_nothing_is_mirrored_below_the_lineage(stage: Stage, epoch: int, rules: list[str]) -> None:
+    stage.lead_in(epoch)
+    lineage = Lineage(written_by("id-b"), 3)
+    stage.look(stage.lineages.judge, MIRRORING, lineage=lineage)
+    stage.fill(stage.leader.log, batch(0, 1))
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=lineage) == rules
+
+
+@pytest.mark.parametrize(("known", "rules"), [(2, []), (3, ["source-offset"])])
+def test_no_more_is_known_of_the_source_than_it_has(stage: Stage, known: int, rules: list[str]) -> None:
+    stage.fill(stage.leaders["b"].log, batch(0, 1))
+    stage.look(stage.lineages.judge, MIRRORING)
+    stage.fill(stage.leader.log, batch(0, 1))
+    stage.mp.source_epoch, stage.mp.source_offset = 0, known
+    assert stage.look(stage.lineages.judge, MIRRORING) == rules
+
+
+@pytest.mark.parametrize(("known", "rules"), [(2, []), (0, ["source-start"])])
+def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, rules: list[str]) -> None:
+    source = stage.leaders["b"]
+    stage.fill(source.log, batch(0, 1), batch(2, 1))
+    source.log.advance_log_start(2)
+    parts = SimpleNamespace(replicas=SimpleNamespace(partitions={TP: source}))
+    broker = SimpleNamespace(context=SimpleNamespace(node_id=1, image=object()), parts=parts)
+    stage.lineages.see_starts("b", broker)  # type: ignore[arg-type]
+    stage.context.partitions = {TP: stage.mp}
+    stage.scene.mirror_context = lambda *_: stage.context
+    stage.mp.source_epoch, stage.mp.source_log_start = 0, known
+    stage.lineages.log_cut("a", stage.leader, LogCut(TP, 2, 4, "diverging epoch"))
+    assert broken(stage.scene) == rules
