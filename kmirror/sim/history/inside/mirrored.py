@@ -31,6 +31,7 @@ class Seen:
     lineage: Lineage
     stop: StopPlan | None
     cut_at: int | None
+    busy: bool
     must_cut: Mapping[int, int]
     end: int
     """Log end."""
@@ -84,6 +85,7 @@ class MirroredLook:
                     and before.must_cut is before.partition.must_cut
                     and before.lineage is mp.lineage
                     and before.cut_at == mp.cut_at
+                    and before.busy is mp.busy
                     and before.stop is mp.stop
                 ):
                     continue
@@ -100,6 +102,7 @@ class MirroredLook:
                 mp.lineage,
                 mp.stop,
                 mp.cut_at,
+                mp.busy,
                 partition.must_cut,
                 partition.log.segments.end_offset,
             )

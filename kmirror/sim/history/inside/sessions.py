@@ -15,7 +15,6 @@ from kmirror.sim.history.survivors import may_be_compacted
 
 AT_REST = (MirrorState.MIRRORING, MirrorState.PAUSED, MirrorState.STOPPED)
 """States in which the leader owes no cut."""
-ALL_REPLICAS = "mirror.support.unclean.leader.election"
 
 
 class SessionLook:
@@ -49,10 +48,6 @@ class SessionLook:
             if where:
                 text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
                 self._note(cluster, leader, "isr-uncut", text)
-        topic = self._scene.image(cluster).topic_config(leader.tp.topic)
-        if topic.get(ALL_REPLICAS) == "true" and len(leader.isr) < len(leader.image.replicas):
-            text = f"MIRRORING with ISR {list(leader.isr)} of {list(leader.image.replicas)}, {ALL_REPLICAS} is true"
-            self._note(cluster, leader, "all-replicas", text)
 
     def look_at_away(self, cluster: str, leader: Partition) -> None:
         """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""

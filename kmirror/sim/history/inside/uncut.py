@@ -13,6 +13,8 @@ from kmirror.sim.history.inside.sessions import AT_REST
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.survivors import may_be_compacted
 
+ALL_REPLICAS = "mirror.support.unclean.leader.election"
+
 
 class UncutRules:
     """Judges lists of uncut replicas each time one is written, read, or worked off."""
@@ -22,6 +24,8 @@ class UncutRules:
         self._rules = rules
         self._listed: dict[tuple[str, Uuid, int], tuple[int, Uncut]] = {}
         """Leader epoch in which a partition's list was last seen, and the list."""
+        self._finished: dict[tuple[str, Uuid, int], list[int]] = {}
+        """Replicas out of the ISR that were wanted in it when a leader last asked for MIRRORING to be written."""
 
     def judge(self, now: Seen, before: Seen | None) -> None:
         """Look at what has changed."""
@@ -39,15 +43,19 @@ class UncutRules:
             self._look_at_confirmed(now, before)
         if before.state is not MirrorState.PREPARING:
             return
-        if now.state is MirrorState.PREPARING and before.cut_at is None and now.cut_at is not None:
-            self._look_at_believed(now)
-        elif now.state is MirrorState.MIRRORING:
+        if now.state is MirrorState.MIRRORING:
             self._look_at_late(now)
+        elif now.state is MirrorState.PREPARING and now.cut_at is not None:
+            if before.cut_at is None:
+                self._look_at_cut(now, before)
+            if now.busy and not (before.busy and before.cut_at is not None):
+                self._finished[now.key] = _missing(now)
 
     def forget(self, cluster: str, topic_id: Uuid) -> None:
         """Forget the lists of a topic that was deleted."""
-        for key in [key for key in self._listed if key[:2] == (cluster, topic_id)]:
-            del self._listed[key]
+        for known in (self._listed, self._finished):
+            for key in [key for key in known if key[:2] == (cluster, topic_id)]:
+                del known[key]
 
     def _look_at_list(self, now: Seen) -> None:
         """What a replica owes is the deepest cut that it missed, for as long as it is listed."""
@@ -100,16 +108,23 @@ class UncutRules:
                 text = f"broker {replica} counts as cut to epoch {row}, and has epoch {later.partition_leader_epoch}"
                 self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")
 
-    def _look_at_believed(self, now: Seen) -> None:
-        """Whatever was fetched before a cut confirms nothing, though nothing was removed here (D35)."""
-        partition = now.partition
+    def _look_at_cut(self, now: Seen, before: Seen) -> None:
+        """Everybody is listed before a cut removes anything; what was fetched before confirms nothing (D30, D35)."""
+        partition, epoch = now.partition, now.mp.cut_epoch
         early = [replica for replica in partition.followers if partition.has_confirmed(replica)]
         if early:
             self._note(now, "believed", f"brokers {early} count as cut in the very event of the leader's cut")
+        if now.end < before.end and epoch is not None:
+            free = [r for r in (SESSION, *partition.image.replicas) if now.uncut.get(r, epoch + 1) > epoch]
+            if free:
+                self._note(now, "cut-unlisted", f"the leader cuts to epoch {epoch}, and rows {free} do not owe that")
 
     def _look_at_late(self, now: Seen) -> None:
         """Whoever is not listed when MIRRORING begins has confirmed, and has nothing that the leader does not have."""
         scene, tp = self._scene, now.mp.tp
+        missing = self._finished.pop(now.key, [])
+        if missing:  # Who left the ISR while the state was being written does not count.
+            self._note(now, "all-replicas", f"MIRRORING without brokers {missing} in the ISR, {ALL_REPLICAS} is true")
         late = [r for r in now.partition.followers if r not in now.uncut and not now.partition.has_confirmed(r)]
         if late:
             self._note(now, "late-not-listed", f"MIRRORING begins, and brokers {late}, not listed, have not confirmed")
@@ -125,3 +140,9 @@ class UncutRules:
 
     def _note(self, now: Seen, rule: str, text: str) -> None:
         self._rules.broken(now.cluster, now.partition.broker_id, now.mp.tp, rule, text)
+
+
+def _missing(now: Seen) -> list[int]:
+    """Return the replicas out of the ISR if unclean elections are to be supported; else none."""
+    topic = now.context.broker.image.topic_config(now.mp.tp.topic)
+    return [r for r in now.partition.image.replicas if r not in now.partition.isr and topic.get(ALL_REPLICAS) == "true"]

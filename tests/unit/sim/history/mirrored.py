@@ -54,7 +54,9 @@ class MirroredStage:
         self.scene.leader = lambda name, tp: self.leaders[name]
         self.mp = MirrorPartition(TP, TOPIC_ID, Assignment("m", Wish.MIRROR))
         source = SimpleNamespace(cluster_id="id-b", topics={TP.topic: SimpleNamespace(topic_id=TOPIC_ID)})
-        self.context: Any = SimpleNamespace(sources={"m": source}, writers_of=lambda tp: written_by("id-b"))
+        self.context: Any = SimpleNamespace(
+            assignments={}, sources={"m": source}, writers_of=lambda tp: written_by("id-b")
+        )
         self.before: Seen | None = None
 
     def _leader(self, name: str) -> Partition:
@@ -86,13 +88,13 @@ class MirroredStage:
         found.apply(0, replace(found.image, leader_epoch=epoch, partition_epoch=found.image.partition_epoch + 1))
 
     def seen(self, state: MirrorState, *, uncut: Uncut | None = None, lineage: Lineage = OWN,
-             stop: StopPlan | None = None, cut_at: int | None = None) -> Seen:  # fmt: skip
+             stop: StopPlan | None = None, cut_at: int | None = None, busy: bool = False) -> Seen:  # fmt: skip
         """Return how the partition is now."""
         mp, leader = self.mp, self.leader
         mp.state, mp.lineage, mp.stop, mp.cut_at = state, lineage, stop, cut_at
         mp.uncut = mp.uncut if uncut is None else uncut
         return Seen(
-            "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, leader.must_cut,
+            "a", self.context, mp, leader, state, mp.uncut, lineage, stop, cut_at, busy, leader.must_cut,
             leader.log.log_end_offset,
         )  # fmt: skip
 

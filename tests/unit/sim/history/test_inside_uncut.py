@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.history.inside.uncut import UncutRules
+from kmirror.sim.history.inside.uncut import ALL_REPLICAS, UncutRules
 from tests.unit.sim.history.mirrored import TOPIC_ID, MirroredStage, batch
 
 PREPARING, MIRRORING, PAUSED = MirrorState.PREPARING, MirrorState.MIRRORING, MirrorState.PAUSED
@@ -124,7 +125,6 @@ def test_whoever_has_not_confirmed_when_mirroring_begins_is_listed(stage: Stage,
 
 
 def test_a_replica_that_is_away_is_to_come_back_with_what_its_leader_has(stage: Stage) -> None:
-    stage.context.assignments = {}
     stage.fill(stage.leader.log, batch(0, 5))
     stage.fill(stage.log("a", 3), batch(0, 5, b"other"))
     stage.lead_in(1)
@@ -134,3 +134,32 @@ def test_a_replica_that_is_away_is_to_come_back_with_what_its_leader_has(stage: 
     assert stage.list_({3: 4}) == []
     stage.leader.confirm_cut(3)
     assert "demands-too-little" in stage.list_({2: 9}, demands={2: 9})
+
+
+@pytest.mark.parametrize(("row", "rules"), [(4, []), (5, ["cut-unlisted"])])
+def test_a_cut_that_removes_something_was_listed_for_everybody(stage: Stage, row: int, rules: list[str]) -> None:
+    stage.fill(stage.leader.log, batch(0, 4), batch(2, 5))
+    stage.mp.cut_epoch = 4
+    stage.leader.not_admitted = frozenset({2, 3})
+    for replica in (2, 3):
+        stage.leader.demand_cut(replica, row)
+    stage.look(stage.judge.judge, PREPARING)
+    stage.leader.log.truncate_to(2)
+    stage.leader.log_was_cut(0)
+    found = stage.look(stage.judge.judge, PREPARING, cut_at=2, uncut={SESSION: 4, 1: 4, 2: 4, 3: row})
+    assert [rule for rule in found if rule == "cut-unlisted"] == rules
+
+
+@pytest.mark.parametrize("short", ["at the write", "since the write", "not supported"])
+def test_all_replicas_are_in_the_isr_where_unclean_elections_are_supported(stage: Stage, short: str) -> None:
+    config = {} if short == "not supported" else {ALL_REPLICAS: "true"}
+    stage.context.broker = SimpleNamespace(image=SimpleNamespace(topic_config=lambda topic: config))
+    image = stage.leader.image
+    left = replace(image, isr=(1, 2), partition_epoch=1)
+    stage.look(stage.judge.judge, PREPARING, cut_at=0)
+    if short != "since the write":
+        stage.leader.apply(0, left)
+    stage.look(stage.judge.judge, PREPARING, cut_at=0, busy=True)
+    stage.leader.apply(0, left)
+    found = stage.look(stage.judge.judge, MIRRORING, uncut={2: 5, 3: 5})
+    assert ("all-replicas" in found) == (short == "at the write")
