@@ -17,6 +17,7 @@ from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
 from kmirror.sim.history.inside.metrics import ToldLook
 from kmirror.sim.history.inside.mirroring import MirroringLook
+from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.offsets import OffsetLook
 from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
@@ -50,6 +51,7 @@ class InsideLooks:
         self._views: dict[str, MetadataImage] = {}
         """What that image said when it was looked at last."""
         rules = Rules(scene)
+        self._moved = Moved()
         self._sessions = SessionLook(scene, rules)
         self._controllers = ControllerLook(scene, rules)
         self._syncs = SyncLook(scene, rules)
@@ -60,8 +62,8 @@ class InsideLooks:
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
         transactions = TransactionLook(scene, rules)
         self._looks: list[Look] = [
-            ReplicationLook(scene, rules),
-            MatchingLook(scene, rules),
+            ReplicationLook(scene, rules, self._moved),
+            MatchingLook(scene, rules, self._moved),
             groups,
             offsets,
             self._syncs,
@@ -110,6 +112,7 @@ class InsideLooks:
         name, node_id = found
         if node_id != CONTROLLER_ID:
             broker = self._scene.clusters[name].broker(node_id)
+            self._moved.look(name, broker)
             for look in self._looks:
                 look.broker_handled(name, broker)
             if not self._events % TOLD_EVERY:

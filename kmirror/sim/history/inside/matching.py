@@ -14,6 +14,7 @@ from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.inside.difference import parts
+from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.survivors import may_be_compacted
@@ -34,15 +35,18 @@ class _Held:
 class MatchingLook:
     """Judges followers by their leaders' logs."""
 
-    def __init__(self, scene: Scene, rules: Rules) -> None:
+    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
         self._scene = scene
         self._rules = rules
+        self._moved = moved
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         broker_id = broker.context.node_id
-        for tp, partition in broker.parts.replicas.partitions.items():
-            end, epoch = partition.log.segments.end_offset, partition.image.leader_epoch
+        for partition in self._moved.partitions:
+            tp, end, epoch = partition.tp, partition.log.log_end_offset, partition.image.leader_epoch
+            if is_internal(tp.topic):
+                continue
             held = self._held.get((cluster, broker_id, tp))
             if held is None or held.partition is not partition:
                 self._held[cluster, broker_id, tp] = _Held(partition, epoch, end)
@@ -68,7 +72,7 @@ class MatchingLook:
         """Look at a follower that has appended to a log that ended at `before`; return whether that could be done."""
         scene, tp, image = self._scene, follower.tp, follower.image
         found = scene.clusters[cluster]
-        if is_internal(tp.topic) or image.leader not in found.broker_ids or not found.runs(image.leader):
+        if image.leader not in found.broker_ids or not found.runs(image.leader):
             return False
         leader = found.broker(image.leader).parts.replicas.partitions.get(tp)
         if leader is None or leader.leader_epoch != image.leader_epoch or leader.topic_id != follower.topic_id:

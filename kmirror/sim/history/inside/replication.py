@@ -10,6 +10,7 @@ from kmirror.cluster.images import MetadataImage, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.stores import end_of, stores_of
@@ -27,15 +28,15 @@ class _Held:
     min_isr: int
     maximal_isr: tuple[int, ...]
     high_watermark: int
-    log_end: int
 
 
 class ReplicationLook:
     """Judges the partitions that a broker leads, and the ISRs that a controller decides."""
 
-    def __init__(self, scene: Scene, rules: Rules) -> None:
+    def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
         self._scene = scene
         self._rules = rules
+        self._moved = moved
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
         self._leads: dict[tuple[str, Uuid, int, int], int] = {}
         """Broker that led a partition, by (cluster, topic id, partition, leader epoch)."""
@@ -45,29 +46,18 @@ class ReplicationLook:
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         broker_id = broker.context.node_id
-        for tp, partition in broker.parts.replicas.partitions.items():
-            image = partition.image
-            if image.leader != broker_id:
+        for partition in self._moved.partitions:
+            tp, log = partition.tp, partition.log
+            if partition.image.leader != broker_id:
                 continue
-            log, key = partition.log, (cluster, broker_id, tp)
-            held = self._held.get(key)
-            if (
-                held is not None
-                and held.image is image
-                and held.high_watermark == log.high_watermark
-                and held.log_end == log.segments.end_offset
-                and held.maximal_isr == partition.maximal_isr()
-            ):
-                continue
-            epoch = broker.parts.lifecycle.epoch
-            now = self._held[key] = _Held(
-                image,
+            held = self._held.get((cluster, broker_id, tp))
+            now = self._held[cluster, broker_id, tp] = _Held(
+                partition.image,
                 partition.topic_id,
-                epoch,
+                broker.parts.lifecycle.epoch,
                 partition.min_isr,
                 partition.maximal_isr(),
                 log.high_watermark,
-                log.log_end_offset,
             )
             for rule, text in self._broken_by(cluster, partition, held, now):
                 self._rules.broken(cluster, broker_id, tp, rule, text)

@@ -15,6 +15,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.inside.matching import MatchingLook
+from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.plan import ClusterPlan, Plan
@@ -37,7 +38,9 @@ class Stage:
         self.cluster.produce("t", 0, [b"x"] * 10)
         simulation.world.run_for(span_us=2_000_000)
         rules = Rules(self.scene)
-        self.replication, self.matching = ReplicationLook(self.scene, rules), MatchingLook(self.scene, rules)
+        self.moved = Moved()
+        self.replication = ReplicationLook(self.scene, rules, self.moved)
+        self.matching = MatchingLook(self.scene, rules, self.moved)
         self.leader = self.led()
         self.followers = [broker_id for broker_id in (1, 2, 3) if broker_id != self.leader.broker_id]
 
@@ -52,6 +55,7 @@ class Stage:
     def look(self) -> set[str]:
         """Return the rules that are broken, once all brokers have been looked at."""
         for broker_id in (1, 2, 3):
+            self.moved.look("a", self.broker(broker_id))
             for look in (self.replication, self.matching):
                 look.broker_handled("a", self.broker(broker_id))
         return {rule for _, _, rule in self.scene.account.broken}
