@@ -14,6 +14,7 @@ from kmirror.sim.history.inside.log_model import LogModel
 from kmirror.sim.history.inside.log_rules import LogJudge
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
+from kmirror.spec.topics import is_internal
 
 FOUND_AGAIN_EVERY = 64
 """Events of a broker from one look at which partitions it leads to the next, if it has no other image meanwhile."""
@@ -57,11 +58,13 @@ class _Led:
 class LogLook:
     """Judges what leaders remember of their logs."""
 
-    def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead]) -> None:
+    def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead], compacted: LogRead) -> None:
         self._scene = scene
         self._rules = rules
         self._readers = readers
         """By topic."""
+        self._compacted = compacted
+        """Of all other topics that are compacted."""
         self._has_right_clocks = all("set_clock" not in (step.action, step.args.get("do")) for step in scene.plan.steps)
         self._led: dict[tuple[str, int], _Led] = {}
 
@@ -114,6 +117,8 @@ class LogLook:
         if is_other or held.log_end != log.segments.end_offset:
             judge.model.read_on()
             reader = self._readers.get(partition.tp.topic)
+            if reader is None and log.config.compact and not is_internal(partition.tp.topic):
+                reader = self._compacted
             if reader is not None:
                 reader(cluster, partition, judge.model, anew=is_other)
         for rule, text in judge.broken_by(lambda: self._now_ms(cluster, broker_id), begins=begins or is_other):

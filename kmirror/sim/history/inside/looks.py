@@ -6,9 +6,11 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.facts import BrokerFenced
 from kmirror.cluster.controller.sessions import SHUTS_DOWN
 from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.replication.facts import LogCompacted
 from kmirror.cluster.replication.partition import Partition
 from kmirror.mirror.syncs.report import SyncProblem
 from kmirror.sim.history.inside.answers import AnswerLook
+from kmirror.sim.history.inside.cleaning import CleaningLook
 from kmirror.sim.history.inside.controllers import ControllerLook
 from kmirror.sim.history.inside.fetchers import FetchLook
 from kmirror.sim.history.inside.frames import FrameLook, Frames
@@ -60,14 +62,14 @@ class InsideLooks:
         self._works = WorkLook(scene, rules)
         mirroring = MirroringLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
-        transactions = TransactionLook(scene, rules)
+        transactions, self._cleaning = TransactionLook(scene, rules), CleaningLook(scene, rules)
         self._looks: list[Look] = [
             ReplicationLook(scene, rules, self._moved),
             MatchingLook(scene, rules, self._moved),
             groups,
             offsets,
             self._syncs,
-            LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}),
+            LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read),
             transactions,
             mirroring,
         ]
@@ -97,6 +99,8 @@ class InsideLooks:
         cluster, node_id = found
         if isinstance(fact, BrokerFenced) and fact.why == SHUTS_DOWN:
             self._controllers.may_shut_down(cluster, fact.broker_id)
+        elif isinstance(fact, LogCompacted):
+            self._cleaning.compacted(cluster, node_id, fact)
         elif isinstance(fact, SyncProblem):
             self._syncs.problem_told(cluster, node_id, fact)
 

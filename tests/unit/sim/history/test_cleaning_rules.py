@@ -1,0 +1,77 @@
+"""What the rules of the cleaner say of runs as they are, and of runs that take too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kmirror.log import cleaner
+from kmirror.log.cleanable import cleanable
+from kmirror.log.partition_log import PartitionLog
+from kmirror.sim.history.inside.cleaning import Noted
+from kmirror.sim.history.inside.log_model import LogModel
+from tests.builders import NOW_MS
+from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
+
+
+class Stage:
+    """A compacted log, and who notes what is in it."""
+
+    def __init__(self) -> None:
+        self.log: PartitionLog = compacted()
+        self.noted = Noted(LogModel(self.log))
+
+    def clean(self, now_ms: int = NOW_MS, **bounds: Any) -> list[str]:
+        """Run the cleaner, and return the rules that it breaks."""
+        log, model = self.log, self.noted.model
+        roll(log)
+        put(log, ("active", "x"))
+        model.read_on()
+        self.noted.read()
+        model.new = []
+        bounds = {"last_stable_offset": log.last_stable_offset, "log_start_offset": 0, "now_ms": now_ms} | bounds
+        job = log.begin_compaction(cleanable(log.segments, log.config, None, **bounds), now_ms, 1_000)
+        done = log.finish_compaction(job, job.run())
+        assert done is not None
+        return [rule for rule, _ in self.noted.cleaned(done.end_offset, now_ms)]
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_a_run_takes_what_is_superseded_aborted_or_gone_for_long(stage: Stage) -> None:
+    put(stage.log, ("a", "1"), ("b", "1"), ("a", "2"))
+    txn(stage.log, 7, 0, ("a", "aborted"))
+    end(stage.log, 7, commit=False)
+    put(stage.log, ("b", None))
+    assert not stage.clean()
+    assert sorted(stage.noted.keys) == [2, 5, 6]
+    assert not stage.clean(NOW_MS + DAY + 1)
+    assert sorted(stage.noted.keys)[:2] == [2, 6]
+
+
+def test_the_latest_of_a_key_stays(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(stage.log, ("a", "1"), ("b", "1"))
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: record.key != b"a")
+    assert stage.clean() == ["cleaned-latest"]
+
+
+def test_a_tombstone_stays_for_a_while(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(stage.log, ("a", "1"), ("a", None))
+    monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: record.value is not None)
+    assert stage.clean() == ["cleaned-tombstone"]
+
+
+def test_what_an_open_transaction_supersedes_stays(stage: Stage) -> None:
+    put(stage.log, ("a", "1"))
+    txn(stage.log, 7, 0, ("a", "2"))
+    assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-latest"]
+
+
+def test_nothing_above_the_last_stable_offset_goes(stage: Stage) -> None:
+    txn(stage.log, 7, 0, ("a", "1"))
+    put(stage.log, ("a", "2"), ("a", "3"))
+    assert stage.clean(last_stable_offset=stage.log.log_end_offset) == ["cleaned-above"] * 2
