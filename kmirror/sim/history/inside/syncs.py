@@ -36,8 +36,8 @@ class SyncLook:
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
-        self._contexts: dict[int, tuple[Broker, MirrorContext | None]] = {}
-        """By the broker's identity."""
+        self._contexts: dict[tuple[str, int], tuple[Broker, MirrorContext | None]] = {}
+        """By cluster and broker the node that runs there, with what it knows of mirrors."""
         self._cycles: dict[tuple[str, int, str], tuple[Broker, Instant]] = {}
         """(cluster, broker, mirror) to when the broker will ask about all topics next."""
         self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
@@ -116,10 +116,10 @@ class SyncLook:
         return world.processes[self._scene.clusters[cluster].process(broker_id)].local(world.now)
 
     def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
-        known = self._contexts.get(id(broker))
+        key = cluster, broker.context.node_id
+        known = self._contexts.get(key)
         if known is None or known[0] is not broker:
-            known = broker, self._scene.mirror_context(cluster, broker.context.node_id)
-            self._contexts[id(broker)] = known
+            known = self._contexts[key] = broker, self._scene.mirror_context(cluster, key[1])
         return known[1]
 
     def _look_at_assignments(self, cluster: str, broker: Broker, context: MirrorContext) -> None:
