@@ -539,6 +539,11 @@ class World:
         elif (served := self._served.get(name)) is not None:
             self._close(served, tell_client=True, tell_server=False)
 
+    def reset_links(self, client: str, server: str) -> None:
+        """Close the links that one process has to another one, and tell both: as TCP does where frames were lost."""
+        for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
+            self._close(link, tell_client=True, tell_server=True)
+
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
         link.open = False
         if link.counts is not None:

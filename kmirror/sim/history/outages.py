@@ -1,7 +1,7 @@
 """Outages of a client: for moments it does not reach one broker, or the broker does not reach it.
 
-What is sent meanwhile is lost, and what follows arrives on the same link. So a request is missed whose successor is
-there, and an answer that says what became of a batch, or of a fetch session, never comes.
+What is sent meanwhile is lost, and then the links are reset. So a request is sent again that may have been carried out,
+and an answer that says what became of a batch, or of a fetch session, never comes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LASTS_MS = (20, 1_200)
 
 def outages(desk: Desk) -> Script[None]:
     """Take down the line between a client and one broker of its cluster again and again, both ways or one way."""
-    scene, network = desk.scene, desk.scene.simulation.world.network
+    scene, world = desk.scene, desk.scene.simulation.world
     rng = scene.rng(f"outages {desk.plan.name}")
     while desk.goes_on():
         yield Sleep(rng.between(*PAUSE_MS))
@@ -27,7 +27,8 @@ def outages(desk: Desk) -> Script[None]:
         there, back = (client, broker), (broker, client)
         ways = rng.choice(((there,), (back,), (there, back)))
         for way in ways:
-            network.take_down(*way)
+            world.network.take_down(*way)
         yield Sleep(rng.between(*LASTS_MS))
         for way in ways:
-            network.bring_up(*way)
+            world.network.bring_up(*way)
+        world.reset_links(client, broker)
