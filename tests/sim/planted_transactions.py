@@ -1,4 +1,4 @@
-"""Faults planted into what logs remember of their producers, and into transaction coordinators.
+"""Faults planted into what logs remember and keep, and into transaction coordinators.
 
 They are rows of tests/sim/planted.py, which says what a fault is.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Transaction
-from kmirror.log import producer_entry
+from kmirror.log import producer_entry, retention
 from kmirror.log.producers import ProducerStates
 from tests.sim.planted import Patch, fault
 
@@ -54,3 +54,9 @@ def transactions_end_without_markers(patch: Patch) -> None:
             self._complete(now, transaction)
 
     patch(TransactionCoordinator, "_send_left", send_left)
+
+
+@fault("broken-invariant", profile="kept_for_seconds_at_the_source")
+def old_segments_stay(patch: Patch) -> None:
+    """Old segments are looked for, and none is ever deleted."""
+    patch(retention, "deletable", lambda segments, rule, high_watermark: 0)

@@ -23,6 +23,7 @@ from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.offsets import OffsetLook
 from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.sim.history.inside.replication import ReplicationLook
+from kmirror.sim.history.inside.retention import RetentionLook
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sessions import SessionLook
 from kmirror.sim.history.inside.syncs import SyncLook
@@ -72,6 +73,7 @@ class InsideLooks:
             LogLook(scene, rules, {TRANSACTION_TOPIC: transactions.log_read}, self._cleaning.log_read),
             transactions,
             mirroring,
+            RetentionLook(scene, rules),
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
         frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions]
