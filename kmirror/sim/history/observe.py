@@ -81,7 +81,7 @@ class Observer:
             self._scene.account.cuts.append(cut)
             self._scene.note(str(cut))
             if fact.why.endswith(MISSED):
-                self._heir_was_cut(cut)
+                self._leader_was_cut(cut)
             leader = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
             if leader is not None:
                 self._insides.log_cut(cluster, leader, fact)
@@ -108,14 +108,20 @@ class Observer:
         else:
             self._insides.on_fact(process, fact)
 
-    def _heir_was_cut(self, cut: CutSeen) -> None:
-        """Leave to a leader of an unclean election what it has once it has made the cuts that it missed (D30)."""
-        heirs, leader = self._scene.account.heirs, self._scene.leader(cut.cluster, cut.tp)
-        for number, heir in enumerate(heirs):
-            is_heir = (heir.cluster, heir.tp, heir.broker) == (cut.cluster, cut.tp, cut.broker)
-            if is_heir and leader is not None and leader.leader_epoch == heir.leader_epoch:
-                rows = tuple(row for row in heir.rows if row.offset < cut.offset)
-                heirs[number] = replace(heir, rows=rows, log_end_offset=min(heir.log_end_offset, cut.offset))
+    def _leader_was_cut(self, cut: CutSeen) -> None:
+        """Leave to a leader what it has once it has made the cuts that it missed, also where it was seen before (D30).
+
+        Until then it shows its log to nobody (D57), so what goes is not lost.
+        """
+        account, leader = self._scene.account, self._scene.leader(cut.cluster, cut.tp)
+        if leader is None or leader.broker_id != cut.broker:
+            return
+        reign = cut.cluster, cut.tp, cut.broker, leader.leader_epoch
+        for looks in (account.heirs, account.logs):
+            for number, seen in enumerate(looks):
+                if (seen.cluster, seen.tp, seen.broker, seen.leader_epoch) == reign:
+                    end = seen.log_end_offset if looks is account.logs else min(seen.log_end_offset, cut.offset)
+                    looks[number] = replace(shown(seen, cut.offset), log_end_offset=end)
 
     def state_seen(self, seen: StateSeen) -> None:
         """Write a state down if it is news."""
@@ -389,6 +395,16 @@ class Observer:
             return None
         context = self._scene.mirror_context(cluster, leader.broker_id)
         return None if context is None else context.partitions.get(tp)
+
+
+def shown(seen: LogSeen, until: int) -> LogSeen:
+    """Return a log of which nothing is shown from `until` on."""
+    return replace(
+        seen,
+        rows=tuple(row for row in seen.rows if row.offset < until),
+        last_stable_offset=min(seen.last_stable_offset, until),
+        high_watermark=min(seen.high_watermark, until),
+    )
 
 
 def _same(one: StateSeen, other: StateSeen) -> bool:
