@@ -166,8 +166,7 @@ class AnswerLook:
                                         for topic in body.topics]  # fmt: skip
         if (ResourceType.MIRROR, body.mirror_name) not in image.configs:
             whole, codes = ErrorCode.UNKNOWN_MIRROR, []
-        active = tuple(self._active(asked.cluster, image, body.topics)) if asked.key == ADD and not whole else ()
-        return Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole, active)
+        return Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole)
 
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
         """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""

@@ -116,9 +116,10 @@ def _begun(model: LogModel, producer_id: int, entry: ProducerEntry, known: Produ
     """Judge one entry when the model begins: a snapshot has but the last batch, and maybe the beginning of more."""
     log = model.log
     kept: list[tuple[int, int, int, int]] = list(entry.batches)
-    end = known.batches[len(known.batches) - len(kept) :]
+    left = [batch for batch in kept if batch[1] >= model.first_offset]
+    end = known.batches[len(known.batches) - len(left) :]
     # A snapshot has one timestamp for the producer and its last batch: it may be that of a marker.
-    is_end = len(kept) <= len(known.batches) and [batch[:3] for batch in kept] == [batch[:3] for batch in end]
+    is_end = len(left) <= len(known.batches) and [batch[:3] for batch in left] == [batch[:3] for batch in end]
     lacks_all = not kept and known.batches and known.batches[-1][1] >= log.log_start_offset
     if lacks_all and not _is_expired(log, known.batches[-1][3], now_ms):
         is_end = False

@@ -101,7 +101,8 @@ class ReplicationLook:
                 yield "follower-end", f"log end {end}, and that of broker {replica} is known as {follower.log_end}"
             is_proposed = replica in now.maximal_isr and replica not in image.isr
             was_proposed = before is not None and replica in before.maximal_isr
-            if is_proposed and not was_proposed and follower.log_end < leader.epoch_start_offset:
+            # Of a leader that has cut its log since, nobody's log end is known.
+            if is_proposed and not was_proposed and 0 <= follower.log_end < leader.epoch_start_offset:
                 text = f"broker {replica} with the log end {follower.log_end} is to join the ISR"
                 yield "isr-join", f"{text}, the leader's epoch begins at {leader.epoch_start_offset}"
         if before is None or before.topic_id != now.topic_id or before.image.leader_epoch != image.leader_epoch:

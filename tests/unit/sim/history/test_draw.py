@@ -65,7 +65,7 @@ def test_what_is_done_with_topics_is_frequent_in_full_histories_and_so_is_the_re
     found: Counter[str] = Counter()
     for seed in SEEDS:
         found.update({step.action for step in draw(seed).steps})
-    often, now_and_then = 2 * len(SEEDS) // 3, len(SEEDS) // 8
+    often, now_and_then = 2 * len(SEEDS) // 3, len(SEEDS) // 10
     assert all(found[name] > often for name in ("add", "remove", "turn", "line_down", "kill_replica", "alter_topic"))
     orders = ("pause", "resume", "delete_mirror", "delete_topic", "grow_topic", "alter_mirror", "reset_topic")
     assert all(found[name] > now_and_then for name in orders)
