@@ -33,6 +33,7 @@ from kmirror.sim.history import profiles
 from kmirror.sim.history.actions import ACTIONS
 from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.fault_actions import STRIKE_ROWS
+from kmirror.sim.history.inside.table import BY_SUBJECT
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.sights import SIGHTS
 from kmirror.sim.history.workloads import KINDS
@@ -196,6 +197,14 @@ def _checkers() -> str:
     return _table(("anomaly", "what was seen"), rows)
 
 
+def _rules() -> str:
+    parts = []
+    for subject, rules in BY_SUBJECT.items():
+        table = _table(("rule", "what is wrong"), ((_code(name), text) for name, text in rules.items()))
+        parts.append(f"## {subject}\n\n{table}")
+    return "\n".join(parts)
+
+
 def _profiles() -> str:
     return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
 
@@ -257,6 +266,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "commands": _commands,
     "checkers": _checkers,
     "profiles": _profiles,
+    "rules": _rules,
     "plan actions": _plan_actions,
     "plan clients": _plan_clients,
     "plan fields": _plan_fields,

@@ -313,11 +313,16 @@ class Snapshot:
     """When it was taken."""
 
 
+NO_NODE = -1
+"""In place of a node's id, of what a client does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule inside a broker that did not hold."""
+    """A rule that a node broke."""
 
-    broker: int
+    node_id: int
+    """`NO_NODE` of a client."""
     text: str
     at: Instant
 
@@ -356,7 +361,7 @@ class Account:
     joiners: list[tuple[str, TopicPartition, int, str, Instant]] = field(default_factory=list)
     """As `replicas`, of those that differ from their leader when they join the ISR, and when that was."""
     broken: dict[tuple[str, TopicPartition, str], Broken] = field(default_factory=dict)
-    """By cluster, partition and rule what did not hold inside a broker."""
+    """By cluster, partition and rule the first node that broke it."""
     unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
     """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
     topic_ids: list[tuple[str, str, str]] = field(default_factory=list)

@@ -55,7 +55,7 @@ class ClientPlan:
     pause_ms: int
     """How long it may rest between two things that it does."""
     options: Mapping[str, Value] = field(default_factory=dict)
-    """What some kinds take, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`."""
+    """What some kinds take, such as `group` and `members`, `output`, `in_flight`, `timeout_ms`, `outages`."""
 
 
 @dataclass(frozen=True, slots=True)

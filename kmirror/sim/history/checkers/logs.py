@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.names import counted
-from kmirror.sim.history.account import Election, LogRow, Marks
+from kmirror.sim.history.account import NO_NODE, Election, LogRow, Marks
 from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
 from kmirror.sim.history.checkers.facts import (
     LATE,
@@ -456,7 +457,10 @@ def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
 
 
 def broken_invariant(facts: Facts) -> Iterator[Finding]:
-    """What a broker holds breaks a rule of replication, or is not what its log says."""
-    for (cluster, tp, _), row in facts.account.broken.items():
-        text = f"broker {row.broker} of {cluster} at {clock(row.at)}: {row.text}"
-        yield Anomaly("broken-invariant", cluster, tp, -1, text, row.at)
+    """A node holds, sends or answers what breaks a rule of replication, transactions, groups or mirroring, or a client
+    of `kmirror.client` does; what is told begins with the name of the rule.
+    """
+    for (cluster, tp, rule), row in facts.account.broken.items():
+        who = {CONTROLLER_ID: "the controller", NO_NODE: "a client"}.get(row.node_id, f"broker {row.node_id}")
+        text = f"{rule}: {who} of {cluster} at {clock(row.at)}: {row.text}"
+        yield Anomaly("broken-invariant", cluster, tp if tp.topic else None, -1, text, row.at)

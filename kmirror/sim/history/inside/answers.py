@@ -205,8 +205,8 @@ class AnswerLook:
             image = self._scene.clusters[asked.cluster].broker(asked.node).context.image
             still = [*self._active(asked.cluster, image, asked.body.topics)]
             asked = replace(asked, active=tuple(text for text in asked.active if text in still))
-        for text in wrong_with(asked, body):
-            self._broken(asked, f"answer-{asked.key}", f"{body.NAME}: {text}")
+        for rule, text in wrong_with(asked, body):
+            self._broken(asked, rule, f"{body.NAME}: {text}")
 
 
 def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
@@ -228,58 +228,59 @@ def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
     return ErrorCode.INCONSISTENT_TOPIC_ID if is_other else BY_WISH[key][assignment.wish]
 
 
-def wrong_with(asked: Asked, body: Any) -> Iterator[str]:
-    """Yield what is wrong with an answer."""
+def wrong_with(asked: Asked, body: Any) -> Iterator[tuple[str, str]]:
+    """Yield the rules that an answer breaks."""
     error = ErrorCode(getattr(body, "error_code", 0))
     if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
-        yield f"{error.name}, though {', '.join(asked.active)}"
+        yield "answer-active", f"{error.name}, though {', '.join(asked.active)}"
     if error in REFUSED or (error and asked.codes is None):
         return
     rows = ROWS.get(asked.key)
     if rows is not None and not error:
         names, found = rows[0](asked.body), rows[1](body)
         if set(names) != set(found):
-            yield f"it is about {', '.join(found) or 'nothing'}, and was asked about {', '.join(names)}"
+            text = f"it is about {', '.join(found) or 'nothing'}, and was asked about {', '.join(names)}"
+            yield "answer-rows", text
     if asked.codes is not None:
         codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
         if (error, codes) != (asked.whole, asked.codes):
             wanted = [f"{name} {code.name}" for name, code in asked.codes] or [asked.whole.name]
             told = [f"{name} {code.name}" for name, code in codes] or [error.name]
-            yield f"the answer is {', '.join(told)}, where {', '.join(wanted)} is right"
+            yield "answer-code", f"the answer is {', '.join(told)}, where {', '.join(wanted)} is right"
         added = [name for name, code in codes if not code]
         active = [text for text in asked.active if text.partition(" is ")[0].rpartition("-")[0] in added]
         if active:
-            yield f"{', '.join(added)} is added, though {', '.join(active)}"
+            yield "answer-active", f"{', '.join(added)} is added, though {', '.join(active)}"
     if asked.key == CREATE_TOPICS:
         yield from _wrongly_created(asked.body, body)
     if asked.key == DESCRIBE_CONFIGS:
         yield from _wrongly_described(asked.body, body)
 
 
-def _wrongly_created(request: Any, response: Any) -> Iterator[str]:
+def _wrongly_created(request: Any, response: Any) -> Iterator[tuple[str, str]]:
     counts = {topic.name: topic.num_partitions for topic in request.topics if not topic.assignments}
     for row in response.topics:
         count = counts.get(row.name, 1)
         is_possible = count > 0 or count == USE_DEFAULT
         if row.error_code == ErrorCode.INVALID_PARTITIONS and is_possible and row.name in counts:
-            yield f"topic {row.name} with {count} partitions is refused for their number"
+            yield "answer-partitions", f"topic {row.name} with {count} partitions is refused for their number"
         if not row.error_code and not is_possible:
-            yield f"topic {row.name} is created with {count} partitions"
+            yield "answer-partitions", f"topic {row.name} is created with {count} partitions"
 
 
-def _wrongly_described(request: Any, response: Any) -> Iterator[str]:
+def _wrongly_described(request: Any, response: Any) -> Iterator[tuple[str, str]]:
     wanted = {(row.resource_type, row.resource_name): row.configuration_keys for row in request.resources}
     for result in response.results:
         keys = wanted.get((result.resource_type, result.resource_name))
         for config in result.configs:
             if config.synonyms and not request.include_synonyms:
-                yield f"config {config.name} has synonyms that nobody asked for"
+                yield "answer-configs", f"config {config.name} has synonyms that nobody asked for"
                 return
             if not config.synonyms and request.include_synonyms and config.value is not None:
-                yield f"config {config.name} has none of the synonyms that were asked for"
+                yield "answer-configs", f"config {config.name} has none of the synonyms that were asked for"
                 return
             if keys and config.name not in keys:
-                yield f"config {config.name} is described, asked for were {', '.join(keys)}"
+                yield "answer-configs", f"config {config.name} is described, asked for were {', '.join(keys)}"
                 return
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kmirror.client.positions import Position
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import NO_NODE
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 
@@ -73,7 +74,7 @@ class DeliveryLook:
                 self._broken(found.tp, "delivery-late", "an application is not told what became of a batch")
 
     def _broken(self, tp: TopicPartition, rule: str, text: str) -> None:
-        self._rules.broken(self._cluster, -1, tp, rule, f"{self._name}: {text}")
+        self._rules.broken(self._cluster, NO_NODE, tp, rule, f"{self._name}: {text}")
 
 
 class ReadingLook:

@@ -235,4 +235,4 @@ def _without_batches(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
             continue
         begins = first.get(entry.epoch, log.log_end_offset if number + 1 == len(entries) else -1)
         if entry.start_offset not in (begins, log.log_start_offset):
-            yield "epoch-start", f"epoch {entry.epoch} begins at {entry.start_offset}, its batches at {begins}"
+            yield "epoch-entry", f"epoch {entry.epoch} begins at {entry.start_offset}, its batches at {begins}"

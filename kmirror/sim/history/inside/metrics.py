@@ -77,7 +77,7 @@ def _compared(samples: list[Sample], wanted: dict[tuple[str, ...], float]) -> Br
     values = _values(samples)
     for key, value in wanted.items():
         if values.get(key) != value:
-            yield NODE, f"metric-{key[0]}", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
+            yield NODE, "metric-count", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
 
 
 def _wrong_of_broker(broker: Broker, samples: list[Sample]) -> Broken:
@@ -159,15 +159,15 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
     values = _values(samples)
     told = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
     if told != max(lags.values(), default=0):
-        yield NODE, "metric-MaxLag", f"MaxLag is {told}, described are lags up to {max(lags.values(), default=0)}"
+        yield NODE, "metric-max-lag", f"MaxLag is {told}, described are lags up to {max(lags.values(), default=0)}"
     for (name, *tags), value in values.items():
         tp = TopicPartition(tags[-2], int(tags[-1])) if name == "ConsumerLag" else None
         if tp in lags and value != lags[tp]:
-            yield tp, "metric-ConsumerLag", f"ConsumerLag is {value}, described is lag {lags[tp]}"
+            yield tp, "metric-consumer-lag", f"ConsumerLag is {value}, described is lag {lags[tp]}"
     failed = sum(row.state is MirrorState.FAILED or _is_lost(row.state, row.reason) for _, row in rows)
     counted = next((value for key, value in values.items() if key[0] == "FailedPartitionsCount"), 0)
     if counted < failed:
-        yield NODE, "metric-FailedPartitionsCount", f"FailedPartitionsCount is {counted}, described are {failed}"
+        yield NODE, "metric-failed", f"FailedPartitionsCount is {counted}, described are {failed}"
 
 
 def _is_lost(state: MirrorState, reason: str) -> bool:

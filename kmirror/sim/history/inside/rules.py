@@ -8,6 +8,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Broken
+from kmirror.sim.history.inside.table import RULES
 from kmirror.sim.history.scene import Scene
 
 
@@ -19,10 +20,11 @@ class Rules:
 
     def broken(self, cluster: str, node: int, tp: TopicPartition, rule: str, text: str) -> None:
         """Write down that a node breaks a rule; what coordinators break is told of the partition of their topic."""
+        assert rule in RULES, f"rule {rule} is not in the table"
         key, known = (cluster, tp, rule), self._scene.account.broken
         if key not in known:
             known[key] = Broken(node, text, self._scene.now)
-            self._scene.note(f"{cluster}-{node} {tp}: {text}")
+            self._scene.note(f"{cluster}-{node} {tp}: {rule}: {text}")
 
 
 class Look(Protocol):

@@ -133,7 +133,7 @@ class SyncLook:
             names = [name for name in {**wanted, **context.assignments}
                      if wanted.get(name) != context.assignments.get(name)]  # fmt: skip
             text = f"the broker does not follow {MIRROR_NAME} of topics {', '.join(sorted(names))}"
-            self._broken(cluster, broker.context.node_id, "assignments", text)
+            self._broken(cluster, broker.context.node_id, "mirror-assignments", text)
 
     # -- controllers --------------------------------------------------------------------------
 

@@ -294,4 +294,4 @@ def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]
             yield "transaction-epoch", f"producer epoch {after.epoch} comes after {before.epoch}"
     elif after.epoch or after.status not in (Status.EMPTY, *COMPLETED):
         text = f"producer {after.producer_id} in epoch {after.epoch} takes the place of {before.producer_id}"
-        yield "transaction-epoch", f"{text} when it becomes {after.status.shown}"
+        yield "transaction-producer", f"{text} when it becomes {after.status.shown}"

@@ -38,10 +38,10 @@ LINK: Any = None
 ALREADY = ErrorCode.TOPIC_ALREADY_IN_MIRROR
 
 
-def wrong(request: Any, answer: Any, codes: Codes | None = None, active: tuple[str, ...] = ()) -> list[str]:
-    """Return what is wrong with an answer, of which `codes` say what it should be."""
+def wrong(request: Any, answer: Any, codes: Codes | None = None, active: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the rules that an answer breaks, of which `codes` say what it should be."""
     asked = Asked(key_of(type(request)), 0, request, "a", 1, LINK, codes, ErrorCode.NONE, active)
-    return list(wrong_with(asked, answer))
+    return dict(wrong_with(asked, answer))
 
 
 def committed(*partitions: int) -> OffsetCommitResponse:
@@ -52,9 +52,9 @@ def committed(*partitions: int) -> OffsetCommitResponse:
 def test_an_answer_names_what_was_asked_about() -> None:
     rows = [OffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in (0, 1)]
     request = OffsetCommitRequest(topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
-    assert wrong(request, committed(1, 0)) == []
-    assert wrong(request, committed(0)) == ["it is about t-0, and was asked about t-0, t-1"]
-    assert len(wrong(request, committed(0, 1, 2))) == 1
+    assert wrong(request, committed(1, 0)) == {}
+    assert wrong(request, committed(0)) == {"answer-rows": "it is about t-0, and was asked about t-0, t-1"}
+    assert [*wrong(request, committed(0, 1, 2))] == ["answer-rows"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_answer_names_what_was_asked_about() -> None:
 def test_a_topic_has_a_number_of_partitions_or_the_default(count: int, error: ErrorCode, is_right: bool) -> None:
     request = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=count, replication_factor=1)])
     answer = CreateTopicsResponse(topics=[CreatableTopicResult(name="t", error_code=error)])
-    assert (wrong(request, answer) == []) is is_right
+    assert [*wrong(request, answer)] == ([] if is_right else ["answer-partitions"])
 
 
 @pytest.mark.parametrize("asks", [True, False])
@@ -83,23 +83,26 @@ def test_synonyms_are_told_to_those_who_ask(asks: bool, has: bool) -> None:
     synonyms = [DescribeConfigsSynonym(name="retention.ms", value="1", source=1)] if has else []
     row = DescribeConfigsResourceResult(name="retention.ms", value="1", synonyms=synonyms)
     result = DescribeConfigsResult(0, None, ResourceType.TOPIC, "t", [row])
-    assert (wrong(request, DescribeConfigsResponse(results=[result])) == []) is (asks is has)
+    found = wrong(request, DescribeConfigsResponse(results=[result]))
+    assert [*found] == ([] if asks is has else ["answer-configs"])
 
 
 def test_a_controller_answers_as_its_image_says() -> None:
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[AddedTopic(topic_name="t")])
     added = AddTopicsToMirrorResponse(mirror_name="m", topics=[AddResult(name="t")])
-    assert wrong(request, added, [("t", ErrorCode.NONE)]) == []
-    assert wrong(request, added, [("t", ALREADY)]) == ["the answer is t NONE, where t TOPIC_ALREADY_IN_MIRROR is right"]
-    assert wrong(request, added, [("t", ErrorCode.NONE)], ("t-0 is STOPPING",)) == [
-        "t is added, though t-0 is STOPPING"
-    ]
+    assert wrong(request, added, [("t", ErrorCode.NONE)]) == {}
+    assert wrong(request, added, [("t", ALREADY)]) == {
+        "answer-code": "the answer is t NONE, where t TOPIC_ALREADY_IN_MIRROR is right"
+    }
+    assert wrong(request, added, [("t", ErrorCode.NONE)], ("t-0 is STOPPING",)) == {
+        "answer-active": "t is added, though t-0 is STOPPING"
+    }
 
 
 def test_an_answer_that_refuses_all_is_about_nothing() -> None:
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[AddedTopic(topic_name="t")])
     refused = AddTopicsToMirrorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, mirror_name="m")
-    assert wrong(request, refused) == wrong(request, refused, [("t", ErrorCode.NONE)]) == []
+    assert wrong(request, refused) == wrong(request, refused, [("t", ErrorCode.NONE)]) == {}
     refused.error_code = ErrorCode.UNKNOWN_MIRROR
-    assert wrong(request, refused) == []
-    assert len(wrong(request, refused, [("t", ErrorCode.NONE)])) == 1
+    assert wrong(request, refused) == {}
+    assert [*wrong(request, refused, [("t", ErrorCode.NONE)])] == ["answer-code"]

@@ -129,7 +129,7 @@ def test_a_leader_proposes_nobody_who_lacks_what_was_before_its_epoch(stage: Sta
 def test_images_of_a_reign_do_not_go_back(stage: Stage) -> None:
     leader = stage.leader
     leader.image = with_image(leader, partition_epoch=leader.image.partition_epoch - 1)
-    assert stage.look() == {"partition-epoch"}
+    assert stage.look() == {"leader-partition-epoch"}
 
 
 def test_an_epoch_has_one_leader(stage: Stage) -> None:

@@ -117,7 +117,7 @@ def test_an_end_that_nobody_asked_for_and_that_fences_nobody_is_told_of(stage: S
         ([EMPTY, ONGOING, replace(ONGOING, started_ms=3)], "transaction-start"),
         ([EMPTY, ONGOING, replace(ONGOING, partitions=())], "transaction-partitions"),
         ([EMPTY, ONGOING, FENCED, replace(completed(FENCED, now_ms=6), producer_epoch=0)], "transaction-epoch"),
-        ([EMPTY, replace(ONGOING, producer_id=8)], "transaction-epoch"),
+        ([EMPTY, replace(ONGOING, producer_id=8)], "transaction-producer"),
     ],
 )
 def test_what_kafka_does_not_write_is_told_of(stage: Stage, states: list[Transaction], rule: str) -> None:

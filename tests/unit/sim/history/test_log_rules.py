@@ -136,7 +136,7 @@ def begin_another(log: PartitionLog) -> None:
         (hold_nothing, "stable"),
         (hold_too_much, "stable"),
         (begin_twice, "epoch-order"),
-        (begin_early, "epoch-start"),
+        (begin_early, "epoch-entry"),
         (begin_another, "epochs"),
     ],
 )
