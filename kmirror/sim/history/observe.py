@@ -68,7 +68,7 @@ class Observer:
         world.on_fact.append(self._on_fact)
         for name in self._scene.clusters:
             self._look_for_elections(name, is_news=False)
-            self._controllers[name] = world.processes[self._scene.clusters[name].process(CONTROLLER_ID)]
+            self._controllers[name] = self._scene.process(name, CONTROLLER_ID)
         self._insides.attach()
         world.after_event.append(self._after_event)
 

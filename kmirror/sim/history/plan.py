@@ -97,6 +97,10 @@ class Plan:
     restart: Mapping[str, str] = field(default_factory=dict)
     """How each node ends before it starts again when all is over: `a-1` to stop or kill. Empty for no restart."""
 
+    def steps_that(self, *actions: str) -> list[Step]:
+        """Return the steps that do one of these actions, at once or when their trap springs."""
+        return [step for step in self.steps if step.action in actions or step.args.get("do") in actions]
+
     def to_json(self) -> str:
         """Return the plan as JSON text, indented, keys in the order of the fields."""
         return json.dumps(asdict(self), indent=1)

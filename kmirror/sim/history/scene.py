@@ -23,6 +23,7 @@ from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scripts import Scripts
 from kmirror.sim.simulation import Simulation
+from kmirror.sim.world import Process
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.apis import version_served
 from kmirror.spec.releases import last_version, tells_topic_ids
@@ -100,6 +101,14 @@ class Scene:
 
     # -- looking at clusters ------------------------------------------------------------------
 
+    def process(self, cluster: str, node_id: int) -> Process:
+        """Return the process in which a node runs, or ran."""
+        return self.simulation.world.processes[self.clusters[cluster].process(node_id)]
+
+    def local_time(self, cluster: str, node_id: int) -> Instant:
+        """Return the time that a node's clock shows."""
+        return self.process(cluster, node_id).local(self.simulation.world.now)
+
     def image(self, cluster: str) -> MetadataImage:
         """Return the controller's image, or the last one it had."""
         return self.clusters[cluster].image
@@ -121,10 +130,15 @@ class Scene:
                     best = led
         return best
 
+    def mirror_component(self, cluster: str, broker_id: int) -> MirrorComponent | None:
+        """Return the part of a living broker that mirrors; None if its release has no mirrors."""
+        components = self.clusters[cluster].broker(broker_id).parts.components
+        return next((part for part in components if isinstance(part, MirrorComponent)), None)
+
     def mirror_context(self, cluster: str, broker_id: int) -> MirrorContext | None:
         """Return what a living broker knows of its mirrors; None if its release has no mirrors."""
-        components = self.clusters[cluster].broker(broker_id).parts.components
-        return next((part.context for part in components if isinstance(part, MirrorComponent)), None)
+        component = self.mirror_component(cluster, broker_id)
+        return None if component is None else component.context
 
     def partitions(self, cluster: str) -> list[TopicPartition]:
         """Return all partitions of topics that are not internal."""

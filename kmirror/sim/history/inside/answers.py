@@ -1,26 +1,26 @@
-"""Rules of answers: what is asked about is named, with what the node that answers knows of it."""
+"""Rules of responses: they name what the request named, with the errors that follow from the node's metadata."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
-from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.state_records import NOTHING, PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.headers import decode_body, decode_response, find_head
 from kmirror.protocol.message import Message
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
+from kmirror.sim.history.inside.rules import NO_PARTITION, Rules
 from kmirror.sim.history.scene import Scene
-from kmirror.sim.network import Link, Passing
 from kmirror.spec.api_keys import API_KEYS
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import SYSTEM_TOPICS, problem_with_name
@@ -28,9 +28,19 @@ from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
 
 ADD, REMOVE = API_KEYS["AddTopicsToMirror"], API_KEYS["RemoveTopicsFromMirror"]
 PAUSE, RESUME = API_KEYS["PauseMirrorTopics"], API_KEYS["ResumeMirrorTopics"]
-CREATE_MIRROR, CREATE_TOPICS, ENVELOPE = (API_KEYS[name] for name in ("CreateMirror", "CreateTopics", "Envelope"))
-PRODUCE = API_KEYS["Produce"]
+CREATE_TOPICS, DESCRIBE_CONFIGS, ENVELOPE = (API_KEYS[n] for n in ("CreateTopics", "DescribeConfigs", "Envelope"))
 ORDERS = (ADD, REMOVE, PAUSE, RESUME)
+IN_PARTITIONS = (
+    "AlterPartition",
+    "DeleteRecords",
+    "ListOffsets",
+    "OffsetCommit",
+    "OffsetForLeaderEpoch",
+    "ReadMirrorStates",
+    "TxnOffsetCommit",
+    "WriteMirrorStates",
+)
+"""APIs whose requests and responses name partitions in the same way."""
 BY_WISH: dict[int, dict[Wish, ErrorCode]] = {
     REMOVE: dict.fromkeys(Wish, ErrorCode.NONE),
     PAUSE: {
@@ -44,129 +54,107 @@ BY_WISH: dict[int, dict[Wish, ErrorCode]] = {
         Wish.REMOVE: ErrorCode.MIRROR_TOPIC_BEING_REMOVED,
     },
 }
-"""What an order about a topic of the mirror is answered with, by what was wanted of the topic before."""
+"""Error for a topic of the mirror, by API key and the wish for the topic before the request."""
 ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 Codes = list[tuple[str, ErrorCode]]
-"""Topics in the order in which they were asked about, each with the error that it gets."""
+"""(topic, error) in the order of the request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that is not answered yet."""
+class Expected:
+    """A request, and what is known of the right response to it."""
 
     key: int
     version: int
     body: Any
-    cluster: str
-    node: int
-    link: Link
     codes: Codes | None = None
-    """What its rows are to be answered with, if that is known."""
+    """Right error of each topic, if known."""
     whole: ErrorCode = ErrorCode.NONE
-    """The error of the whole answer, if `codes` are known."""
+    """Right error of the whole response, if `codes` are known."""
     active: tuple[str, ...] = ()
-    """Partitions that an AddTopicsToMirror is about and that did not come to STOPPED."""
+    """Partitions that an AddTopicsToMirror names and that have not stopped."""
 
 
-class AnswerLook:
-    """Judges answers of brokers and controllers as they are sent."""
+class AnswerLook(FrameLook):
+    """Judges the responses of brokers and controllers when they are sent."""
 
-    def __init__(self, scene: Scene, rules: Rules, stop_ordered: Callable[[str, int, str, list[str]], None]) -> None:
+    APIS = (
+        "AddTopicsToMirror",
+        "AlterConfigs",
+        "CreatePartitions",
+        "CreateTopics",
+        "DescribeConfigs",
+        "Envelope",
+        "IncrementalAlterConfigs",
+        "PauseMirrorTopics",
+        "RemoveTopicsFromMirror",
+        "ResumeMirrorTopics",
+        *IN_PARTITIONS,
+    )
+
+    def __init__(
+        self,
+        scene: Scene,
+        rules: Rules,
+        nodes: Mapping[str, tuple[str, int]],
+        stop_ordered: Callable[[str, int, str, list[str]], None],
+    ) -> None:
         self._scene = scene
         self._rules = rules
-        self._stop_ordered = stop_ordered
-        self._nodes: dict[str, tuple[str, int]] = {}
-        self._open: dict[tuple[int, bytes], Asked] = {}
-        self._order: dict[int, deque[tuple[bytes, int]]] = {}
-        """By link the correlation ids and API keys of the requests that were not answered yet."""
-
-    def attach(self, nodes: dict[str, tuple[str, int]]) -> None:
-        """Look at the frames of some processes from now on."""
         self._nodes = nodes
-        self._scene.simulation.world.on_frame.append(self._on_frame)
+        self._stop_ordered = stop_ordered
+        self._open: dict[PendingRequest, Expected] = {}
 
     def look_at_waiting(self, cluster: str) -> None:
         """Look whether a controller lets a request wait whose records are committed, or that needed none."""
-        waiting = [(key, asked) for key, asked in self._open.items() if asked.cluster == cluster]
-        for key, asked in waiting:
-            if not asked.link.open:
-                del self._open[key]
+        waiting = [pending for pending in self._open if pending.cluster == cluster]
+        for pending in waiting:
+            if not pending.link.open:
+                del self._open[pending]
         controller = self._scene.clusters[cluster].controller if waiting else None
         log = controller.context.opened_log if isinstance(controller, Controller) else None
         if log is not None and log.is_committed:
-            for _, asked in waiting:
-                if asked.node == CONTROLLER_ID and asked.link.open:
-                    text = f"{asked.body.NAME if asked.key != ENVELOPE else 'Envelope'} is not answered"
-                    self._broken(asked, "unanswered", f"{text}, though all is committed")
+            for pending in waiting:
+                if pending.node_id == CONTROLLER_ID and pending.link.open:
+                    self._broken(pending, "unanswered", f"{pending.body.NAME} is not answered, though all is committed")
 
-    def _broken(self, asked: Asked, rule: str, text: str) -> None:
-        self._rules.broken(asked.cluster, asked.node, TopicPartition("", -1), rule, text)
+    def _broken(self, pending: PendingRequest, rule: str, text: str) -> None:
+        self._rules.broken(pending.cluster, pending.node_id, NO_PARTITION, rule, text)
 
-    def _on_frame(self, passing: Passing, link: Link, frame: bytes) -> None:
-        if passing is Passing.REQUEST:
-            key = int.from_bytes(frame[:2], "big")
-            self._order.setdefault(link.number, deque()).append((frame[4:8], key))
-            if key in WATCHED:
-                self._on_request(link, frame)
-        elif passing in (Passing.SENT, Passing.LOST):
-            self._look_at_order(link, frame[:4])
-            asked = self._open.pop((link.number, frame[:4]), None) if self._open else None
-            if asked is not None:
-                self._look_at(asked, decode_response(frame, asked.key, asked.version).body)
+    # -- requests -----------------------------------------------------------------------------
 
-    def _look_at_order(self, link: Link, number: bytes) -> None:
-        """Look whether the requests of a link are answered in their order; a Produce need not be answered at all."""
-        waiting = self._order.get(link.number)
-        if waiting is None or not any(number == other for other, _ in waiting):
-            return  # It was asked before anybody looked.
-        while waiting[0][0] != number and waiting[0][1] == PRODUCE:
-            waiting.popleft()
-        first, key = waiting[0]
-        if first != number and link.server in self._nodes:
-            text = f"an answer comes before that to a request of API {key} which came earlier"
-            self._rules.broken(*self._nodes[link.server], TopicPartition("", -1), "answer-order", text)
-        while waiting.popleft()[0] != number:
-            pass
+    def on_request(self, pending: PendingRequest) -> None:
+        """Remember a request, and the right response if the present images tell it."""
+        expected = Expected(pending.key, pending.version, pending.body)
+        if pending.node_id == CONTROLLER_ID:
+            client = self._nodes.get(pending.link.client)
+            if isinstance(pending.body, RemoveTopicsFromMirrorRequest) and client is not None:
+                topics = [topic.topic_name for topic in pending.body.topics]
+                self._stop_ordered(pending.cluster, client[1], pending.body.mirror_name, topics)
+            expected = self._decided(pending.cluster, expected)
+        elif isinstance(pending.body, AddTopicsToMirrorRequest):
+            image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
+            expected = replace(expected, active=tuple(self._active(pending.cluster, image, pending.body.topics)))
+        self._open[pending] = expected
 
-    def _on_request(self, link: Link, frame: bytes) -> None:
-        node, head = self._nodes.get(link.server), find_head(frame)
-        if node is None or head is None:
-            return
-        cluster, node_id = node
-        asked = Asked(head.api_key, head.api_version, decode_body(frame, head), cluster, node_id, link)
-        if node_id == CONTROLLER_ID:
-            client = self._nodes.get(link.client)
-            if head.api_key == REMOVE and client is not None:
-                topics = [topic.topic_name for topic in asked.body.topics]
-                self._stop_ordered(cluster, client[1], asked.body.mirror_name, topics)
-            asked = self._decided(asked)
-        elif head.api_key == ADD:
-            image = self._scene.clusters[cluster].broker(node_id).context.image
-            asked = replace(asked, active=tuple(self._active(cluster, image, asked.body.topics)))
-        self._open[link.number, frame[4:8]] = asked
-
-    # -- controllers --------------------------------------------------------------------------
-
-    def _decided(self, asked: Asked) -> Asked:
-        """Return a request to a controller with what it is to be answered with, decided on its present image."""
-        controller = self._scene.clusters[asked.cluster].controller
+    def _decided(self, cluster: str, asked: Expected) -> Expected:
+        """Return a controller's right response, by its present image; that to an Envelope is in the request inside."""
+        controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)
         if asked.key == ENVELOPE:
             head = find_head(bytes(asked.body.request_data))
-            if head is None or head.api_key not in WATCHED:
+            if head is None or head.api_key not in ROWS:
                 return asked
-            body: Any = decode_body(bytes(asked.body.request_data), head)
-            inside = self._decided(Asked(head.api_key, head.api_version, body, asked.cluster, asked.node, asked.link))
-            return Asked(asked.key, asked.version, inside, asked.cluster, asked.node, asked.link)
+            body = decode_body(bytes(asked.body.request_data), head)
+            return replace(asked, body=self._decided(cluster, Expected(head.api_key, head.api_version, body)))
         if not controller.is_open or asked.key not in ORDERS:
             return asked
-        image, body = controller.image, asked.body
-        whole, codes = ErrorCode.NONE, [(topic.topic_name, _code(asked.key, image, body.mirror_name, topic))
-                                        for topic in body.topics]  # fmt: skip
-        if (ResourceType.MIRROR, body.mirror_name) not in image.configs:
-            whole, codes = ErrorCode.UNKNOWN_MIRROR, []
-        return Asked(asked.key, asked.version, body, asked.cluster, asked.node, asked.link, codes, whole)
+        image, mirror = controller.image, asked.body.mirror_name
+        if (ResourceType.MIRROR, mirror) not in image.configs:
+            return replace(asked, whole=ErrorCode.UNKNOWN_MIRROR, codes=[])
+        codes = [(topic.topic_name, _code(asked.key, image, mirror, topic)) for topic in asked.body.topics]
+        return replace(asked, codes=codes)
 
     def _active(self, cluster: str, image: MetadataImage, topics: Iterable[Any]) -> Iterator[str]:
         """Yield the partitions that `image` has as removed, and that are persisted in a state before STOPPED (D6)."""
@@ -193,20 +181,27 @@ class AnswerLook:
                 return NOTHING if states is None else states.all_committed().get(key, NOTHING)
         return NOTHING
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------
 
-    def _look_at(self, asked: Asked, body: Message) -> None:
-        if asked.key == ENVELOPE:
-            inside = asked.body
-            if isinstance(inside, Asked) and isinstance(body, EnvelopeResponse) and body.response_data:
-                self._look_at(inside, decode_response(body.response_data, inside.key, inside.version).body)
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        """Look at a response."""
+        expected = self._open.pop(pending, None)
+        assert pending.answer is not None, "it is being sent"
+        if expected is not None:
+            self._look_at(pending, expected, pending.answer)
+
+    def _look_at(self, pending: PendingRequest, expected: Expected, body: Message) -> None:
+        if expected.key == ENVELOPE:
+            inside = expected.body
+            if isinstance(inside, Expected) and isinstance(body, EnvelopeResponse) and body.response_data:
+                self._look_at(pending, inside, decode_response(body.response_data, inside.key, inside.version).body)
             return
-        if asked.active and asked.node != CONTROLLER_ID:  # What has stopped meanwhile may have been found so.
-            image = self._scene.clusters[asked.cluster].broker(asked.node).context.image
-            still = [*self._active(asked.cluster, image, asked.body.topics)]
-            asked = replace(asked, active=tuple(text for text in asked.active if text in still))
-        for rule, text in wrong_with(asked, body):
-            self._broken(asked, rule, f"{body.NAME}: {text}")
+        if expected.active:  # A partition that has stopped since the request may have been found so.
+            image = self._scene.clusters[pending.cluster].broker(pending.node_id).context.image
+            still = [*self._active(pending.cluster, image, expected.body.topics)]
+            expected = replace(expected, active=tuple(text for text in expected.active if text in still))
+        for rule, text in wrong_with(expected, body):
+            self._broken(pending, rule, f"{body.NAME}: {text}")
 
 
 def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
@@ -228,7 +223,7 @@ def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
     return ErrorCode.INCONSISTENT_TOPIC_ID if is_other else BY_WISH[key][assignment.wish]
 
 
-def wrong_with(asked: Asked, body: Any) -> Iterator[tuple[str, str]]:
+def wrong_with(asked: Expected, body: Any) -> Iterator[tuple[str, str]]:
     """Yield the rules that an answer breaks."""
     error = ErrorCode(getattr(body, "error_code", 0))
     if asked.active and asked.codes is None and error not in (ErrorCode.INVALID_REQUEST, *REFUSED):
@@ -245,8 +240,8 @@ def wrong_with(asked: Asked, body: Any) -> Iterator[tuple[str, str]]:
         codes = [] if error else [(row.name, ErrorCode(row.error_code)) for row in body.topics]
         if (error, codes) != (asked.whole, asked.codes):
             wanted = [f"{name} {code.name}" for name, code in asked.codes] or [asked.whole.name]
-            told = [f"{name} {code.name}" for name, code in codes] or [error.name]
-            yield "answer-code", f"the answer is {', '.join(told)}, where {', '.join(wanted)} is right"
+            sent = [f"{name} {code.name}" for name, code in codes] or [error.name]
+            yield "answer-code", f"the answer is {', '.join(sent)}, where {', '.join(wanted)} is right"
         added = [name for name, code in codes if not code]
         active = [text for text in asked.active if text.partition(" is ")[0].rpartition("-")[0] in added]
         if active:
@@ -308,18 +303,7 @@ def _resources(rows: Iterable[Any]) -> list[str]:
     return [f"{row.resource_type} {row.resource_name}" for row in rows]
 
 
-DESCRIBE_CONFIGS = API_KEYS["DescribeConfigs"]
 Names = Callable[[Any], Sequence[str]]
-IN_PARTITIONS = (
-    "AlterPartition",
-    "DeleteRecords",
-    "ListOffsets",
-    "OffsetCommit",
-    "OffsetForLeaderEpoch",
-    "ReadMirrorStates",
-    "TxnOffsetCommit",
-    "WriteMirrorStates",
-)
 ROWS: dict[int, tuple[Names, Names]] = {
     **{key: (lambda body: [t.topic_name for t in body.topics], lambda body: _named(body.topics)) for key in ORDERS},
     **{API_KEYS[name]: (_in_partitions, _in_partitions) for name in IN_PARTITIONS},
@@ -332,7 +316,6 @@ ROWS: dict[int, tuple[Names, Names]] = {
         lambda body: _resources(body.responses),
     ),
 }
-"""API to what a request asks about, and what an answer without an error is about."""
-WATCHED = frozenset((*ROWS, ENVELOPE))
+"""API key to what a request names, and what its response names unless that has an error."""
 REFUSED = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-"""Of a feature that is off; of a node that failed, which is told otherwise."""
+"""Errors of disabled features, of nodes that failed (the history reports those), and of coordinators that load."""

@@ -23,8 +23,7 @@ class Awaited:
 
     tp: TopicPartition
     until: Instant
-    """When it has to be known what became of it."""
-    is_late: bool = False
+    """When the application has to be given its result."""
 
 
 class DeliveryLook:

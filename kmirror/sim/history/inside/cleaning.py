@@ -132,7 +132,6 @@ class CleaningLook:
         leader = broker.parts.replicas.led(fact.tp)
         if noted is None or leader is None or not noted.model.is_current(leader.log):
             return
-        world = self._scene.simulation.world
-        now_ms = to_ms(world.processes[f"{cluster}-{broker_id}"].local(world.now))
+        now_ms = to_ms(self._scene.local_time(cluster, broker_id))
         for rule, text in noted.cleaned(fact.end_offset, now_ms):
             self._rules.broken(cluster, broker_id, fact.tp, rule, text)

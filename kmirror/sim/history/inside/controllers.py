@@ -9,13 +9,11 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import NO_PARTITION, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.configs import Configs, Scope
 
 UNCLEAN = "unclean.leader.election.enable"
-THE_CLUSTER = TopicPartition("", -1)
-"""In place of a partition, of a rule that is about none."""
 
 
 class ControllerLook:
@@ -82,7 +80,7 @@ class ControllerLook:
         ):
             if one != other:
                 text = f"{who} has other {what} than the controller had at offset {right.offset}"
-                self._rules.broken(cluster, node, THE_CLUSTER, "other-image", text)
+                self._rules.broken(cluster, node, NO_PARTITION, "other-image", text)
 
     def may_shut_down(self, cluster: str, broker_id: int) -> None:
         """Look whether everybody knows that a broker leads nothing, as it is told to shut down (KIP-631).
@@ -92,7 +90,7 @@ class ControllerLook:
         found, image = self._scene.clusters[cluster], self._scene.image(cluster)
         if image.leads(broker_id):
             text = f"broker {broker_id} may shut down, and leads {image.leads(broker_id)} partitions"
-            self._rules.broken(cluster, broker_id, THE_CLUSTER, "shutdown-leads", text)
+            self._rules.broken(cluster, broker_id, NO_PARTITION, "shutdown-leads", text)
         if self._leaving.pop((cluster, broker_id), -1) != self._incarnation(cluster):
             return
         for other in found.living():
@@ -101,7 +99,7 @@ class ControllerLook:
                 continue
             if known.epoch == broker.parts.lifecycle.epoch and broker.context.image.leads(broker_id):
                 text = f"broker {broker_id} may shut down, and broker {other} does not know yet that it leads nothing"
-                self._rules.broken(cluster, other, THE_CLUSTER, "shutdown-unknown", text)
+                self._rules.broken(cluster, other, NO_PARTITION, "shutdown-unknown", text)
 
     def _look_for_leaving(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
         for broker_id, broker in after.brokers.items():

@@ -9,7 +9,6 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.coordinators.groups.member import Member
-from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
@@ -17,8 +16,8 @@ from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
-from kmirror.sim.history.inside.frames import Asked, FrameLook
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.error_codes import ErrorCode
 
@@ -79,7 +78,7 @@ class _Place:
     looked_at: Instant = 0
 
 
-class GroupLook(FrameLook):
+class GroupLook(FrameLook, Look):
     """Judges the groups of coordinators, each from its loading to its end, and what their members are told."""
 
     APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
@@ -97,47 +96,45 @@ class GroupLook(FrameLook):
         self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
         """By cluster, group and generation who sent which assignments."""
         self._wrong_clocks = {
-            (step.args.get("cluster"), step.args.get("broker"))
-            for step in scene.plan.steps
-            if "set_clock" in (step.action, step.args.get("do"))
+            (step.args.get("cluster"), step.args.get("broker")) for step in scene.plan.steps_that("set_clock")
         }
         """Cluster and broker: there spans of time are not those of the world."""
 
     # -- frames -------------------------------------------------------------------------------
 
-    def asked(self, asked: Asked) -> None:
+    def on_request(self, pending: PendingRequest) -> None:
         """Remember who leaves, and what is assigned."""
-        request = asked.body
+        request = pending.body
         if isinstance(request, LeaveGroupRequest):
-            left = self._left.setdefault((asked.cluster, request.group_id), {})
+            left = self._left.setdefault((pending.cluster, request.group_id), {})
             left[request.member_id] = None
             for row in request.members:
                 left[row.member_id] = None
                 left[row.group_instance_id or ""] = None
         elif isinstance(request, SyncGroupRequest):
             sent = {row.member_id: bytes(row.assignment) for row in request.assignments}
-            key = asked.cluster, request.group_id, request.generation_id
+            key = pending.cluster, request.group_id, request.generation_id
             self._synced.setdefault(key, []).append((request.member_id, sent))
         elif isinstance(request, JoinGroupRequest):
-            self._places.setdefault((asked.cluster, asked.broker_id), _Place()).left = 0
+            self._places.setdefault((pending.cluster, pending.node_id), _Place()).left = 0
 
-    def answered(self, asked: Asked) -> None:
+    def on_response_sent(self, pending: PendingRequest) -> None:
         """Remember who is alive, and look at what a member is assigned."""
-        request, answer = asked.body, asked.answer
+        request, answer = pending.body, pending.answer
         if isinstance(request, HeartbeatRequest) and isinstance(answer, HeartbeatResponse):
             if answer.error_code in LIVES:
-                self._heard[asked.cluster, asked.broker_id, request.group_id, request.member_id] = asked.at
+                self._heard[pending.cluster, pending.node_id, request.group_id, request.member_id] = pending.at
         elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse) and not answer.error_code:
-            self._look_at_assignment(asked, request, bytes(answer.assignment))
+            self._look_at_assignment(pending, request, bytes(answer.assignment))
 
-    def _look_at_assignment(self, asked: Asked, request: SyncGroupRequest, found: bytes) -> None:
-        sent = [row for _, row in self._synced[asked.cluster, request.group_id, request.generation_id]]
+    def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
+        sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]
         allowed = {row.get(request.member_id, b""): None for row in sent}
         if request.group_instance_id is not None:  # It may have another member id than when it was assigned to.
             allowed.update({some: None for row in sent for some in row.values()})
         if found not in allowed:
             text = f"member {request.member_id} is given what nobody assigned to it in {request.generation_id}"
-            self._broken(asked.cluster, asked.broker_id, request.group_id, "assignment-told", text)
+            self._broken(pending.cluster, pending.node_id, request.group_id, "assignment-told", text)
 
     # -- coordinators -------------------------------------------------------------------------
 
@@ -171,9 +168,6 @@ class GroupLook(FrameLook):
             if (known is None or known.group is not group) and _is_active(group):
                 at.groups[group.group_id] = _taken(group, _mark(group), None, at.looked_at)
         at.looked_at = self._world.now
-
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Do nothing: controllers have no groups."""
 
     def _broken_by(self, place: tuple[str, int], before: _Known, now: _Known) -> Iterator[tuple[str, str]]:
         """Yield the rules that a group breaks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -30,7 +29,8 @@ class LineageRules:
         self._sources = sources
         self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str]] = {}
         """Leader epoch in which a partition's lineage was last seen, the lineage, and the mirror that had it."""
-        self._images: dict[tuple[str, int], MetadataImage] = {}
+        self._seen_at: dict[tuple[str, int], tuple[Broker, int]] = {}
+        """Broker that runs there, and the offset of its image when its partitions were looked at last."""
         self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         """Leader epoch of a partition, and where its log began when its leader heard of it."""
 
@@ -38,10 +38,10 @@ class LineageRules:
 
     def see_starts(self, cluster: str, broker: Broker) -> None:
         """Remember where the logs begin that a broker has just come to lead."""
-        context = broker.context
-        if self._images.get((cluster, context.node_id)) is context.image:
+        place, now = (cluster, broker.context.node_id), (broker, broker.context.image.offset)
+        if self._seen_at.get(place) == now:
             return
-        self._images[cluster, context.node_id] = context.image
+        self._seen_at[place] = now
         for tp, partition in broker.parts.replicas.partitions.items():
             if partition.is_leader and self._starts.get((cluster, tp), (-1, 0))[0] < partition.leader_epoch:
                 self._starts[cluster, tp] = partition.leader_epoch, partition.log.log_start_offset

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.images import MetadataImage, PartitionImage
+from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import to_ms
 from kmirror.sim.history.inside.log_model import LogModel
 from kmirror.sim.history.inside.log_rules import LogJudge
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.topics import is_internal
 
@@ -47,7 +47,7 @@ class _Led:
     """What a broker leads."""
 
     broker: Broker
-    image: MetadataImage
+    image_offset: int
     count: int = 0
     """Of the partitions that it has."""
     held: list[_Held] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Led:
     """Since it has this image."""
 
 
-class LogLook:
+class LogLook(Look):
     """Judges what leaders remember of their logs."""
 
     def __init__(self, scene: Scene, rules: Rules, readers: Mapping[str, LogRead], compacted: LogRead) -> None:
@@ -65,7 +65,7 @@ class LogLook:
         """By topic."""
         self._compacted = compacted
         """Of all other topics that are compacted."""
-        self._has_right_clocks = all("set_clock" not in (step.action, step.args.get("do")) for step in scene.plan.steps)
+        self._has_right_clocks = not scene.plan.steps_that("set_clock")
         self._led: dict[tuple[str, int], _Led] = {}
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
@@ -81,9 +81,6 @@ class LogLook:
             ):
                 self._look_at(cluster, broker.context.node_id, held)
 
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        pass
-
     def _of(self, cluster: str, broker: Broker) -> list[_Held]:
         """Return what the broker leads; it is found again when it may be something else."""
         context, partitions = broker.context, broker.parts.replicas.partitions
@@ -91,13 +88,13 @@ class LogLook:
         if led is not None and led.broker is broker:
             led.events += 1
             is_due = led.events <= SETTLES_IN or not led.events % FOUND_AGAIN_EVERY
-            if led.image is context.image and led.count == len(partitions) and not is_due:
+            if led.image_offset == context.image.offset and led.count == len(partitions) and not is_due:
                 return led.held
         known = {held.partition: held for held in led.held} if led is not None and led.broker is broker else {}
         leads = [one for one in partitions.values() if one.image.leader == context.node_id]
         held = [known.get(one) or _Held(one, self._judge(one)) for one in leads]
-        if led is None or led.broker is not broker or led.image is not context.image:
-            led = self._led[cluster, context.node_id] = _Led(broker, context.image)
+        if led is None or led.broker is not broker or led.image_offset != context.image.offset:
+            led = self._led[cluster, context.node_id] = _Led(broker, context.image.offset)
         led.count, led.held = len(partitions), held
         return held
 
@@ -128,5 +125,4 @@ class LogLook:
         held.producers = len(log.producers.entries)
 
     def _now_ms(self, cluster: str, broker_id: int) -> int:
-        world = self._scene.simulation.world
-        return to_ms(world.processes[f"{cluster}-{broker_id}"].local(world.now))
+        return to_ms(self._scene.local_time(cluster, broker_id))

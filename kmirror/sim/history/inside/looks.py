@@ -17,7 +17,7 @@ from kmirror.sim.history.inside.frames import FrameLook, Frames
 from kmirror.sim.history.inside.groups import GroupLook
 from kmirror.sim.history.inside.logs import LogLook
 from kmirror.sim.history.inside.matching import MatchingLook
-from kmirror.sim.history.inside.metrics import ToldLook
+from kmirror.sim.history.inside.metrics import MetricsLook
 from kmirror.sim.history.inside.mirroring import MirroringLook
 from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.offsets import OffsetLook
@@ -58,8 +58,8 @@ class InsideLooks:
         self._sessions = SessionLook(scene, rules)
         self._controllers = ControllerLook(scene, rules)
         self._syncs = SyncLook(scene, rules)
-        self._told = ToldLook(scene, rules)
-        self._answers = AnswerLook(scene, rules, self._syncs.stop_ordered)
+        self._metrics = MetricsLook(scene, rules)
+        self._answers = AnswerLook(scene, rules, self._nodes, self._syncs.stop_ordered)
         self._works = WorkLook(scene, rules)
         mirroring = MirroringLook(scene, rules)
         groups, offsets = GroupLook(scene, rules), OffsetLook(scene, rules)
@@ -76,7 +76,7 @@ class InsideLooks:
             RetentionLook(scene, rules),
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
-        frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions]
+        frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions, self._answers]
         self._frames = Frames(scene, rules, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas
@@ -90,7 +90,6 @@ class InsideLooks:
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 self._nodes[cluster.process(node_id)] = name, node_id
         self._scene.simulation.world.on_frame.append(self._frames.on_frame)
-        self._answers.attach(self._nodes)
         self._works.attach(self._nodes)
 
     def on_fact(self, process: str, fact: object) -> None:
@@ -122,9 +121,9 @@ class InsideLooks:
             for look in self._looks:
                 look.broker_handled(name, broker)
             if not self._events % TOLD_EVERY:
-                self._told.look_at_mirrors(name, broker)
+                self._metrics.look_at_mirrors(name, broker)
             if not self._events % NODES_EVERY:
-                self._told.look_at_nodes(name, broker)
+                self._metrics.look_at_nodes(name, broker)
                 self._controllers.look_at_broker(name, broker)
             return
         self._look_at_controller(name, self._scene.image(name))
@@ -147,8 +146,8 @@ class InsideLooks:
         for name, cluster in self._scene.clusters.items():
             for broker_id in cluster.living():
                 broker = cluster.broker(broker_id)
-                self._told.look_at_mirrors(name, broker)
-                self._told.look_at_nodes(name, broker)
+                self._metrics.look_at_mirrors(name, broker)
+                self._metrics.look_at_nodes(name, broker)
                 self._controllers.look_at_broker(name, broker)
                 self._controllers.look_at_directories(name, broker)
 

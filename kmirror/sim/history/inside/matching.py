@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import UNKNOWN_OFFSET, Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.inside.difference import parts
 from kmirror.sim.history.inside.moved import Moved
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.survivors import may_be_compacted
 from kmirror.spec.topics import is_internal
@@ -32,7 +31,7 @@ class _Held:
     """Of a follower: its log was held against the leader's in this leader epoch, since the last cut of either."""
 
 
-class MatchingLook:
+class MatchingLook(Look):
     """Judges followers by their leaders' logs."""
 
     def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
@@ -58,9 +57,6 @@ class MatchingLook:
                     self._must_match_again(cluster, tp)
             if end > before and not held.matches and not partition.is_leader:
                 held.matches = self._look(cluster, partition, before)
-
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        pass
 
     def _must_match_again(self, cluster: str, tp: TopicPartition) -> None:
         for broker_id in self._scene.clusters[cluster].broker_ids:

@@ -8,27 +8,25 @@ from collections.abc import Iterator
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import rows_in
 from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.metrics import VALUE, Sample
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribedMirror
 from kmirror.sim.history.describing import answer_of
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import NO_PARTITION, Rules
 from kmirror.sim.history.scene import Scene
-from kmirror.sim.world import Process
 from kmirror.spec.wire_values import ResourceType
 
 NO_ANSWER = "the source's broker "
 """How the reason begins of a partition whose leader at the source does not answer."""
 Broken = Iterator[tuple[TopicPartition, str, str]]
 """Partition, rule and text of what does not hold."""
-NODE = TopicPartition("", -1)
 
 
-class ToldLook:
+class MetricsLook:
     """Judges metrics and DescribeMirrors, now and then: to ask for them costs more than an event."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
@@ -39,29 +37,27 @@ class ToldLook:
         """Look at what a broker tells of its mirrors."""
         if not broker.parts.lifecycle.recovered:
             return
-        component = next((part for part in broker.parts.components if isinstance(part, MirrorComponent)), None)
+        component = self._scene.mirror_component(cluster, broker.context.node_id)
         if component is None:
             return
-        process = self._process(cluster, broker.context.node_id)
-        now = process.local(self._scene.simulation.world.now)
+        now = self._scene.local_time(cluster, broker.context.node_id)
         answer = answer_of(component.context, now)
-        samples = list(component.metrics(now, process.told))
+        samples = list(component.metrics(now, self._scene.process(cluster, broker.context.node_id).told))
         self._note(cluster, broker, _wrongly_described(broker, answer.mirrors))
         self._note(cluster, broker, _wrongly_counted(samples, answer.mirrors))
 
     def look_at_nodes(self, cluster: str, broker: Broker) -> None:
         """Look at what a broker and its controller tell of themselves."""
-        now, found = self._scene.simulation.world.now, self._scene.clusters[cluster]
-        process = self._process(cluster, broker.context.node_id)
-        self._note(cluster, broker, _wrong_of_broker(broker, broker.metrics(process.local(now), process.told)))
+        found = self._scene.clusters[cluster]
+        self._note(cluster, broker, _wrong_of_broker(broker, self._samples(cluster, broker.context.node_id, broker)))
         if found.runs(CONTROLLER_ID) and found.controller.is_open:
-            process, controller = self._process(cluster, CONTROLLER_ID), found.controller
-            samples = controller.metrics(process.local(now), process.told)
-            for tp, rule, text in _wrong_of_controller(controller.image, samples):
+            samples = self._samples(cluster, CONTROLLER_ID, found.controller)
+            for tp, rule, text in _wrong_of_controller(found.controller.image, samples):
                 self._rules.broken(cluster, CONTROLLER_ID, tp, rule, text)
 
-    def _process(self, cluster: str, node_id: int) -> Process:
-        return self._scene.simulation.world.processes[self._scene.clusters[cluster].process(node_id)]
+    def _samples(self, cluster: str, node_id: int, node: Broker | Controller) -> list[Sample]:
+        runner_metrics = self._scene.process(cluster, node_id).told
+        return node.metrics(self._scene.local_time(cluster, node_id), runner_metrics)
 
     def _note(self, cluster: str, broker: Broker, wrong: Broken) -> None:
         for tp, rule, text in wrong:
@@ -77,7 +73,7 @@ def _compared(samples: list[Sample], wanted: dict[tuple[str, ...], float]) -> Br
     values = _values(samples)
     for key, value in wanted.items():
         if values.get(key) != value:
-            yield NODE, "metric-count", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
+            yield NO_PARTITION, "metric-count", f"{'/'.join(key)} is {values.get(key)}, counted were {value}"
 
 
 def _wrong_of_broker(broker: Broker, samples: list[Sample]) -> Broken:
@@ -111,7 +107,7 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
     image, held = broker.context.image, broker.parts.replicas.partitions
     named = {mirror.mirror_name: mirror for mirror in mirrors}
     if sorted(named) != sorted(image.configured(ResourceType.MIRROR)):
-        yield NODE, "described-mirrors", f"described are mirrors {', '.join(sorted(named))}"
+        yield NO_PARTITION, "described-mirrors", f"described are mirrors {', '.join(sorted(named))}"
     wanted: dict[str, dict[str, None]] = {}
     led: dict[str, dict[TopicPartition, None]] = {}
     for topic in image.configured(ResourceType.TOPIC):
@@ -130,10 +126,10 @@ def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken
         topics = [topic.topic_name for topic in mirror.topics]
         lacking = [topic for topic in wanted.get(name, {}) if topic not in topics]
         if lacking:
-            yield NODE, "described-topics", f"mirror {name} is described without topics {', '.join(lacking)}"
+            yield NO_PARTITION, "described-topics", f"mirror {name} is described without topics {', '.join(lacking)}"
         if rows.keys() != led.get(name, {}).keys():
             text = f"described are {_text(rows)} of mirror {name}, led are {_text(led.get(name, {}))}"
-            yield NODE, "described-partitions", text
+            yield NO_PARTITION, "described-partitions", text
         for tp, row in rows.items():
             end = held[tp].log.log_end_offset if tp in held else row.destination_offset
             if row.destination_offset != end:
@@ -157,9 +153,10 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
             wanted["MirrorPartitionCount", mirror.mirror_name, state] = counts[mirror.mirror_name, state]
     yield from _compared(samples, wanted)
     values = _values(samples)
-    told = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
-    if told != max(lags.values(), default=0):
-        yield NODE, "metric-max-lag", f"MaxLag is {told}, described are lags up to {max(lags.values(), default=0)}"
+    highest = max(lags.values(), default=0)
+    max_lag = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
+    if max_lag != highest:
+        yield NO_PARTITION, "metric-max-lag", f"MaxLag is {max_lag}, the greatest described lag is {highest}"
     for (name, *tags), value in values.items():
         tp = TopicPartition(tags[-2], int(tags[-1])) if name == "ConsumerLag" else None
         if tp in lags and value != lags[tp]:
@@ -167,7 +164,7 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
     failed = sum(row.state is MirrorState.FAILED or _is_lost(row.state, row.reason) for _, row in rows)
     counted = next((value for key, value in values.items() if key[0] == "FailedPartitionsCount"), 0)
     if counted < failed:
-        yield NODE, "metric-failed", f"FailedPartitionsCount is {counted}, described are {failed}"
+        yield NO_PARTITION, "metric-failed", f"FailedPartitionsCount is {counted}, described are {failed}"
 
 
 def _is_lost(state: MirrorState, reason: str) -> bool:

@@ -10,7 +10,7 @@ from kmirror.mirror.facts import LogCut
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
 from kmirror.sim.history.inside.mirrored import MirroredLook
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.inside.sources import Sources
 from kmirror.sim.history.inside.stops import StopRules
 from kmirror.sim.history.inside.uncut import UncutRules
@@ -18,7 +18,7 @@ from kmirror.sim.history.scene import Scene
 from kmirror.spec.wire_values import ResourceType
 
 
-class MirroringLook:
+class MirroringLook(Look):
     """Has each kind of rules judge the mirrored partitions in which something has changed."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:

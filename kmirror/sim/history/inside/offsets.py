@@ -9,7 +9,6 @@ from typing import NamedTuple
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.groups.offsets import OffsetKey
 from kmirror.cluster.coordinators.groups.state import GroupShard
-from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.delete_groups_request import DeleteGroupsRequest
@@ -20,8 +19,8 @@ from kmirror.protocol.keyed_records import decode_record
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
-from kmirror.sim.history.inside.frames import Asked, FrameLook
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.topics import GROUP_TOPIC
 
@@ -94,7 +93,7 @@ class _Model:
                 self.committed[name] = row
 
 
-class OffsetLook(FrameLook):
+class OffsetLook(FrameLook, Look):
     """Judges the offsets that coordinators hold, whenever the log of a shard has grown."""
 
     APIS = ("OffsetDelete", "DeleteGroups")
@@ -110,12 +109,12 @@ class OffsetLook(FrameLook):
 
     # -- frames -------------------------------------------------------------------------------
 
-    def asked(self, asked: Asked) -> None:
+    def on_request(self, pending: PendingRequest) -> None:
         """Remember of which groups something is to go."""
-        if isinstance(asked.body, OffsetDeleteRequest):
-            self._ordered[asked.cluster, asked.body.group_id] = None
-        elif isinstance(asked.body, DeleteGroupsRequest):
-            self._ordered.update({(asked.cluster, group): None for group in asked.body.groups_names})
+        if isinstance(pending.body, OffsetDeleteRequest):
+            self._ordered[pending.cluster, pending.body.group_id] = None
+        elif isinstance(pending.body, DeleteGroupsRequest):
+            self._ordered.update({(pending.cluster, group): None for group in pending.body.groups_names})
 
     # -- coordinators -------------------------------------------------------------------------
 
@@ -139,9 +138,6 @@ class OffsetLook(FrameLook):
                 model.removed.clear()  # Whoever led before has answered for it.
             for rule, text in self._broken_by(cluster, broker, model):
                 self._rules.broken(cluster, broker.context.node_id, tp, rule, text)
-
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Do nothing: controllers have no offsets."""
 
     def _read_on(self, model: _Model, log: PartitionLog) -> None:
         for batch in log.batches(max(model.end, log.log_start_offset)):

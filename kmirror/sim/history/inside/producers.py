@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records import layout
 from kmirror.records.batch import Batch, iter_batches
-from kmirror.sim.history.inside.frames import Asked, FrameLook
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest, topic_name, topic_of
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.network import Link
@@ -41,7 +40,7 @@ class _Stream:
     """The other way round."""
     taken: dict[int, None] = field(default_factory=dict)
     """First sequence numbers of batches that the client knows to be written."""
-    in_flight: list[tuple[Asked, int]] = field(default_factory=list)
+    in_flight: list[tuple[PendingRequest, int]] = field(default_factory=list)
     """Requests that may still be answered, with the first sequence number that was in them."""
 
 
@@ -59,23 +58,23 @@ class ProducerLook(FrameLook):
     def wants(self, link: Link) -> bool:
         return link.client in self._clients
 
-    def asked(self, asked: Asked) -> None:
+    def on_request(self, pending: PendingRequest) -> None:
         """Look at the batches of a request, one for each partition."""
-        for topic, index, batch, data in _batches(asked):
-            stream = self._stream((asked.link.client, topic, index, batch.producer_id), batch.producer_epoch)
+        for topic, index, batch, data in _batches(pending):
+            stream = self._stream((pending.link.client, topic, index, batch.producer_id), batch.producer_epoch)
             if stream is None:
-                tp = self._named(asked, topic, index)
+                tp = self._named(pending, topic, index)
                 text = f"epoch {batch.producer_epoch} comes after a later one"
-                self._broken(asked, tp, "producer-epoch", text)
+                self._broken(pending, tp, "producer-epoch", text)
                 continue
             stream.in_flight = [row for row in stream.in_flight if row[0].link.open]
-            for rule, text in _broken_by(asked, stream, batch, data):
+            for rule, text in _broken_by(pending, stream, batch, data):
                 text = f"producer {batch.producer_id}, epoch {stream.epoch}: {text}"
-                self._broken(asked, self._named(asked, topic, index), rule, text)
+                self._broken(pending, self._named(pending, topic, index), rule, text)
             stream.counts[batch.base_sequence] = batch.last_offset - batch.base_offset + 1
             stream.records[batch.base_sequence] = data
             stream.sequences[data] = batch.base_sequence
-            stream.in_flight.append((asked, batch.base_sequence))
+            stream.in_flight.append((pending, batch.base_sequence))
 
     def _stream(self, subject: Subject, epoch: int) -> _Stream | None:
         """Return what was sent in an epoch; None if a later one has begun."""
@@ -84,27 +83,26 @@ class ProducerLook(FrameLook):
             stream = self._streams[subject] = _Stream(epoch)
         return stream if stream.epoch == epoch else None
 
-    def received(self, asked: Asked) -> None:
+    def on_response_received(self, pending: PendingRequest) -> None:
         """Remember what the client knows to be written; no request of its is under way any more."""
         codes: dict[tuple[str, int], int] = {}
-        if isinstance(asked.answer, ProduceResponse):
-            for topic in asked.answer.responses:
-                name = _name(topic.name, topic.topic_id)
+        if isinstance(pending.answer, ProduceResponse):
+            for topic in pending.answer.responses:
+                name = topic_name(topic.name, topic.topic_id)
                 codes.update({(name, row.index): row.error_code for row in topic.partition_responses})
-        for topic_name, index, batch, _ in _batches(asked):
-            stream = self._streams.get((asked.link.client, topic_name, index, batch.producer_id))
+        for name, index, batch, _ in _batches(pending):
+            stream = self._streams.get((pending.link.client, name, index, batch.producer_id))
             if stream is None or stream.epoch != batch.producer_epoch:
                 continue
-            stream.in_flight = [row for row in stream.in_flight if row[0] is not asked]
-            if codes.get((topic_name, index)) in TAKEN:
+            stream.in_flight = [row for row in stream.in_flight if row[0] is not pending]
+            if codes.get((name, index)) in TAKEN:
                 stream.taken[batch.base_sequence] = None
 
-    def _named(self, asked: Asked, topic: str, index: int) -> TopicPartition:
-        known = self._scene.image(asked.cluster).topics.values()
-        return TopicPartition(next((one.name for one in known if str(one.topic_id) == topic), topic), index)
+    def _named(self, pending: PendingRequest, topic: str, index: int) -> TopicPartition:
+        return TopicPartition(topic_of(self._scene.image(pending.cluster), topic) or topic, index)
 
-    def _broken(self, asked: Asked, tp: TopicPartition, rule: str, text: str) -> None:
-        self._rules.broken(asked.cluster, asked.broker_id, tp, rule, f"{asked.link.client}, {text}")
+    def _broken(self, pending: PendingRequest, tp: TopicPartition, rule: str, text: str) -> None:
+        self._rules.broken(pending.cluster, pending.node_id, tp, rule, f"{pending.link.client}, {text}")
 
 
 def library_clients(scene: Scene, kinds: Iterable[str]) -> dict[str, None]:
@@ -113,7 +111,7 @@ def library_clients(scene: Scene, kinds: Iterable[str]) -> dict[str, None]:
     return {f"{name}@{cluster.name}": None for name in names for cluster in scene.plan.clusters}
 
 
-def _broken_by(asked: Asked, stream: _Stream, batch: Batch, data: bytes) -> Iterator[tuple[str, str]]:
+def _broken_by(pending: PendingRequest, stream: _Stream, batch: Batch, data: bytes) -> Iterator[tuple[str, str]]:
     """Yield the rules that a batch breaks."""
     first, count = batch.base_sequence, batch.last_offset - batch.base_offset + 1
     known = stream.records.get(first)
@@ -130,22 +128,18 @@ def _broken_by(asked: Asked, stream: _Stream, batch: Batch, data: bytes) -> Iter
         yield "producer-acked", f"sequence {first} comes again after it was acknowledged"
     if len(stream.in_flight) >= IN_FLIGHT_MAX:
         yield "producer-in-flight", f"{len(stream.in_flight) + 1} batches are under way"
-    elsewhere = [other for request, other in stream.in_flight if request.broker_id != asked.broker_id]
+    elsewhere = [other for request, other in stream.in_flight if request.node_id != pending.node_id]
     if elsewhere:
         yield "producer-leaders", f"sequence {first} goes to another broker while {elsewhere[0]} is not answered"
 
 
-def _batches(asked: Asked) -> Iterator[tuple[str, int, Batch, bytes]]:
+def _batches(pending: PendingRequest) -> Iterator[tuple[str, int, Batch, bytes]]:
     """Yield topic, partition, batch and its records of a request of an idempotent producer."""
-    request = asked.body
+    request = pending.body
     assert isinstance(request, ProduceRequest), "nothing else is looked at"
     for topic in request.topic_data:
         for row in topic.partition_data:
             data = bytes(row.records or b"")
             for batch in iter_batches(data):
                 if batch.producer_id >= 0:
-                    yield _name(topic.name, topic.topic_id), row.index, batch, data[layout.HEADER_SIZE :]
-
-
-def _name(name: str, topic_id: Uuid) -> str:
-    return name or str(topic_id)
+                    yield topic_name(topic.name, topic.topic_id), row.index, batch, data[layout.HEADER_SIZE :]

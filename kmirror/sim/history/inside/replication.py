@@ -11,7 +11,7 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.sim.history.inside.moved import Moved
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.stores import end_of, stores_of
 
@@ -30,7 +30,7 @@ class _Held:
     high_watermark: int
 
 
-class ReplicationLook:
+class ReplicationLook(Look):
     """Judges the partitions that a broker leads, and the ISRs that a controller decides."""
 
     def __init__(self, scene: Scene, rules: Rules, moved: Moved) -> None:
@@ -40,9 +40,7 @@ class ReplicationLook:
         self._held: dict[tuple[str, int, TopicPartition], _Held] = {}
         self._leads: dict[tuple[str, Uuid, int, int], int] = {}
         """Broker that led a partition, by (cluster, topic id, partition, leader epoch)."""
-        self._keeps_disks = not any(
-            step.action in LOSES_POWER or step.args.get("do") in LOSES_POWER for step in scene.plan.steps
-        )
+        self._keeps_disks = not scene.plan.steps_that(*LOSES_POWER)
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         broker_id = broker.context.node_id

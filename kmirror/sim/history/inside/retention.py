@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant, to_ms
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 
 LOOKS_EVERY: Duration = SECOND
@@ -17,7 +16,7 @@ CHECKS = 3
 SLACK: Duration = SECOND
 
 
-class RetentionLook:
+class RetentionLook(Look):
     """Judges whether old segments go."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
@@ -37,12 +36,9 @@ class RetentionLook:
             self._looked_at[key] = now
             self._look(cluster, broker, now)
 
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        pass
-
     def _look(self, cluster: str, broker: Broker, now: Instant) -> None:
-        world, broker_id = self._scene.simulation.world, broker.context.node_id
-        now_ms = to_ms(world.processes[f"{cluster}-{broker_id}"].local(world.now))
+        broker_id = broker.context.node_id
+        now_ms = to_ms(self._scene.local_time(cluster, broker_id))
         configs = broker.context.configs
         interval = configs.integer("log.retention.check.interval.ms") * MILLISECOND
         patience = configs.integer("log.initial.task.delay.ms") * MILLISECOND + CHECKS * interval + SLACK

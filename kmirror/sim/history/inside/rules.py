@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Broken
 from kmirror.sim.history.inside.table import RULES
 from kmirror.sim.history.scene import Scene
+
+NO_PARTITION = TopicPartition("", -1)
+"""In place of a partition, where a rule concerns none, or more than one."""
 
 
 class Rules:
@@ -27,11 +28,11 @@ class Rules:
             self._scene.note(f"{cluster}-{node} {tp}: {rule}: {text}")
 
 
-class Look(Protocol):
+class Look:
     """Judges one subject after each event, at the node that handled it; it changes nothing, and draws nothing."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         """Look at a broker that has just handled an event, and runs."""
 
     def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        """Look at what the controller has just changed: `before` is not `after`."""
+        """Look at what the controller has changed in its last event: `before` is not `after`."""

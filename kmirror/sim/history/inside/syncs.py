@@ -16,7 +16,7 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.report import LINES_MAX, SyncProblem
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import NO_PARTITION, Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.configs import Scope, default_of, known
 from kmirror.spec.wire_values import ResourceType
@@ -30,7 +30,7 @@ MISSED_MIN = 2
 """How often in a row a source is to miss a topic before the topic is stopped (D16)."""
 
 
-class SyncLook:
+class SyncLook(Look):
     """Judges what the brokers of a cluster do about the sources of its mirrors."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
@@ -60,7 +60,7 @@ class SyncLook:
         context = self._context(cluster, broker)
         if context is None:
             return
-        now = self._local(cluster, broker_id)
+        now = self._scene.local_time(cluster, broker_id)
         for mirror, plan in context.refreshes.items():
             source = context.sources.get(mirror)
             wants = source is not None and not source.refreshing and (plan.wants_all or bool(plan.wanted))
@@ -109,11 +109,6 @@ class SyncLook:
             self._broken(cluster, broker_id, "synced-again", text)
         else:
             self._told[key] -= 1
-
-    def _local(self, cluster: str, broker_id: int) -> Instant:
-        """Return the time that a broker's clock shows."""
-        world = self._scene.simulation.world
-        return world.processes[self._scene.clusters[cluster].process(broker_id)].local(world.now)
 
     def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
         key = cluster, broker.context.node_id
@@ -178,15 +173,15 @@ class SyncLook:
         return sum(all(step.args.get(key) == value for key, value in wanted.items()) for step in self._scene.plan.steps)
 
     def _broken(self, cluster: str, broker_id: int, rule: str, text: str) -> None:
-        self._rules.broken(cluster, broker_id, TopicPartition("", -1), rule, text)
+        self._rules.broken(cluster, broker_id, NO_PARTITION, rule, text)
 
 
 def _changes(before: MetadataImage, after: MetadataImage) -> Iterator[tuple[str, str, str | None]]:
     """Yield topic, config and value of what was set, None for what was removed."""
-    for resource in before.configs.keys() | after.configs.keys():
+    for resource in {**before.configs, **after.configs}:
         was, now = before.configs.get(resource, {}), after.configs.get(resource, {})
         if resource[0] != ResourceType.TOPIC or was == now:
             continue
-        for name in was.keys() | now.keys():
+        for name in {**was, **now}:
             if was.get(name) != now.get(name):
                 yield resource[1], name, now.get(name)

@@ -7,12 +7,11 @@ leader has the transaction no longer open).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, Status, is_exhausted
-from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
@@ -23,9 +22,10 @@ from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
 from kmirror.protocol.keyed_records import decode_record
 from kmirror.records.batch import Batch
 from kmirror.records.record import Record
-from kmirror.sim.history.inside.frames import Asked, FrameLook
+from kmirror.sim.history.coverage.transitions import TRANSACTIONS
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
 from kmirror.sim.history.inside.log_model import LogModel
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import EPOCH_BUMPS_FROM
@@ -36,18 +36,6 @@ LOOKS_EVERY: Duration = 500 * MILLISECOND
 SLACK: Duration = 2_500 * MILLISECOND
 """For two more sweeps, and clocks that drift."""
 SWEEPS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-AFTER: Mapping[Status | None, tuple[Status, ...]] = {
-    None: (Status.EMPTY,),
-    Status.EMPTY: (Status.EMPTY, Status.ONGOING, Status.PREPARE_ABORT),
-    Status.ONGOING: (Status.ONGOING, Status.PREPARE_COMMIT, Status.PREPARE_ABORT),
-    Status.PREPARE_COMMIT: (Status.COMPLETE_COMMIT,),
-    Status.PREPARE_ABORT: (Status.COMPLETE_ABORT,),
-    Status.COMPLETE_COMMIT: (Status.EMPTY, Status.ONGOING, Status.PREPARE_ABORT),
-    Status.COMPLETE_ABORT: (Status.EMPTY, Status.ONGOING, Status.PREPARE_ABORT),
-}
-"""What a transactional id may become. One whose transaction has no partitions can be aborted all the same (KIP-890)."""
-PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
-COMPLETED = (Status.COMPLETE_COMMIT, Status.COMPLETE_ABORT)
 EPOCH_BUMPS_IN = 5
 """First version of EndTxn that raises the producer epoch."""
 REFUSALS = (
@@ -89,7 +77,7 @@ class _Shard:
     """Transactional ids whose transaction has timed out, and since when nothing keeps it from being ended."""
 
 
-class TransactionLook(FrameLook):
+class TransactionLook(FrameLook, Look):
     """Judges transaction coordinators."""
 
     APIS = ("EndTxn",)
@@ -100,7 +88,7 @@ class TransactionLook(FrameLook):
         self._shards: dict[tuple[str, int, TopicPartition], _Shard] = {}
         self._open: dict[tuple[str, str], list[_Open]] = {}
         """(cluster, transactional id) to what its partitions had open when the end was decided."""
-        self._asked: dict[Asked, None] = {}
+        self._asked: dict[PendingRequest, None] = {}
         """The requests for the end of a transaction that have no answer."""
         self._ended: dict[tuple[str, str], int] = {}
         """(process, transactional id) to the number of the last event in which such a request was answered."""
@@ -109,30 +97,30 @@ class TransactionLook(FrameLook):
 
     # -- requests -----------------------------------------------------------------------------
 
-    def asked(self, asked: Asked) -> None:
+    def on_request(self, pending: PendingRequest) -> None:
         """Take in that a client asks for the end of a transaction."""
-        self._asked[asked] = None
+        self._asked[pending] = None
 
-    def answered(self, asked: Asked) -> None:
+    def on_response_sent(self, pending: PendingRequest) -> None:
         """Look at the answer to an end that was decided so before: its client is not fenced."""
-        self._asked.pop(asked, None)
-        body, answer, process = asked.body, asked.answer, asked.link.server
+        self._asked.pop(pending, None)
+        body, answer, process = pending.body, pending.answer, pending.link.server
         assert isinstance(body, EndTxnRequest) and isinstance(answer, EndTxnResponse)
         events = self._scene.simulation.world.processes[process].events
         self._ended[process, body.transactional_id] = events
         if answer.error_code not in REFUSALS:
             return
-        rises = asked.version >= EPOCH_BUMPS_IN
+        rises = pending.version >= EPOCH_BUMPS_IN
         status = COMPLETED[0] if body.committed else COMPLETED[1]
         for (*of, tp), shard in self._shards.items():
-            state = shard.states.get(body.transactional_id) if of == [asked.cluster, asked.broker_id] else None
+            state = shard.states.get(body.transactional_id) if of == [pending.cluster, pending.node_id] else None
             if state is None or rises != (state.client_version >= EPOCH_BUMPS_FROM):
                 continue
             is_same = state.producer_id == body.producer_id and state.epoch == body.producer_epoch + rises
             if is_same and state.status is status:
                 text = f"{body.transactional_id}: it is {status.shown}, and who asks for that once more is told"
                 told = ErrorCode(answer.error_code).name
-                self._rules.broken(asked.cluster, asked.broker_id, tp, "transaction-again", f"{text} {told}")
+                self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {told}")
 
     # -- records ------------------------------------------------------------------------------
 
@@ -183,8 +171,10 @@ class TransactionLook(FrameLook):
         """Return whether a client waits for the end of a transaction, or was answered in this event."""
         events = self._scene.simulation.world.processes[process].events
         return self._ended.get((process, name)) == events or any(
-            asked.link.open and asked.link.server == process and getattr(asked.body, "transactional_id", "") == name
-            for asked in self._asked
+            pending.link.open
+            and pending.link.server == process
+            and getattr(pending.body, "transactional_id", "") == name
+            for pending in self._asked
         )
 
     def _opened(self, cluster: str, state: _State) -> list[_Open]:
@@ -216,14 +206,10 @@ class TransactionLook(FrameLook):
             self._looked_at[key] = now
             self._look_for_overdue(cluster, broker)
 
-    def controller_handled(self, cluster: str, before: MetadataImage, after: MetadataImage) -> None:
-        pass
-
     def _look_for_overdue(self, cluster: str, broker: Broker) -> None:
         """Look for transactions that are ongoing though they have timed out, and nothing keeps their coordinator."""
         scene, node_id = self._scene, broker.context.node_id
-        world = scene.simulation.world
-        local = world.processes[f"{cluster}-{node_id}"].local(world.now)
+        now_ms = to_ms(scene.local_time(cluster, node_id))
         patience = broker.context.configs.integer(SWEEPS) * MILLISECOND + SLACK
         led = broker.parts.transactions.runtime.states()
         for (*of, tp), shard in self._shards.items():
@@ -239,7 +225,7 @@ class TransactionLook(FrameLook):
                 shard.due = {}
                 continue
             # The clock may have leapt: what counts is for how long a transaction has been due.
-            due = {name: state for name, state in shard.states.items() if _is_due(state, to_ms(local))}
+            due = {name: state for name, state in shard.states.items() if _is_due(state, now_ms)}
             shard.due = {name: shard.due.get(name, scene.now) for name in due}
             for name, since in shard.due.items():
                 if scene.now - since > patience:
@@ -276,7 +262,7 @@ def _decoded(record: Record) -> tuple[str, _State | None]:
 def _broken_by(before: _State | None, after: _State) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a record that follows another one."""
     status = None if before is None else before.status
-    if after.status not in AFTER[status]:
+    if after.status not in ((Status.EMPTY,) if status is None else TRANSACTIONS[status]):
         yield "transaction-life", f"{after.status.shown} comes after {'nothing' if status is None else status.shown}"
         return
     if before is None:

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from kmirror.cluster.controller.metadata_snapshot import WriteSnapshot
 from kmirror.kernel.clock import MILLISECOND, Duration
 from kmirror.kernel.events import DiskWork, TimerKey
-from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.inside.rules import Rules
+from kmirror.sim.history.inside.rules import NO_PARTITION, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.world import Process
-
-NODE = TopicPartition("", -1)
 
 
 class WorkLook:
@@ -34,7 +31,7 @@ class WorkLook:
     def _on_late_timer(self, process: Process, key: TimerKey, late: Duration) -> None:
         if process.name in self._nodes and process.clock is None:
             text = f"timer {key} is wanted {late / MILLISECOND:.0f} ms ago"
-            self._rules.broken(*self._nodes[process.name], NODE, "late-timer", text)
+            self._rules.broken(*self._nodes[process.name], NO_PARTITION, "late-timer", text)
 
     def _on_disk_work(self, process: Process, work: DiskWork, is_done: bool) -> None:
         if not isinstance(work.job, WriteSnapshot) or process.name not in self._nodes:
@@ -43,6 +40,8 @@ class WorkLook:
         if is_done:
             self._writing.pop(key, None)
         elif key in self._writing:
-            self._rules.broken(*self._nodes[process.name], NODE, "two-snapshots", "two snapshots are written at once")
+            self._rules.broken(
+                *self._nodes[process.name], NO_PARTITION, "two-snapshots", "two snapshots are written at once"
+            )
         else:
             self._writing[key] = None

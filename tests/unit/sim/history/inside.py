@@ -9,9 +9,9 @@ from typing import Any
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.message import Message
 from kmirror.sim.history.account import Account
-from kmirror.sim.history.inside.frames import Asked, FrameLook
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
 from kmirror.sim.history.inside.rules import Rules
-from kmirror.sim.history.plan import ClientPlan, Step
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.spec.api_keys import API_KEYS
 
 TP = TopicPartition("t0", 0)
@@ -24,7 +24,7 @@ class FakeScene(SimpleNamespace):
         rows = [ClientPlan(name, kind, "a", ("t0",), 100) for name, kind in (clients or {}).items()]
         processes = {name: SimpleNamespace(is_server=True, site=name[0]) for name in ("a-1", "a-2", "b-1")}
         super().__init__(
-            plan=SimpleNamespace(clients=rows, clusters=[SimpleNamespace(name="a")], steps=steps),
+            plan=Plan(1, "by hand", (ClusterPlan("a", 2, 2),), {}, tuple(rows), steps, 1, 1, {}),
             account=Account(),
             simulation=SimpleNamespace(world=SimpleNamespace(now=0, processes=processes)),
             clusters={},
@@ -58,18 +58,18 @@ class Link(SimpleNamespace):
         super().__init__(client=client, server=server, open=True)
 
 
-def ask(look: FrameLook, link: Link, body: Message, *, version: int, at: int = 0) -> Asked:
+def ask(look: FrameLook, link: Link, body: Message, *, version: int, at: int = 0) -> PendingRequest:
     """Have a request arrive."""
     assert body.API_KEY in {API_KEYS[api] for api in look.APIS}
     broker_id = int(link.server.rpartition("-")[2])
-    asked = Asked("a", broker_id, link, body.API_KEY, version, body, at)  # type: ignore[arg-type]
-    look.asked(asked)
-    return asked
+    pending = PendingRequest("a", broker_id, link, body.API_KEY, version, body, at)  # type: ignore[arg-type]
+    look.on_request(pending)
+    return pending
 
 
-def answer(look: FrameLook, asked: Asked, body: Message, *, arrives: bool = True) -> None:
+def answer(look: FrameLook, pending: PendingRequest, body: Message, *, arrives: bool = True) -> None:
     """Have it answered."""
-    asked.answer = body
-    look.answered(asked)
+    pending.answer = body
+    look.on_response_sent(pending)
     if arrives:
-        look.received(asked)
+        look.on_response_received(pending)

@@ -20,6 +20,7 @@ from kmirror.mirror.states import MirrorState, Wish
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.history.inside.mirrored import Judge, Seen
+from kmirror.sim.history.plan import ClusterPlan
 from tests.unit.sim.history.inside import TP, FakeScene, broken, rules_of
 
 TOPIC_ID = Uuid(bytes(15) + b"\x07")
@@ -47,7 +48,7 @@ class MirroredStage:
             )
             for name in "ab"
         }
-        self.scene.plan.clusters = [SimpleNamespace(name=name, configs={}, release="") for name in "ab"]
+        self.scene.plan = replace(self.scene.plan, clusters=tuple(ClusterPlan(name, 1, 1) for name in "ab"))
         self.scene.mirror_context = lambda *_: None
         self.scene.release = lambda *_: ""
         self.leaders = {name: self._leader(name) for name in "ab"}

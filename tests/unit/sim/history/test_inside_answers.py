@@ -30,18 +30,16 @@ from kmirror.protocol.gen.offset_commit_response import (
     OffsetCommitResponseTopic,
 )
 from kmirror.protocol.registry import key_of
-from kmirror.sim.history.inside.answers import Asked, Codes, wrong_with
+from kmirror.sim.history.inside.answers import Codes, Expected, wrong_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
-LINK: Any = None
 ALREADY = ErrorCode.TOPIC_ALREADY_IN_MIRROR
 
 
 def wrong(request: Any, answer: Any, codes: Codes | None = None, active: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the rules that an answer breaks, of which `codes` say what it should be."""
-    asked = Asked(key_of(type(request)), 0, request, "a", 1, LINK, codes, ErrorCode.NONE, active)
-    return dict(wrong_with(asked, answer))
+    """Return the rules that a response breaks; `codes` are the right errors."""
+    return dict(wrong_with(Expected(key_of(type(request)), 0, request, codes, ErrorCode.NONE, active), answer))
 
 
 def committed(*partitions: int) -> OffsetCommitResponse:

@@ -11,7 +11,7 @@ from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicRe
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.history.inside.fetchers import FetchLook
-from kmirror.sim.history.inside.frames import Asked
+from kmirror.sim.history.inside.frames import PendingRequest
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.sim.history.inside import FakeScene, Link, answer, ask, broken, rules_of
 
@@ -33,7 +33,7 @@ class Stage:
         forgotten: list[int] | None = None,
         *,
         id_: int = SESSION,
-    ) -> Asked:
+    ) -> PendingRequest:
         """Have a fetch arrive that names partitions of t0 with their offsets."""
         rows = [FetchPartition(partition=index, fetch_offset=offset) for index, offset in (offsets or {}).items()]
         request = FetchRequest(
@@ -46,12 +46,12 @@ class Stage:
         return ask(self.look, self.link, request, version=11)
 
     def answer(
-        self, asked: Asked, *rows: PartitionData, error: ErrorCode = ErrorCode.NONE, arrives: bool = True
+        self, pending: PendingRequest, *rows: PartitionData, error: ErrorCode = ErrorCode.NONE, arrives: bool = True
     ) -> None:
         """Answer a fetch."""
         topics = [FetchableTopicResponse(topic="t0", partitions=list(rows))]
         body = FetchResponse(error_code=error, session_id=SESSION, responses=topics)
-        answer(self.look, asked, body, arrives=arrives)
+        answer(self.look, pending, body, arrives=arrives)
 
     @property
     def broken(self) -> list[str]:
@@ -135,9 +135,9 @@ def test_after_a_divergence_it_reads_from_elsewhere(stage: Stage) -> None:
 
 def test_in_another_cluster_it_reads_from_elsewhere(stage: Stage) -> None:
     stage.answer(stage.fetch(0, {0: 0}), records(0, 3))
-    asked = stage.fetch(1)
-    asked.cluster = "b"
-    stage.look.asked(asked)
+    pending = stage.fetch(1)
+    pending.cluster = "b"
+    stage.look.on_request(pending)
     stage.answer(stage.fetch(0, {0: 9}))
     assert "fetch-offset" not in stage.broken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.headers import encode_request, encode_response
-from kmirror.sim.history.inside.frames import Asked, FrameLook, Frames
+from kmirror.sim.history.inside.frames import FrameLook, Frames, PendingRequest
 from kmirror.sim.network import Link as RealLink
 from kmirror.sim.network import Passing
 from tests.unit.sim.history.inside import FakeScene, Link, broken, rules_of
@@ -24,17 +24,17 @@ class Listener(FrameLook):
     def wants(self, link: RealLink) -> bool:
         return link.client != "c1@a"
 
-    def asked(self, asked: Asked) -> None:
-        assert isinstance(asked.body, HeartbeatRequest)
-        self.told.append(("asked", asked.body.member_id))
+    def on_request(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest)
+        self.told.append(("asked", pending.body.member_id))
 
-    def answered(self, asked: Asked) -> None:
-        assert isinstance(asked.body, HeartbeatRequest) and isinstance(asked.answer, HeartbeatResponse)
-        self.told.append(("answered", asked.body.member_id))
+    def on_response_sent(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest) and isinstance(pending.answer, HeartbeatResponse)
+        self.told.append(("answered", pending.body.member_id))
 
-    def received(self, asked: Asked) -> None:
-        assert isinstance(asked.body, HeartbeatRequest)
-        self.told.append(("received", asked.body.member_id))
+    def on_response_received(self, pending: PendingRequest) -> None:
+        assert isinstance(pending.body, HeartbeatRequest)
+        self.told.append(("received", pending.body.member_id))
 
 
 class Stage:

@@ -57,8 +57,8 @@ class Stage:
     def beat(self) -> None:
         """Have a heartbeat of `y` be answered."""
         request = HeartbeatRequest(group_id="g", generation_id=1, member_id="y")
-        asked = ask(self.look, LINK, request, version=4, at=self.scene.simulation.world.now)
-        answer(self.look, asked, HeartbeatResponse())
+        pending = ask(self.look, LINK, request, version=4, at=self.scene.simulation.world.now)
+        answer(self.look, pending, HeartbeatResponse())
 
     def sync(self, member_id: str, **shares: bytes) -> SyncGroupRequest:
         """Have a SyncGroup arrive."""
@@ -215,8 +215,8 @@ def test_a_heartbeat_that_is_refused_begins_no_session() -> None:
     stage = Stage()
     stage.scene.simulation.world.now = (SESSION_MS - 1) * MILLISECOND
     request = HeartbeatRequest(group_id="g", generation_id=7, member_id="y")
-    asked = ask(stage.look, LINK, request, version=4, at=stage.scene.simulation.world.now)
-    answer(stage.look, asked, HeartbeatResponse(error_code=ErrorCode.ILLEGAL_GENERATION))
+    pending = ask(stage.look, LINK, request, version=4, at=stage.scene.simulation.world.now)
+    answer(stage.look, pending, HeartbeatResponse(error_code=ErrorCode.ILLEGAL_GENERATION))
     stage.group.remove("y")
     stage.handle(after_ms=1)
     assert stage.broken == []

@@ -8,7 +8,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from kmirror.sim.history.inside.frames import Asked
+from kmirror.sim.history.inside.frames import PendingRequest
 from kmirror.sim.history.inside.producers import ProducerLook
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.sim.history.inside import FakeScene, Link, answer, ask, broken, rules_of
@@ -22,19 +22,19 @@ class Stage:
         self.look = ProducerLook(self.scene, rules_of(self.scene))  # type: ignore[arg-type]
         self.links = [Link("p0@a", "a-1"), Link("p0@a", "a-2")]
 
-    def send(self, values: str, sequence: int, *, epoch: int = 0, to: int = 0) -> Asked:
+    def send(self, values: str, sequence: int, *, epoch: int = 0, to: int = 0) -> PendingRequest:
         """Have a batch arrive, with one record for each letter."""
         records = [RecordData(key=None, value=value.encode()) for value in values]
         batch = build_batch(records, producer_id=7, producer_epoch=epoch, base_sequence=sequence)
         rows = [TopicProduceData(name="t0", partition_data=[PartitionProduceData(index=0, records=batch)])]
         return ask(self.look, self.links[to], ProduceRequest(acks=-1, timeout_ms=1, topic_data=rows), version=9)
 
-    def answer(self, asked: Asked, error: ErrorCode = ErrorCode.NONE) -> None:
+    def answer(self, pending: PendingRequest, error: ErrorCode = ErrorCode.NONE) -> None:
         """Answer the batch of a request."""
         row = PartitionProduceResponse(index=0, error_code=error, base_offset=0)
         answer(
             self.look,
-            asked,
+            pending,
             ProduceResponse(responses=[TopicProduceResponse(name="t0", partition_responses=[row])]),
         )
 

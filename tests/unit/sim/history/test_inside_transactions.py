@@ -67,7 +67,7 @@ class Stage:
             producer_epoch=state.producer_epoch,
             committed=commit,
         )
-        self.asked = ask(self.look, Link("p0", "a-1"), body, version=version)
+        self.pending = ask(self.look, Link("p0", "a-1"), body, version=version)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_an_end_that_fences_nobody_has_been_asked_for(stage: Stage) -> None:
     stage.write(EMPTY, ONGOING)
     stage.end(ONGOING, commit=True)
     assert not stage.write(COMMITTING)
-    answer(stage.look, stage.asked, EndTxnResponse())
+    answer(stage.look, stage.pending, EndTxnResponse())
     assert not stage.write(COMMITTED)
 
 
@@ -135,5 +135,5 @@ def test_who_asks_once_more_for_the_same_end_is_not_fenced(
     ended = prepared(ONGOING, commit=True, now_ms=5, client_version=2)
     stage.write(EMPTY, ONGOING, ended, completed(ended, now_ms=6))
     stage.end(ONGOING, commit=commit, version=5)
-    answer(stage.look, stage.asked, EndTxnResponse(error_code=told))
+    answer(stage.look, stage.pending, EndTxnResponse(error_code=told))
     assert broken(stage.scene) == (["transaction-again"] if is_wrong else [])
