@@ -131,7 +131,7 @@ class FetchPlan:
             self.sessions.setdefault(endpoint, FetchSession()).want(tp, self._wanted(tp, position))
 
     def _may_diverge(self, endpoint: Endpoint) -> bool:
-        """Return whether a broker can be told the epoch of a position; one before 2.7 cannot (KIP-595)."""
+        """Return whether a broker takes the epoch of a position; one before 2.7 does not (KIP-595)."""
         version = self._cluster.version(endpoint, FetchRequest)
         return version is None or version >= FETCH_WITH_DIVERGENCE
 

@@ -16,7 +16,7 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 
 FULL = 0
 FETCH_WITH_DIVERGENCE = 12
-"""The first version in which the fetcher tells its last epoch, and the leader where logs part (KIP-595)."""
+"""First version with LastFetchedEpoch in the request and DivergingEpoch in the response (KIP-595)."""
 UNTOLD = 0x7FFFFFFFFFFFFFFF
 """A consumer tells no high watermark."""
 

@@ -129,15 +129,15 @@ class World:
         self.on_frame: list[Callable[[Passing, Link, bytes], None]] = []
         """Called for every frame before its receiver is given it, and when an answer is sent."""
         self.on_disk_work: list[Callable[[Process, DiskWork, bool], None]] = []
-        """Called with (process, work, whether it is done) when a job for a disk is ordered, and before its node is told
-        that it is done."""
+        """Called with (process, work, whether it is done) when disk work is scheduled, and when it is done, before its
+        node handles that."""
         self.on_late_timer: list[Callable[[Process, TimerKey, Duration], None]] = []
-        """Called with (process, key, how late) where a node wants a timer for a moment that is over."""
+        """Called with (process, key, how late) when a node sets a timer in the past."""
         self.watchers = Watchers()
         """Keep every fact, and are called when its event is over."""
         self.events = 0
         self.handled_by: Process | None = None
-        """The process that was given an event last while the present plan is carried out; None if none was."""
+        """Process that handled the last event of the present plan; None if no process has."""
         self._heap: list[Plan] = []
         self._sequence = 0
         self._far: dict[int, list[Plan]] = {}
@@ -540,7 +540,7 @@ class World:
             self._close(served, tell_client=True, tell_server=False)
 
     def reset_links(self, client: str, server: str) -> None:
-        """Close the links that one process has to another one, and tell both: as TCP does where frames were lost."""
+        """Close the links from one process to another one at both ends, as TCP does after it has lost data."""
         for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
             self._close(link, tell_client=True, tell_server=True)
 

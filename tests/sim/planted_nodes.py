@@ -1,4 +1,4 @@
-"""Faults planted into what nodes decide, answer and tell, most of which lose no record by themselves.
+"""Faults planted into decisions, responses and metrics of nodes; most lose no record by themselves.
 
 They are rows of tests/sim/planted.py, which says what a fault is.
 """
@@ -67,7 +67,7 @@ def configs_are_not_read_again(patch: Patch) -> None:
 
 @fault("broken-invariant", profile="with_a_config")
 def images_forget_configs(patch: Patch) -> None:
-    """A broker does not take over the configs of mirrors, of which its controller tells."""
+    """A broker does not apply changes of the configs of mirrors."""
 
     def apply(self: MetadataFollower, offset: int, record: Any) -> None:
         if not isinstance(record, ConfigRecord) or record.resource_type != ResourceType.MIRROR:
@@ -117,7 +117,7 @@ def topics_may_be_in_two_mirrors(patch: Patch) -> None:
 
 @fault("broken-invariant", profile="with_a_config")
 def synonyms_are_always_told(patch: Patch) -> None:
-    """DescribeConfigs has synonyms though nobody has asked for them."""
+    """DescribeConfigs returns synonyms that were not requested."""
 
     def result(parts: Any, request: Any, resource: Any, denied: Any) -> Any:
         request.include_synonyms = True
@@ -191,7 +191,7 @@ def configs_come_and_go(patch: Patch) -> None:
 
 @fault("broken-invariant", profile="mirrored")
 def syncs_end_troubles_that_never_were(patch: Patch) -> None:
-    """A sync that goes well is told of as if it had failed before."""
+    """A sync that succeeds reports its recovery although it had not failed."""
 
     def tell(self: Reports, kind: Any, scope: str, problems: Any, left_out: Any = None) -> None:
         original(self, kind, scope, problems or {"its source": ""}, left_out)

@@ -40,7 +40,7 @@ def timed_out_producers_are_not_fenced(patch: Patch) -> None:
 
 @fault("broken-invariant", profile=PLAN)
 def transactions_do_not_time_out(patch: Patch) -> None:
-    """Nobody looks for how long a transaction is open."""
+    """Transactions do not time out."""
     patch(TransactionCoordinator, "_sweep", lambda self, now: None)
 
 

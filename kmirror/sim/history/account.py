@@ -314,7 +314,7 @@ class Snapshot:
 
 
 NO_NODE = -1
-"""In place of a node's id, of what a client does."""
+"""Node id of a rule that a client broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,7 @@ class Broken:
     """A rule that a node broke."""
 
     node_id: int
-    """`NO_NODE` of a client."""
+    """NO_NODE for a client."""
     text: str
     at: Instant
 

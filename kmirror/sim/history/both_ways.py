@@ -1,6 +1,6 @@
 """A client that commits one group's offset in a transaction and outside of it, before the transaction ends.
 
-Which of the two holds is decided by their records, and not by when the marker comes. Nobody reads by this group.
+The later record of the two counts, whenever the marker comes. No client reads with this group.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TRANSACTION_MS = 3_000
 
 
 def commit_both_ways(desk: Desk, group: str) -> Script[None]:
-    """Commit again and again until the history ends."""
+    """Commit repeatedly until the history ends."""
     rng = desk.scene.rng(f"both ways {desk.plan.name}")
     name = f"{group}-both"
     while desk.goes_on():

@@ -10,11 +10,11 @@ from kmirror.sim.history.hand import ADDED, REMOVED, Line, Move, Story, on_line
 from kmirror.sim.history.topic_moves import flag
 
 ALONE_MS = (500, 1_500)
-"""So long a cluster writes what the other one does not get."""
+"""How long a cluster writes records that the other one does not get."""
 ELECTED_MS = (2_600, 3_300)
-"""Longer than a session: whoever is killed has left the ISR, and another one leads."""
+"""Longer than a session: a broker that was killed has left the ISR, and another one leads."""
 AWAY_MS = (8_000, 13_000)
-"""So long a replica is away: for two cuts."""
+"""How long a replica is away: long enough for two cuts."""
 
 
 def _write_apart(story: Story, line: Line, *, elects: bool) -> bool:

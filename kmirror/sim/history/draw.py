@@ -122,7 +122,7 @@ def _clusters(rng: Rng, row: Profile, shape: Shape | None) -> tuple[ClusterPlan,
             configs["log.cleaner.min.compaction.lag.ms"] = "3600000"
             configs["log.retention.check.interval.ms"] = str(rng.split(f"retention {name}").between(1_000, 4_000))
         configs.update(_segments(rng.split(f"segments {name}")))
-        # Fifty as in Kafka would be most of what nodes handle, and tell nothing that three do not.
+        # Kafka's fifty would be most of the partitions that nodes handle, and reach nothing that three do not.
         configs["offsets.topic.num.partitions"] = str(rng.split(f"group partitions {name}").between(1, 3))
         own = rng.split(f"snapshots {name}")
         if "strike_at" in row.moves and own.chance(1, 2):
@@ -267,7 +267,7 @@ def _with_library(rng: Rng, row: Profile, kind: str) -> str:
 
 
 def _outages(rng: Rng, kind: str) -> dict[str, Value]:
-    """Return whether a client of `kmirror.client` does not reach a broker for moments, as half of them do not."""
+    """Return the option of outages for half of the clients of `kmirror.client`."""
     return {OPTION: True} if kind.startswith("library") and rng.chance(1, 2) else {}
 
 

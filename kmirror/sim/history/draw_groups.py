@@ -11,7 +11,7 @@ from kmirror.sim.history.hand import Line
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Value
 
 SHORT_REBALANCE_MS = 800
-"""So long a rebalance waits in half of all groups: most of their sessions outlast it."""
+"""Rebalance timeout of half of all groups, shorter than most of their sessions."""
 OUTPUT = "o0"
 """The topic that transforming applications write to."""
 

@@ -42,7 +42,7 @@ class App:
         """Return the processes that a plan's client consists of."""
         options = self.desk.plan.options
         names = [f"{self.desk.plan.name}-{n}" for n in range(int(options.get("members", 2)))]
-        # Nobody waits for the end of these three.
+        # No script waits for the end of these three.
         self.desk.scene.scripts.start(f"{self.desk.plan.name}-looks", self._look())
         if options.get(OPTION, False):
             self.desk.scene.scripts.start(f"{self.desk.plan.name}-both", commit_both_ways(self.desk, self.group))

@@ -109,9 +109,9 @@ class Observer:
             self._insides.on_fact(process, fact)
 
     def _leader_was_cut(self, cut: CutSeen) -> None:
-        """Leave to a leader what it has once it has made the cuts that it missed, also where it was seen before (D30).
+        """Remove what a leader cuts when it makes the cuts that it missed from the looks at it in this epoch (D30).
 
-        Until then it shows its log to nobody (D57), so what goes is not lost.
+        Until then it serves no reads (D57), so the records that go are not lost.
         """
         account, leader = self._scene.account, self._scene.leader(cut.cluster, cut.tp)
         if leader is None or leader.broker_id != cut.broker:
@@ -398,7 +398,7 @@ class Observer:
 
 
 def shown(seen: LogSeen, until: int) -> LogSeen:
-    """Return a log of which nothing is shown from `until` on."""
+    """Return a log without what is visible from `until` on."""
     return replace(
         seen,
         rows=tuple(row for row in seen.rows if row.offset < until),

@@ -16,7 +16,7 @@ LASTS_MS = (20, 1_200)
 
 
 def outages(desk: Desk) -> Script[None]:
-    """Take down the line between a client and one broker of its cluster again and again, both ways or one way."""
+    """Repeatedly take down the line between a client and one broker of its cluster, both ways or one way."""
     scene, world = desk.scene, desk.scene.simulation.world
     rng = scene.rng(f"outages {desk.plan.name}")
     while desk.goes_on():

@@ -24,7 +24,7 @@ def stores_of(cluster: Cluster, broker_id: int, tp: TopicPartition) -> list[Memo
 def end_of(store: MemoryStore, *, flushed: bool) -> int:
     """Return where a log ends on the disk, or where what a power cut surely leaves of it ends.
 
-    What follows a batch that a power cut has torn does not count: the broker cuts it off when it starts.
+    A batch that a power cut has torn, and what follows it, do not count: the broker truncates them when it starts.
     """
     end = 0
     with suppress(CorruptBatch):

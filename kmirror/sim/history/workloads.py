@@ -47,7 +47,7 @@ def start(desk: Desk) -> None:
         desk.scene.busy += kind.writes
         desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
     if desk.plan.options.get(OPTION):
-        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # Nobody waits for its end.
+        desk.scene.scripts.start(f"{desk.plan.name}-outages", outages(desk))  # No script waits for its end.
 
 
 def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:

@@ -458,7 +458,7 @@ def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
 
 def broken_invariant(facts: Facts) -> Iterator[Finding]:
     """A node holds, sends or answers what breaks a rule of replication, transactions, groups or mirroring, or a client
-    of `kmirror.client` does; what is told begins with the name of the rule.
+    of `kmirror.client` does; the text begins with the name of the rule.
     """
     for (cluster, tp, rule), row in facts.account.broken.items():
         who = {CONTROLLER_ID: "the controller", NO_NODE: "a client"}.get(row.node_id, f"broker {row.node_id}")

@@ -205,7 +205,7 @@ class AnswerLook(FrameLook):
 
 
 def _code(key: int, image: MetadataImage, mirror: str, topic: Any) -> ErrorCode:
-    """Return what a controller answers of a topic that is to be added, removed, paused or resumed."""
+    """Return a controller's error for a topic in a request to add, remove, pause or resume topics."""
     name, known = topic.topic_name, image.topics.get(topic.topic_name)
     assignment = parse(image.topic_config(name).get(MIRROR_NAME, ""))
     is_other = known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id)
@@ -269,7 +269,7 @@ def _wrongly_described(request: Any, response: Any) -> Iterator[tuple[str, str]]
         keys = wanted.get((result.resource_type, result.resource_name))
         for config in result.configs:
             if config.synonyms and not request.include_synonyms:
-                yield "answer-configs", f"config {config.name} has synonyms that nobody asked for"
+                yield "answer-configs", f"config {config.name} has synonyms that were not requested"
                 return
             if not config.synonyms and request.include_synonyms and config.value is not None:
                 yield "answer-configs", f"config {config.name} has none of the synonyms that were asked for"

@@ -1,4 +1,4 @@
-"""Rules of what `kmirror.client` promises to applications: deliveries come once and in time, and reading goes on."""
+"""Rules of `kmirror.client`: one result for each batch, in time, and progress of consumers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
 
 ROUNDS = 12
-"""So many rounds without a record, while there were some to read and nothing was out of order, are too many."""
+"""Greatest number of rounds in a row without a record while the log has some to read and no fault is active."""
 SLACK_MS = 1_000
 
 
@@ -27,7 +27,7 @@ class Awaited:
 
 
 class DeliveryLook:
-    """Judges when the application of one producer is told what became of its batches."""
+    """Judges when the application of one producer receives the results of its batches."""
 
     def __init__(self, scene: Scene, cluster: str, name: str, *, within_ms: int) -> None:
         self._scene = scene
@@ -54,30 +54,30 @@ class DeliveryLook:
         if epoch > known:
             expected = 0
         if sequence > expected:
-            text = f"epoch {epoch} of producer {producer_id} goes on with sequence {sequence}, {expected} comes next"
+            text = f"epoch {epoch} of producer {producer_id} sent sequence {sequence}, the next one is {expected}"
             self._broken(tp, "producer-gap", text)
         self._next[tp, producer_id] = epoch, max(expected, sequence + count)
 
     def delivered(self, number: int, tp: TopicPartition) -> None:
-        """Take note that the application is told what became of a batch."""
+        """Look at the result of a batch."""
         found = self._awaited.pop(number, None)
         if found is None:
-            self._broken(tp, "delivery-twice", "an application is told twice what became of a batch")
+            self._broken(tp, "delivery-twice", "the application received two results for one batch")
         elif self._scene.now > found.until:
-            self._broken(tp, "delivery-late", "an application is told too late what became of a batch")
+            self._broken(tp, "delivery-late", "the application received the result of a batch too late")
 
     def look(self) -> None:
-        """Look whether a batch is waited for that should have been delivered or given up."""
+        """Look for batches whose result is overdue."""
         for found in self._awaited.values():
             if self._scene.now > found.until:
-                self._broken(found.tp, "delivery-late", "an application is not told what became of a batch")
+                self._broken(found.tp, "delivery-late", "the application has not received the result of a batch")
 
     def _broken(self, tp: TopicPartition, rule: str, text: str) -> None:
         self._rules.broken(self._cluster, NO_NODE, tp, rule, f"{self._name}: {text}")
 
 
 class ReadingLook:
-    """Judges whether a consumer goes on where there is something to read."""
+    """Judges whether a consumer makes progress while there are records to read."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self._scene = scene

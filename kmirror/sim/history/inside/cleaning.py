@@ -115,18 +115,18 @@ class CleaningLook:
         self._rules = rules
         self._noted: dict[tuple[str, int, TopicPartition], Noted] = {}
 
-    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, anew: bool) -> None:
-        """Take in what was appended to a compacted log, or, `anew`, all that is in it."""
+    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Note the records that were appended to a compacted log, or all with `from_start`."""
         key = cluster, leader.broker_id, leader.tp
         noted = self._noted.get(key)
         if noted is None or noted.model is not model:
-            if not anew:
+            if not from_start:
                 return  # It is compacted only since now; what was read before is not known.
             noted = self._noted[key] = Noted(model)
         noted.read()
 
     def compacted(self, cluster: str, broker_id: int, fact: LogCompacted) -> None:
-        """Look at a log of which a run of the cleaner has just taken something."""
+        """Look at a log from which a run of the cleaner has just removed records."""
         noted = self._noted.get((cluster, broker_id, fact.tp))
         broker = self._scene.clusters[cluster].broker(broker_id)
         leader = broker.parts.replicas.led(fact.tp)

@@ -63,10 +63,10 @@ class ControllerLook:
         if not image.has_directories or not image.is_active(context.node_id):
             return
         for topic, index in image.held_by(context.node_id):
-            tp, told = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
+            tp, assigned = TopicPartition(topic.name, index), topic.partitions[index].directory_of(context.node_id)
             disk = context.log_dirs.of(tp)
-            if disk is not None and disk.directory_id != told:
-                text = f"its log lies in {disk.log_dir}, {disk.directory_id}, and the controller was told {told}"
+            if disk is not None and disk.directory_id != assigned:
+                text = f"its log lies in {disk.log_dir}, {disk.directory_id}, and the controller has {assigned}"
                 self._rules.broken(cluster, context.node_id, tp, "directory", text)
 
     def _compare(self, cluster: str, node: int, right: MetadataImage, found: MetadataImage, who: str) -> None:
@@ -83,9 +83,9 @@ class ControllerLook:
                 self._rules.broken(cluster, node, NO_PARTITION, "other-image", text)
 
     def may_shut_down(self, cluster: str, broker_id: int) -> None:
-        """Look whether everybody knows that a broker leads nothing, as it is told to shut down (KIP-631).
+        """Look whether all brokers know that a broker leads no partition when it may shut down (KIP-631).
 
-        A controller that began later than the shutdown does not know of it, and waits for nobody.
+        A controller that started after the shutdown began does not know of it, and does not wait.
         """
         found, image = self._scene.clusters[cluster], self._scene.image(cluster)
         if image.leads(broker_id):
@@ -135,7 +135,7 @@ class ControllerLook:
         else:
             able = [member for member in isr if image.may_lead(member, after)]
             if able:
-                yield "leaderless", f"nobody leads it, though {able} of the ISR may"
+                yield "leaderless", f"it has no leader, though {able} of the ISR may lead"
         if before is None or before is after:
             return
         if after.partition_epoch <= before.partition_epoch:
@@ -157,7 +157,7 @@ class ControllerLook:
         if able:
             yield (
                 "unclean-leader",
-                f"leader {leader} is elected from outside the ISR {list(clean)}, of which {able} may",
+                f"leader {leader} is elected from outside the ISR {list(clean)}, though {able} of the ISR may lead",
             )
         controller = self._scene.clusters[cluster].controller
         assert isinstance(controller, Controller)

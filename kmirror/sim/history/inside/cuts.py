@@ -32,7 +32,7 @@ class _Row:
 
 
 class CutRules:
-    """Judges the leader's log where a cut has just been made, where MIRRORING begins, and where it goes on."""
+    """Judges the leader's log after a cut, when MIRRORING begins, and while it mirrors."""
 
     def __init__(self, scene: Scene, rules: Rules, sources: Sources) -> None:
         self._scene = scene

@@ -1,4 +1,4 @@
-"""Rules of fetches, by what is sent: sessions (KIP-227), where reading goes on, and what an answer may hold.
+"""Rules of Fetch requests and responses: sessions (KIP-227), fetch offsets, and the batches in a response.
 
 They are those of mirrors and of consumers of `kmirror.client`; followers fetch by the same code as mirrors do.
 """
@@ -39,7 +39,7 @@ class _Session:
     offsets: dict[Row, int] = field(default_factory=dict)
     """What is asked of each partition."""
     left: str = ""
-    """Why the next request has to begin anew; empty if it has not."""
+    """Why the next request must start a new session; empty if it need not."""
 
 
 class FetchLook(FrameLook):
@@ -68,7 +68,7 @@ class FetchLook(FrameLook):
     # -- requests -----------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Look at how a request goes on in its session, and where it reads on."""
+        """Look at the session epoch and the fetch offsets of a request."""
         request = pending.body
         assert isinstance(request, FetchRequest), "nothing else is looked at"
         rows = {
@@ -109,7 +109,7 @@ class FetchLook(FrameLook):
         session.left = f"epoch {request.session_epoch}, which was not answered"
 
     def _look_at_positions(self, pending: PendingRequest, rows: dict[Row, int]) -> None:
-        """Look whether a consumer reads on where its last answer ended."""
+        """Look whether a consumer fetches from where its last response ended."""
         name = pending.link.client.rpartition("@")[0]
         cluster, known = self._next.get(name, ("", {}))
         if cluster != pending.cluster:
@@ -124,7 +124,7 @@ class FetchLook(FrameLook):
     # -- answers ------------------------------------------------------------------------------
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look whether an answer holds nothing but what was asked for."""
+        """Look whether a response has only what was requested."""
         request, answer = pending.body, pending.answer
         assert isinstance(request, FetchRequest) and isinstance(answer, FetchResponse), "its answer"
         session = self._session(pending, request)
@@ -146,7 +146,7 @@ class FetchLook(FrameLook):
                     self._broken(pending, row, "answer-above", text)
 
     def on_response_received(self, pending: PendingRequest) -> None:
-        """Remember how a session goes on, and where a consumer has to read on."""
+        """Remember the state of the session, and the next fetch offsets of a consumer."""
         request, answer = pending.body, pending.answer
         assert isinstance(request, FetchRequest) and isinstance(answer, FetchResponse), "its answer"
         session = self._session(pending, request)

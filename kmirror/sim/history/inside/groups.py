@@ -30,7 +30,7 @@ FOLLOWS: dict[GroupState, tuple[GroupState, ...]] = {
 }
 """What may come after each state (Kafka's ClassicGroupState); from any of them a group may end."""
 LIVES = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
-"""Answers to the heartbeat of a member whose session begins anew with it."""
+"""Error codes of heartbeats that restart the session of their member."""
 Mark = tuple[GroupState, int, int, int, int]
 """What a change shows in: the state, the generation, and how many members there are, have joined, are to sync."""
 Sent = dict[str, bytes]
@@ -38,7 +38,7 @@ Sent = dict[str, bytes]
 LOOK_EVERY = 20
 """Events of a broker from one look for its groups to the next."""
 NEW_MEMBER: Duration = 300_000 * MILLISECOND
-"""So long a member may wait that has never been told its id, and so sends no heartbeats."""
+"""Session timeout of a member that does not know its id yet, and so sends no heartbeats."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class _Seen:
     awaits_join: bool
     owes_sync: bool
     since: Instant
-    """When its session began at the earliest, as far as the group itself tells."""
+    """Earliest start of its session, by the state of the group alone."""
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class _Place:
 
 
 class GroupLook(FrameLook, Look):
-    """Judges the groups of coordinators, each from its loading to its end, and what their members are told."""
+    """Judges the groups of coordinators, from their loading to their end, and the responses to their members."""
 
     APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 
@@ -90,11 +90,11 @@ class GroupLook(FrameLook, Look):
         self._places: dict[tuple[str, int], _Place] = {}
         """By cluster and broker."""
         self._heard: dict[tuple[str, int, str, str], Instant] = {}
-        """By cluster, broker, group and member the newest heartbeat that began a session anew."""
+        """Newest heartbeat that restarted a session, by (cluster, broker, group, member)."""
         self._left: dict[tuple[str, str], dict[str, None]] = {}
-        """By cluster and group the member ids and instance ids that somebody has wanted to be removed."""
+        """Member ids and instance ids whose removal was requested, by (cluster, group)."""
         self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
-        """By cluster, group and generation who sent which assignments."""
+        """(leader, assignments) of each SyncGroup, by (cluster, group, generation)."""
         self._wrong_clocks = {
             (step.args.get("cluster"), step.args.get("broker")) for step in scene.plan.steps_that("set_clock")
         }
@@ -133,8 +133,9 @@ class GroupLook(FrameLook, Look):
         if request.group_instance_id is not None:  # It may have another member id than when it was assigned to.
             allowed.update({some: None for row in sent for some in row.values()})
         if found not in allowed:
-            text = f"member {request.member_id} is given what nobody assigned to it in {request.generation_id}"
-            self._broken(pending.cluster, pending.node_id, request.group_id, "assignment-told", text)
+            text = f"member {request.member_id} received an assignment that was not sent for it"
+            text += f" in generation {request.generation_id}"
+            self._broken(pending.cluster, pending.node_id, request.group_id, "assignment-response", text)
 
     # -- coordinators -------------------------------------------------------------------------
 

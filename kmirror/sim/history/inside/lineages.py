@@ -89,7 +89,7 @@ class LineageRules:
             self._note(now.cluster, partition, "source-offset", text)
 
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
-        """Look at what a leader knows of its source that has just told it where the logs part."""
+        """Look at what a leader knows of its source after an answer with a divergence."""
         context = self._scene.mirror_context(cluster, leader.broker_id)
         mp = None if context is None else context.partitions.get(fact.tp)
         if context is None or mp is None or not fact.why.startswith(DIVERGING):

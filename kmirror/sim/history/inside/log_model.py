@@ -73,7 +73,7 @@ class LogModel:
         """Where the log began then."""
         self.end = self.first_offset
         self.is_legacy = False
-        """It has messages of an old format, of which nothing is known here."""
+        """It has messages of an old format, which the model does not read."""
         self.producers: dict[int, Producer] = {}
         self.touched: dict[int, None] = {}
         """The producers of these batches."""
@@ -196,7 +196,7 @@ class LogModel:
         return self.producers.setdefault(producer_id, Producer())
 
     def find_open(self) -> None:
-        """Find the open transactions anew, as something of the producers was believed that no batch says."""
+        """Derive the open transactions from the producers again, after the log's entry replaced one of them."""
         self.opened = {
             producer.first_offset: producer_id
             for producer_id, producer in self.producers.items()

@@ -17,7 +17,7 @@ from kmirror.log.producer_entry import ProducerEntry
 from kmirror.sim.history.inside.log_model import NOTHING_OPEN, LogModel, Producer, Run
 
 Broke = Iterator[tuple[str, str]]
-"""Rules that are broken, each with what is told of it."""
+"""(rule, text) of each rule that is broken."""
 
 
 class LogJudge:
@@ -40,7 +40,7 @@ class LogJudge:
     def broken_by(self, now: Callable[[], int], *, begins: bool) -> Broke:
         """Yield what is wrong once the model has read on; `begins` says that the log may have changed unseen before.
 
-        `now` tells the milliseconds on the broker's clock.
+        `now` returns the time of the broker's clock, in ms.
         """
         model = self.model
         log = model.log
@@ -49,7 +49,7 @@ class LogJudge:
         count = len(log.producers.entries)
         is_all = begins or self._producers != count
         if begins:
-            # By a clock that was ahead, any producer may have expired while nobody looked.
+            # By a clock that was ahead, any producer may have expired between two looks.
             yield from _taken_over(model, now() if self._has_right_clock else LONG_MAX)
         epochs, before = log.epochs, self._epochs
         self._epochs = len(epochs), epochs.latest_epoch(), log.log_start_offset
@@ -91,7 +91,7 @@ def _taken_over(model: LogModel, now_ms: int) -> Broke:
     """Judge what the log remembers when the model begins, or the leader; what no batch can tell is believed."""
     log, table = model.log, model.log.producers
     is_cleaned, start = log.cleaned_offset > 0, log.log_start_offset
-    # Whether a decision that is above the high watermark was below it before, only the log knows.
+    # Only the log knows whether a marker above the high watermark was below it before.
     model.undecided = dict(table.unreplicated)
     for producer_id, entry in table.entries.items():
         known = model.producers.get(producer_id)
@@ -208,10 +208,10 @@ def _epochs(model: LogModel, entries: Sequence[EpochEntry]) -> Broke:
 
 
 def _wrong_end(log: PartitionLog, epoch: int, end: int, *, floor: int | None = None) -> Broke:
-    """Judge what is told to who asks for the end of an epoch; `floor` is the epoch in the answer, if another one."""
+    """Judge the end offset that the log returns for an epoch; `floor` is the epoch that it returns, if another one."""
     found, right = log.end_offset_for_epoch(epoch), (epoch if floor is None else floor, end)
     if found != right:
-        yield "epoch-end", f"the end of epoch {epoch} is told as {tuple(found)}, it is {right}"
+        yield "epoch-end", f"the end of epoch {epoch} is returned as {tuple(found)}, it is {right}"
 
 
 def _misplaced(log: PartitionLog, run: Run) -> Broke:

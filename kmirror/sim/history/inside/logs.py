@@ -23,10 +23,10 @@ SETTLES_IN = 4
 
 
 class LogRead(Protocol):
-    """Whoever judges what is in the records of a topic."""
+    """A look at the records of a topic."""
 
-    def __call__(self, cluster: str, leader: Partition, model: LogModel, *, anew: bool) -> None:
-        """Take in the batches that were read, `anew` from the first one on."""
+    def __call__(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Look at the batches in `model.new`; with `from_start` the first one is that at the log start."""
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class LogLook(Look):
             if reader is None and log.config.compact and not is_internal(partition.tp.topic):
                 reader = self._compacted
             if reader is not None:
-                reader(cluster, partition, judge.model, anew=is_other)
+                reader(cluster, partition, judge.model, from_start=is_other)
         for rule, text in judge.broken_by(lambda: self._now_ms(cluster, broker_id), begins=begins or is_other):
             self._rules.broken(cluster, broker_id, partition.tp, rule, text)
         held.image, held.log_start = image, log.log_start_offset

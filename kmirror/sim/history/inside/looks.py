@@ -35,10 +35,10 @@ from kmirror.spec.topics import TRANSACTION_TOPIC
 
 AWAY_EVERY = 300
 """Events from one look to the next at replicas that are away."""
-TOLD_EVERY = 150
-"""Events from one look to the next at what a broker tells of its mirrors; which broker is by chance."""
+MIRRORS_EVERY = 150
+"""Events from one look at the metrics of mirrors to the next, at the broker that handled the event."""
 NODES_EVERY = 1_500
-"""The same of what nodes tell of themselves."""
+"""The same for the metrics of nodes."""
 
 
 class InsideLooks:
@@ -93,7 +93,7 @@ class InsideLooks:
         self._works.attach(self._nodes)
 
     def on_fact(self, process: str, fact: object) -> None:
-        """Look at what a node has just told of itself."""
+        """Look at a fact that a node has just reported."""
         found = self._nodes.get(process)
         if found is None:
             return
@@ -103,7 +103,7 @@ class InsideLooks:
         elif isinstance(fact, LogCompacted):
             self._cleaning.compacted(cluster, node_id, fact)
         elif isinstance(fact, SyncProblem):
-            self._syncs.problem_told(cluster, node_id, fact)
+            self._syncs.problem_reported(cluster, node_id, fact)
 
     def after_event(self) -> None:
         """Look at the node that has handled the event, if it still runs."""
@@ -120,7 +120,7 @@ class InsideLooks:
             self._moved.look(name, broker)
             for look in self._looks:
                 look.broker_handled(name, broker)
-            if not self._events % TOLD_EVERY:
+            if not self._events % MIRRORS_EVERY:
                 self._metrics.look_at_mirrors(name, broker)
             if not self._events % NODES_EVERY:
                 self._metrics.look_at_nodes(name, broker)

@@ -1,6 +1,6 @@
 """What a follower appends goes behind the same records as at its leader: the logs match up to there (KIP-101).
 
-A follower that keeps records which its leader lacks shows it to nobody until it leads. So its log is held against the
+A follower that keeps records which its leader lacks shows them only once it leads. So its log is compared with the
 leader's when it begins to append in a leader epoch, or after one of the two was cut; as long as it only appends what
 the leader sends, nothing of that can change.
 """

@@ -1,4 +1,4 @@
-"""Rules of what is told of mirrors and of nodes: numbers and descriptions agree with a count from outside."""
+"""Rules of metrics and of DescribeMirrors: their values equal those computed from logs and images."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MetricsLook:
         self._rules = rules
 
     def look_at_mirrors(self, cluster: str, broker: Broker) -> None:
-        """Look at what a broker tells of its mirrors."""
+        """Look at the descriptions and metrics of a broker's mirrors."""
         if not broker.parts.lifecycle.recovered:
             return
         component = self._scene.mirror_component(cluster, broker.context.node_id)
@@ -47,7 +47,7 @@ class MetricsLook:
         self._note(cluster, broker, _wrongly_counted(samples, answer.mirrors))
 
     def look_at_nodes(self, cluster: str, broker: Broker) -> None:
-        """Look at what a broker and its controller tell of themselves."""
+        """Look at the metrics of a broker and of the controller."""
         found = self._scene.clusters[cluster]
         self._note(cluster, broker, _wrong_of_broker(broker, self._samples(cluster, broker.context.node_id, broker)))
         if found.runs(CONTROLLER_ID) and found.controller.is_open:
@@ -103,7 +103,7 @@ def _wrong_of_controller(image: MetadataImage, samples: list[Sample]) -> Broken:
 
 
 def _wrongly_described(broker: Broker, mirrors: list[DescribedMirror]) -> Broken:
-    """Yield what DescribeMirrors lacks, has too much, or tells otherwise than the log has it."""
+    """Yield what DescribeMirrors omits, returns in excess, or returns with other values than the log has."""
     image, held = broker.context.image, broker.parts.replicas.partitions
     named = {mirror.mirror_name: mirror for mirror in mirrors}
     if sorted(named) != sorted(image.configured(ResourceType.MIRROR)):

@@ -105,12 +105,12 @@ class OffsetLook(FrameLook, Look):
         self._models: dict[tuple[str, int, int], _Model] = {}
         """By cluster, broker and partition."""
         self._ordered: dict[tuple[str, str], None] = {}
-        """Cluster and group of which somebody has wanted an offset, or all of it, to be removed."""
+        """(cluster, group) whose deletion, or that of some of its offsets, was requested."""
 
     # -- frames -------------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Remember of which groups something is to go."""
+        """Remember the groups of requests that delete offsets."""
         if isinstance(pending.body, OffsetDeleteRequest):
             self._ordered[pending.cluster, pending.body.group_id] = None
         elif isinstance(pending.body, DeleteGroupsRequest):
@@ -135,7 +135,7 @@ class OffsetLook(FrameLook, Look):
             assert model is not None, "made"
             self._read_on(model, led.log)
             if is_new:
-                model.removed.clear()  # Whoever led before has answered for it.
+                model.removed.clear()  # The former coordinator was judged for those.
             for rule, text in self._broken_by(cluster, broker, model):
                 self._rules.broken(cluster, broker.context.node_id, tp, rule, text)
 
@@ -159,7 +159,7 @@ class OffsetLook(FrameLook, Look):
                 yield "offset-pending", f"{name.group} for {name.tp}: {text}"
         for name, (row, removed_ms) in model.removed.items():
             if not self._may_go(cluster, broker, name, row, removed_ms):
-                yield "offset-removed", f"{name.group} for {name.tp}: nobody has ordered that, nor has it expired"
+                yield "offset-removed", f"{name.group} for {name.tp}: no request deleted it, and it has not expired"
         model.touched.clear()
         model.removed.clear()
 

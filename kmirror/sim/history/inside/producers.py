@@ -21,7 +21,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 KINDS = ("library", "library_transactions")
 IN_FLIGHT_MAX = 5
-"""`max.in.flight.requests.per.connection`: so many batches a leader can tell apart from repeated ones."""
+"""`max.in.flight.requests.per.connection`: a leader remembers this many batches of a producer, to detect duplicates."""
 TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 Subject = tuple[str, str, int, int]
 """Client, topic as the request has it, partition, producer id."""
@@ -84,7 +84,7 @@ class ProducerLook(FrameLook):
         return stream if stream.epoch == epoch else None
 
     def on_response_received(self, pending: PendingRequest) -> None:
-        """Remember what the client knows to be written; no request of its is under way any more."""
+        """Remember which batches the client knows to be written, and that the request is no longer in flight."""
         codes: dict[tuple[str, int], int] = {}
         if isinstance(pending.answer, ProduceResponse):
             for topic in pending.answer.responses:

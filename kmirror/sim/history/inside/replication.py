@@ -99,7 +99,7 @@ class ReplicationLook(Look):
                 yield "follower-end", f"log end {end}, and that of broker {replica} is known as {follower.log_end}"
             is_proposed = replica in now.maximal_isr and replica not in image.isr
             was_proposed = before is not None and replica in before.maximal_isr
-            # Of a leader that has cut its log since, nobody's log end is known.
+            # A leader that has cut its log since does not know the log end of any follower.
             if is_proposed and not was_proposed and 0 <= follower.log_end < leader.epoch_start_offset:
                 text = f"broker {replica} with the log end {follower.log_end} is to join the ISR"
                 yield "isr-join", f"{text}, the leader's epoch begins at {leader.epoch_start_offset}"

@@ -12,7 +12,7 @@ LOOKS_EVERY: Duration = SECOND
 LOOKS_AT_ONE_IN = 16
 """Events of brokers: most come long before the next look."""
 CHECKS = 3
-"""So many looks of the broker at its old segments are enough."""
+"""Number of retention checks after which a segment that is too old must be gone."""
 SLACK: Duration = SECOND
 
 

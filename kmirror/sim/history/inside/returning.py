@@ -1,8 +1,8 @@
 """Would a replica that is away get its leader's log when it comes back (D13, D30)?
 
 A replica that missed a cut has records of another history. When it comes back, the list of uncut replicas and the
-leader's answers to its fetches have to cut all of them. Whether it comes back while that matters, and leads later, is
-seldom drawn; so the same steps are taken here with what lies on its disk, and nothing is changed.
+leader's answers to its fetches have to cut all of them. Histories seldom draw that it comes back while that matters,
+and leads later; so the same steps are taken here with what lies on its disk, and nothing is changed.
 """
 
 from __future__ import annotations

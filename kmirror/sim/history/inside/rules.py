@@ -14,13 +14,13 @@ NO_PARTITION = TopicPartition("", -1)
 
 
 class Rules:
-    """Writes down which rules are broken, each once for a partition."""
+    """Records which rules are broken, each once per partition."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
     def broken(self, cluster: str, node: int, tp: TopicPartition, rule: str, text: str) -> None:
-        """Write down that a node breaks a rule; what coordinators break is told of the partition of their topic."""
+        """Record that a node breaks a rule; for coordinators `tp` is the partition of their topic."""
         assert rule in RULES, f"rule {rule} is not in the table"
         key, known = (cluster, tp, rule), self._scene.account.broken
         if key not in known:

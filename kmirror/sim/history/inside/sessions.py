@@ -1,4 +1,4 @@
-"""Rules of mirroring, looked at where a session begins, goes on and ends."""
+"""Rules of mirroring that hold when a session begins, while it lasts, and when it ends."""
 
 from __future__ import annotations
 

@@ -91,10 +91,10 @@ class StopRules:
         rows = rows_of(log)
         last = rows[-1] if rows else None
         if last is None or last.control is not ControlType.MIRROR_PID_RESET or last.epoch < plan.epoch:
-            told = "nothing" if last is None else f"a batch of epoch {last.epoch} at offset {last.offset}"
+            end = "nothing" if last is None else f"a batch of epoch {last.epoch} at offset {last.offset}"
             yield (
                 "stop-reset",
-                f"STOPPED for epoch {plan.epoch}, and the log ends with {told}, not with its producer reset",
+                f"STOPPED for epoch {plan.epoch}, and the log ends with {end}, not with its producer reset",
             )
         if leader.leader_epoch < plan.epoch:
             yield "stop-epoch", f"STOPPED in leader epoch {leader.leader_epoch}, it is to write in {plan.epoch}"
@@ -116,7 +116,7 @@ class StopRules:
 def _wrongly_ended(
     ending: Sequence[Row], kept: Sequence[Row], earlier: Sequence[Sequence[Row]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what a stop commits of which a part is missing, or that was aborted (D29)."""
+    """Yield the transactions that a stop commits although they were aborted, or lack records (D29)."""
     opened: dict[int, Row] = {}
     for row in kept:
         if row.control in MARKERS:
@@ -130,11 +130,11 @@ def _wrongly_ended(
             continue
         for log in earlier:
             end, records = _transaction(log, first)
-            told = f"the stop commits the transaction of producer {first.producer_id} from offset {first.offset}"
+            text = f"the stop commits the transaction of producer {first.producer_id} from offset {first.offset}"
             if end is ControlType.ABORT:
-                yield "stop-commits-aborted", f"{told}, which was aborted"
+                yield "stop-commits-aborted", f"{text}, which was aborted"
             elif end is ControlType.COMMIT and any((r.offset, r.epoch, r.crc) not in there for r in records):
-                yield "stop-commits-half", f"{told}, of which records are missing"
+                yield "stop-commits-half", f"{text}, and the log lacks some of its records"
 
 
 def _transaction(log: Sequence[Row], first: Row) -> tuple[ControlType | None, list[Row]]:

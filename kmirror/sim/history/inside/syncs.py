@@ -1,4 +1,4 @@
-"""Rules of metadata syncs: what is asked of a source when, what follows from its answers, and what is told of it."""
+"""Rules of metadata syncs: when a source is asked, what follows from its answers, and the problems reported."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kmirror.spec.wire_values import ResourceType
 
 EXCLUDED_CONFIGS = "mirror.topic.properties.exclude"
 UNCHANGED: Duration = 15 * SECOND
-"""So long a source has had a config where its mirror is wrong to remove it: what syncs were told before is done."""
+"""A mirror may not remove a config that its source has had this long: earlier answers have been carried out by then."""
 REMOVALS = 2
-"""So often a config may go here all the same: a controller may carry out what was sent long ago."""
+"""Number of such removals that are excused: a controller may carry out requests that were sent long ago."""
 MISSED_MIN = 2
-"""How often in a row a source is to miss a topic before the topic is stopped (D16)."""
+"""Number of cycles in a row that must miss a topic before the topic is stopped (D16)."""
 
 
 class SyncLook(Look):
@@ -43,11 +43,11 @@ class SyncLook(Look):
         self._missing: dict[tuple[str, int, str], dict[str, int]] = {}
         """The same to the topics that the source has not had, and how often in a row."""
         self._image_offsets: dict[tuple[str, int], tuple[Broker, int]] = {}
-        self._told: dict[tuple[str, int, str, str], int] = {}
-        """(cluster, broker, mirror, subject) to how many problems were told that may not be over; several syncs may be
-        about one subject, such as the offsets of several groups for a partition."""
+        self._problems: dict[tuple[str, int, str, str], int] = {}
+        """Number of reported problems that may not be over, by (cluster, broker, mirror, subject). Several syncs may
+        have one subject, such as the offsets of several groups for a partition."""
         self._lines: dict[tuple[str, int, str], tuple[Instant, int]] = {}
-        """(cluster, broker, mirror) to how many lines were told of its syncs at one instant; it stays LINES_MAX."""
+        """Number of lines that syncs reported at one instant, by (cluster, broker, mirror); it stays at LINES_MAX."""
         self._removals: dict[tuple[str, str, str], int] = {}
         """(cluster, topic, config) to how often it was removed there."""
         self._set_since: dict[tuple[str, str, str], tuple[str, Instant]] = {}
@@ -76,7 +76,7 @@ class SyncLook(Look):
     def _count_missing(
         self, key: tuple[str, int, str], broker: Broker, regular_at: Instant, source: RemoteCluster | None
     ) -> None:
-        """Take down which topics a source lacks, if the broker has just heard of all of them."""
+        """Count the cycles in a row in which a source lacked each topic, once per cycle."""
         known = self._cycles.get(key)
         if known is not None and known[0] is broker and known[1] == regular_at:
             return
@@ -94,21 +94,21 @@ class SyncLook(Look):
                 text = f"topic {topic} of mirror {mirror} is stopped, which its source lacked {times} times in a row"
                 self._broken(cluster, broker_id, "stopped-early", text)
 
-    def problem_told(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
-        """Look whether a sync is told to go well again of which a problem was told; of many only some are told."""
+    def problem_reported(self, cluster: str, broker_id: int, fact: SyncProblem) -> None:
+        """Look whether a sync that reports its recovery had reported a problem, unless too many were reported."""
         key = cluster, broker_id, fact.mirror, fact.subject
         at, lines = self._lines.get(key[:3], (-1, 0))
         lines = lines + 1 if at == self._scene.now or lines >= LINES_MAX else 1
         self._lines[key[:3]] = self._scene.now, lines
         if fact.reason:
-            self._told[key] = self._told.get(key, 0) + 1
+            self._problems[key] = self._problems.get(key, 0) + 1
         elif lines >= LINES_MAX:
             return
-        elif not self._told.get(key):
-            text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was told of it"
+        elif not self._problems.get(key):
+            text = f"mirror {fact.mirror}: {fact.subject} is synced again, and no problem was reported"
             self._broken(cluster, broker_id, "synced-again", text)
         else:
-            self._told[key] -= 1
+            self._problems[key] -= 1
 
     def _context(self, cluster: str, broker: Broker) -> MirrorContext | None:
         key = cluster, broker.context.node_id

@@ -26,7 +26,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "epochs": "A batch has another leader epoch than the log remembers for its offset.",
         "epoch-order": "The leader epochs that a log remembers, or the offsets at which they begin, do not ascend.",
         "epoch-entry": "A leader epoch begins at another offset, as the log remembers it, than its first batch.",
-        "epoch-end": "A log tells another end of a leader epoch than where the next epoch begins, or the log ends.",
+        "epoch-end": "A log returns an end of a leader epoch that is not the start of the next one, or the log end.",
         "producers": (
             "A log remembers of a producer what the producer's batches do not say: its epoch, its last sequence "
             "numbers, its transaction."
@@ -59,9 +59,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
             "A coordinator ended a transaction by itself and left its producer epoch, so its producer is not fenced."
         ),
         "transaction-markers": "A transaction is complete, and still open at the leader of one of its partitions.",
-        "transaction-again": (
-            "A producer asked once more for an end that its transaction has come to, and was told that it may not."
-        ),
+        "transaction-again": ("A repeated EndTxn was refused although the transaction had been completed in that way."),
         "transaction-overdue": "A transaction is ongoing after its timeout, and nothing keeps it from being aborted.",
     },
     "Groups and offsets": {
@@ -71,14 +69,14 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "group-leader": "The leader of a group is none of its members.",
         "group-empty": "A group is Empty, and has members.",
         "assignment": "A group became Stable with an assignment that its leader has not sent.",
-        "assignment-told": "A member was given an assignment that nobody sent for it in that generation.",
+        "assignment-response": "A member received an assignment that no member sent for it in that generation.",
         "member-dropped": (
             "A member was removed that has not left, was not silent for its session timeout, and missed no rebalance."
         ),
         "offset-committed": "A coordinator holds another committed offset than its log says.",
         "offset-pending": "A coordinator holds other offsets of open transactions than its log says.",
         "offset-removed": (
-            "A committed offset was removed, though nobody deleted it, it has not expired, and its topic is there."
+            "A committed offset was removed without a request, before it expired, while its topic existed."
         ),
     },
     "Producers": {
@@ -90,12 +88,12 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "producer-acked": "A producer sent a batch again after it was acknowledged.",
         "producer-in-flight": "A producer has more than five batches for a partition under way.",
         "producer-leaders": "A producer sent to another leader while its request to the one before was not answered.",
-        "delivery-twice": "An application was told twice what became of a batch.",
-        "delivery-late": "An application was told too late what became of a batch, or not at all.",
+        "delivery-twice": "An application received two results for one batch.",
+        "delivery-late": "An application received the result of a batch too late, or never.",
     },
     "Fetches": {
         "session-unknown": "A fetch belongs to a session that no answer has begun (KIP-227).",
-        "session-left": "A fetch goes on in a session that has ended, or whose last request was not answered.",
+        "session-left": "A fetch uses a session that has ended, or whose last request was not answered.",
         "session-epoch": "A fetch has a session epoch that does not follow the one before.",
         "session-both": "A fetch asks for a partition, and forgets it in the same request.",
         "fetch-offset": "A consumer does not read on where the last answer ended.",
@@ -148,7 +146,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "stop-tail": "A stop is over, and records are left above the offset at which it cuts.",
         "stop-settled": "A stop settled another last mirrored epoch than that of the last mirrored batch.",
         "stop-commits-aborted": "A stop committed a transaction that was aborted (D29).",
-        "stop-commits-half": "A stop committed a transaction of which records are missing (D29).",
+        "stop-commits-half": "A stop committed a transaction although the log lacks some of its records (D29).",
     },
     "Controllers": {
         "isr-members": "An ISR has a broker twice, or a broker that is no replica.",
@@ -161,8 +159,8 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "unclean-refused": (
             "A leader was elected from outside the ISR, though `unclean.leader.election.enable` is false."
         ),
-        "shutdown-leads": "A broker was told that it may shut down while it leads partitions.",
-        "shutdown-unknown": "A broker was told that it may shut down before all others knew that it leads nothing.",
+        "shutdown-leads": "The controller let a broker shut down while it led partitions.",
+        "shutdown-unknown": "The controller let a broker shut down before all brokers knew that it led no partition.",
         "directory": "At rest, a controller does not know in which log directory a broker has a log (KIP-858).",
         "other-image": "A broker, or a controller that started again, has read another image than the controller had.",
     },
@@ -173,26 +171,26 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "answer-code": "A topic to be added, removed, paused or resumed gets another error than its state calls for.",
         "answer-active": "A topic was added to a mirror, though one of its partitions has not stopped yet (D6).",
         "answer-partitions": "CreateTopics refused a number of partitions that is right, or took one that is not.",
-        "answer-configs": "DescribeConfigs answered with configs or synonyms that nobody asked for, or without some.",
+        "answer-configs": "DescribeConfigs returned configs or synonyms that were not requested, or omitted some.",
     },
     "Syncs": {
         "refresh-late": "A broker wants to know more of a mirror's source, and does not ask as soon as it may.",
         "mirror-assignments": "A broker does not follow `mirror.name` of a topic, as its image has it.",
         "stopped-early": "A topic was stopped before its source had lacked it twice in a row (D16).",
-        "synced-again": "A sync is told to go well again, and no problem was told of it.",
+        "synced-again": "A sync reported its recovery without having reported a problem.",
         "config-flaps": "A config was removed from a mirrored topic again, though the source had it all the time.",
     },
     "Descriptions and metrics": {
-        "described-mirrors": "DescribeMirrors tells other mirrors than there are.",
+        "described-mirrors": "DescribeMirrors returns other mirrors than the cluster has.",
         "described-topics": "DescribeMirrors leaves out a topic of a mirror that has no leader, or does not exist.",
-        "described-partitions": "DescribeMirrors tells other partitions of a mirror than those that the broker leads.",
-        "described-offset": "DescribeMirrors tells another destination offset than the log end.",
-        "described-lag": "DescribeMirrors tells another lag than there is between the offsets that it tells.",
-        "described-reason": "DescribeMirrors tells that a partition is FAILED, and no reason.",
-        "metric-count": "A metric tells another number of partitions, topics, brokers or controllers than there are.",
-        "metric-max-lag": "`MaxLag` is not the greatest of the lags that DescribeMirrors tells.",
-        "metric-consumer-lag": "`ConsumerLag` is not the lag that DescribeMirrors tells.",
-        "metric-failed": "`FailedPartitionsCount` is smaller than the number of partitions that are told to fail.",
+        "described-partitions": "DescribeMirrors returns other partitions of a mirror than the broker leads.",
+        "described-offset": "DescribeMirrors returns another destination offset than the log end.",
+        "described-lag": "DescribeMirrors returns a lag that is not the difference of the offsets that it returns.",
+        "described-reason": "DescribeMirrors returns a FAILED partition without a reason.",
+        "metric-count": "A metric differs from the number of partitions, topics, brokers or controllers.",
+        "metric-max-lag": "`MaxLag` is not the greatest lag that DescribeMirrors returns.",
+        "metric-consumer-lag": "`ConsumerLag` is not the lag that DescribeMirrors returns.",
+        "metric-failed": "`FailedPartitionsCount` is less than the number of failed partitions in DescribeMirrors.",
     },
     "Timers and snapshots": {
         "late-timer": "A node set a timer to a time that is over.",

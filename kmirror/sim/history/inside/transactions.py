@@ -1,6 +1,6 @@
 """Rules of transaction coordinators: what becomes of a transactional id, record by record of `__transaction_state`.
 
-The records are held against the life of a transaction as Kafka tells it. What they cannot tell is known from elsewhere:
+The records are compared with the transitions that Kafka allows. What they do not contain is known from elsewhere:
 whether a client asked for the end (its request came in the same event), and whether a partition has the marker (its
 leader has the transaction no longer open).
 """
@@ -89,7 +89,7 @@ class TransactionLook(FrameLook, Look):
         self._open: dict[tuple[str, str], list[_Open]] = {}
         """(cluster, transactional id) to what its partitions had open when the end was decided."""
         self._asked: dict[PendingRequest, None] = {}
-        """The requests for the end of a transaction that have no answer."""
+        """EndTxn requests without a response."""
         self._ended: dict[tuple[str, str], int] = {}
         """(process, transactional id) to the number of the last event in which such a request was answered."""
         self._events = 0
@@ -98,11 +98,11 @@ class TransactionLook(FrameLook, Look):
     # -- requests -----------------------------------------------------------------------------
 
     def on_request(self, pending: PendingRequest) -> None:
-        """Take in that a client asks for the end of a transaction."""
+        """Remember a request to end a transaction."""
         self._asked[pending] = None
 
     def on_response_sent(self, pending: PendingRequest) -> None:
-        """Look at the answer to an end that was decided so before: its client is not fenced."""
+        """Look at the response to an EndTxn that repeats an earlier one: it does not fence its client."""
         self._asked.pop(pending, None)
         body, answer, process = pending.body, pending.answer, pending.link.server
         assert isinstance(body, EndTxnRequest) and isinstance(answer, EndTxnResponse)
@@ -118,20 +118,20 @@ class TransactionLook(FrameLook, Look):
                 continue
             is_same = state.producer_id == body.producer_id and state.epoch == body.producer_epoch + rises
             if is_same and state.status is status:
-                text = f"{body.transactional_id}: it is {status.shown}, and who asks for that once more is told"
-                told = ErrorCode(answer.error_code).name
-                self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {told}")
+                text = f"{body.transactional_id}: it is {status.shown}, and a repeated EndTxn is answered"
+                error = ErrorCode(answer.error_code).name
+                self._rules.broken(pending.cluster, pending.node_id, tp, "transaction-again", f"{text} {error}")
 
     # -- records ------------------------------------------------------------------------------
 
-    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, anew: bool) -> None:
-        """Take in what was appended to a log of `__transaction_state`, or, `anew`, all that is in it."""
+    def log_read(self, cluster: str, leader: Partition, model: LogModel, *, from_start: bool) -> None:
+        """Judge the records that were appended to a log of `__transaction_state`, or all with `from_start`."""
         key = cluster, leader.broker_id, leader.tp
-        if anew:
+        if from_start:
             self._shards[key] = _Shard({}, {})
         shard = self._shards[key]
         # Where a cleaner has been, the record before is not the one that a record was written after.
-        judges = not anew or not (leader.log.cleaned_offset or leader.log.log_start_offset)
+        judges = not from_start or not (leader.log.cleaned_offset or leader.log.log_start_offset)
         for written in model.new:
             batch = Batch(leader.log.store.view(written.segment), written.position)
             for record in () if batch.is_control else batch.records():
@@ -142,7 +142,7 @@ class TransactionLook(FrameLook, Look):
                     continue
                 shard.states[name] = after
                 broken = list(_broken_by(before, after)) if judges else []
-                if not (broken or anew) and written.epoch == leader.leader_epoch:
+                if not (broken or from_start) and written.epoch == leader.leader_epoch:
                     broken = list(self._broken_now(cluster, leader, name, before, after))
                 for rule, text in broken:
                     self._rules.broken(cluster, leader.broker_id, leader.tp, rule, f"{name}: {text}")

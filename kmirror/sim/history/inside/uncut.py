@@ -76,7 +76,7 @@ class UncutRules:
                 continue
             demand = partition.must_cut.get(replica)
             if demand is None and known.get(replica) != row:
-                self._note(now, "not-demanded", f"broker {replica} owes a cut to epoch {row}, which nobody demands")
+                self._note(now, "not-demanded", f"broker {replica} owes a cut to epoch {row}, and no cut is demanded")
             elif demand is not None and demand > row:
                 text = f"broker {replica} owes a cut to epoch {row}, and its leader demands one to epoch {demand}"
                 self._note(now, "demanded-less", text)
@@ -120,7 +120,7 @@ class UncutRules:
                 self._note(now, "cut-unlisted", f"the leader cuts to epoch {epoch}, and rows {free} do not owe that")
 
     def _look_at_late(self, now: Seen) -> None:
-        """Whoever is not listed when MIRRORING begins has confirmed, and has nothing that the leader does not have."""
+        """A replica that is not listed when MIRRORING begins has confirmed, and has no record that the leader lacks."""
         scene, tp = self._scene, now.mp.tp
         missing = self._finished.pop(now.key, [])
         if missing:  # Who left the ISR while the state was being written does not count.
@@ -143,6 +143,6 @@ class UncutRules:
 
 
 def _missing(now: Seen) -> list[int]:
-    """Return the replicas out of the ISR if unclean elections are to be supported; else none."""
+    """Return the replicas out of the ISR if unclean elections are supported; else none."""
     topic = now.context.broker.image.topic_config(now.mp.tp.topic)
     return [r for r in now.partition.image.replicas if r not in now.partition.isr and topic.get(ALL_REPLICAS) == "true"]

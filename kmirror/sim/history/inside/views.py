@@ -1,4 +1,4 @@
-"""What a controller's image said after an event: the image itself goes on changing, in place."""
+"""Copies of a controller's image after an event: the image itself changes in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look at frames or at nodes needs, made by hand: a scene with a plan's clients, and rules that are told."""
+"""Fakes for looks at frames and nodes: a scene with a plan's clients, and rules that record what is broken."""
 
 from __future__ import annotations
 

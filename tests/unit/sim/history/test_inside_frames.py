@@ -14,27 +14,27 @@ VERSION = 4
 
 
 class Listener(FrameLook):
-    """Writes down what it is told."""
+    """Records its calls."""
 
     APIS = ("Heartbeat",)
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
 
     def wants(self, link: RealLink) -> bool:
         return link.client != "c1@a"
 
     def on_request(self, pending: PendingRequest) -> None:
         assert isinstance(pending.body, HeartbeatRequest)
-        self.told.append(("asked", pending.body.member_id))
+        self.calls.append(("asked", pending.body.member_id))
 
     def on_response_sent(self, pending: PendingRequest) -> None:
         assert isinstance(pending.body, HeartbeatRequest) and isinstance(pending.answer, HeartbeatResponse)
-        self.told.append(("answered", pending.body.member_id))
+        self.calls.append(("answered", pending.body.member_id))
 
     def on_response_received(self, pending: PendingRequest) -> None:
         assert isinstance(pending.body, HeartbeatRequest)
-        self.told.append(("received", pending.body.member_id))
+        self.calls.append(("received", pending.body.member_id))
 
 
 class Stage:
@@ -65,8 +65,8 @@ def test_requests_are_followed_until_they_are_answered() -> None:
     stage.ask(2)
     stage.answer(1, Passing.SENT, Passing.RECEIVED, Passing.RECEIVED)
     stage.answer(2, Passing.LOST)
-    assert [what for what, number in stage.look.told if number == "1"] == ["asked", "answered", "received"]
-    assert [what for what, number in stage.look.told if number == "2"] == ["asked", "answered"]
+    assert [what for what, number in stage.look.calls if number == "1"] == ["asked", "answered", "received"]
+    assert [what for what, number in stage.look.calls if number == "2"] == ["asked", "answered"]
     assert broken(stage.scene) == []
 
 
@@ -78,8 +78,8 @@ def test_an_answer_comes_in_its_turn() -> None:
     assert broken(stage.scene) == ["answer-order"]
 
 
-def test_what_nobody_wants_is_passed_over() -> None:
+def test_requests_that_no_look_wants_are_ignored() -> None:
     for stage in (Stage(client="c1@a"), Stage(server="a-controller")):
         stage.ask(1)
         stage.answer(1, Passing.SENT, Passing.RECEIVED)
-        assert stage.look.told == []
+        assert stage.look.calls == []

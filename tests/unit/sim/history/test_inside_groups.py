@@ -129,7 +129,7 @@ def test_a_member_is_told_what_was_assigned_to_it() -> None:
     answer(stage.look, ask(stage.look, LINK, request, version=5), SyncGroupResponse(assignment=b"1"))
     assert stage.broken == []
     answer(stage.look, ask(stage.look, LINK, request, version=5), SyncGroupResponse(assignment=b"0"))
-    assert stage.broken == ["assignment-told"]
+    assert stage.broken == ["assignment-response"]
 
 
 def test_a_member_that_says_nothing_goes_after_its_session() -> None:

@@ -23,7 +23,7 @@ WRITERS = ("broken", "_broken", "_note")
 
 
 def rules_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the names of rules that a source gives to a writer, or yields with what is told of them."""
+    """Yield the names of rules that a source passes to a writer, or yields with a text."""
     for node in ast.walk(tree):
         parts: list[ast.expr] = []
         if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
@@ -56,25 +56,25 @@ def test_a_row_is_one_sentence(rule: str) -> None:
 
 def test_a_rule_without_a_row_is_a_programming_error() -> None:
     scene = FakeScene()
-    rules_of(scene).broken("a", 1, TP, "range", "told")
+    rules_of(scene).broken("a", 1, TP, "range", "text")
     with pytest.raises(AssertionError, match="nonsense"):
-        rules_of(scene).broken("a", 1, TP, "nonsense", "told")
+        rules_of(scene).broken("a", 1, TP, "nonsense", "text")
     assert [*scene.account.broken] == [("a", TP, "range")]
 
 
 @pytest.mark.parametrize(
     ("node_id", "who"), [(1, "broker 1 of a"), (CONTROLLER_ID, "the controller of a"), (NO_NODE, "a client of a")]
 )
-def test_what_is_told_begins_with_the_rule(node_id: int, who: str) -> None:
+def test_a_finding_begins_with_the_rule(node_id: int, who: str) -> None:
     hand = Hand()
-    hand.account.broken["a", TP, "range"] = Broken(node_id, "told", 12_300_000)
+    hand.account.broken["a", TP, "range"] = Broken(node_id, "text", 12_300_000)
     ((anomaly,), _) = hand.judged()
     assert (anomaly.checker, anomaly.tp) == ("broken-invariant", TP)
-    assert anomaly.text.startswith(f"range: {who} at ") and anomaly.text.endswith(": told")
+    assert anomaly.text.startswith(f"range: {who} at ") and anomaly.text.endswith(": text")
 
 
-def test_what_is_about_no_partition_is_told_of_the_cluster() -> None:
+def test_a_rule_without_a_partition_is_reported_for_the_cluster() -> None:
     hand = Hand()
-    hand.account.broken["a", TopicPartition("", -1), "late-timer"] = Broken(1, "told", 1)
+    hand.account.broken["a", TopicPartition("", -1), "late-timer"] = Broken(1, "text", 1)
     ((anomaly,), _) = hand.judged()
     assert (anomaly.cluster, anomaly.tp) == ("a", None)

@@ -43,12 +43,12 @@ class Stage:
         self.leader = SimpleNamespace(
             broker_id=1, tp=TopicPartition(TRANSACTION_TOPIC, 0), log=self.log, leader_epoch=0
         )
-        self.read(anew=True)
+        self.read(from_start=True)
 
-    def read(self, *, anew: bool = False) -> None:
+    def read(self, *, from_start: bool = False) -> None:
         """Have the look read on."""
         self.model.read_on()
-        self.look.log_read("a", self.leader, self.model, anew=anew)  # type: ignore[arg-type]
+        self.look.log_read("a", self.leader, self.model, from_start=from_start)  # type: ignore[arg-type]
         self.model.new = []
 
     def write(self, *states: Transaction) -> list[str]:
@@ -124,16 +124,16 @@ def test_what_kafka_does_not_write_is_told_of(stage: Stage, states: list[Transac
     assert stage.write(*states) == [rule]
 
 
-@pytest.mark.parametrize(("commit", "told", "is_wrong"), [
+@pytest.mark.parametrize(("commit", "error", "is_wrong"), [
     (True, ErrorCode.PRODUCER_FENCED, True),
     (False, ErrorCode.PRODUCER_FENCED, False),
     (True, ErrorCode.CONCURRENT_TRANSACTIONS, False),
 ])  # fmt: skip
 def test_who_asks_once_more_for_the_same_end_is_not_fenced(
-    stage: Stage, commit: bool, told: ErrorCode, is_wrong: bool
+    stage: Stage, commit: bool, error: ErrorCode, is_wrong: bool
 ) -> None:
     ended = prepared(ONGOING, commit=True, now_ms=5, client_version=2)
     stage.write(EMPTY, ONGOING, ended, completed(ended, now_ms=6))
     stage.end(ONGOING, commit=commit, version=5)
-    answer(stage.look, stage.pending, EndTxnResponse(error_code=told))
+    answer(stage.look, stage.pending, EndTxnResponse(error_code=error))
     assert broken(stage.scene) == (["transaction-again"] if is_wrong else [])
