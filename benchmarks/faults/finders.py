@@ -71,10 +71,27 @@ def histories(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
 
 
 def tests(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
-    """Run the tests that belong to the fault's file, up to the first that fails."""
+    """Run the tests of the fault's file, then those of its package, up to the first that fails."""
     package = fault.file.split("/")[1]
     folders = [f"tests/{kind}/{package}" for kind in ("unit", "property", "golden")]
-    return _pytest(project, [folder for folder in folders if (project / folder).is_dir()])
+    folders = [folder for folder in folders if (project / folder).is_dir()]
+    for where in (_tests_of_file(project, fault, folders), folders):
+        finding = _pytest(project, where)
+        if finding.found:
+            return finding
+    return Finding("", 0)
+
+
+def _tests_of_file(project: Path, fault: Fault, folders: Sequence[str]) -> list[str]:
+    """Return the test files that are named after the fault's file, or after its subpackage."""
+    *_, subpackage, name = Path(fault.file).with_suffix("").parts
+    found = [
+        path.relative_to(project).as_posix()
+        for folder in folders
+        for path in sorted((project / folder).rglob("test_*.py"))
+        if name in path.stem or path.parent.name == subpackage != Path(folder).name
+    ]
+    return sorted(found, key=lambda path: name not in path)
 
 
 def simulator(project: Path, fault: Fault, seeds: Sequence[int]) -> Finding:
@@ -110,7 +127,9 @@ FINDERS: dict[str, Finder] = {
 """Name to finder; the first two are asked about every fault, the others about those that these did not find."""
 
 
-def _pytest(project: Path, where: list[str]) -> Finding:
+def _pytest(project: Path, where: Sequence[str]) -> Finding:
+    if not where:
+        return Finding("", 0)
     ended = _run(project, ["pytest", "-q", "-x", "-p", "no:cacheprovider", *where])
     if ended is None:
         return Finding(DOES_NOT_END, 0)

@@ -30,7 +30,7 @@ def _stop(signal_number: int, frame: FrameType | None) -> None:
 
 
 def run(seed: int, profile: str) -> str:
-    """Run a history; return the names of checkers, or how it ended, "" if it is clean."""
+    """Run a history; return the names of checkers and rules, or how it ended, "" if it is clean."""
     from kmirror.sim import run_history
 
     signal.signal(signal.SIGVTALRM, _stop)
@@ -45,7 +45,7 @@ def run(seed: int, profile: str) -> str:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     if outcome.account.crash:
         return f"exception in a node: {outcome.account.crash.rstrip().splitlines()[-1][:100]}"
-    return ", ".join(dict.fromkeys(row.checker for row in outcome.anomalies))
+    return ", ".join(dict.fromkeys(f"{row.checker} {row.rule}".rstrip() for row in outcome.anomalies))
 
 
 def main(arguments: Sequence[str]) -> int:

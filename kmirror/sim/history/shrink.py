@@ -47,7 +47,9 @@ class Target:
     checker: str
     cluster: str
     kind: str
-    """Of partition: `none`, `internal` or `user`; of a crash the exception and the function that raised it."""
+    """Of broken-invariant the rule; of other checkers `none`, `internal` or `user`, by the partition; of a crash the
+    exception and the function that raised it.
+    """
 
     @classmethod
     def of(cls, outcome: Outcome) -> Target:
@@ -78,6 +80,8 @@ def first_anomaly(outcome: Outcome) -> Anomaly | None:
 
 
 def _kind(anomaly: Anomaly) -> str:
+    if anomaly.rule:
+        return anomaly.rule
     if anomaly.tp is None:
         return "none"
     return "internal" if anomaly.tp.topic.startswith("__") else "user"

@@ -37,6 +37,8 @@ class Anomaly:
     text: str
     """One sentence for people: what was expected, what was found, since which order or fault."""
     at: Instant = -1
+    rule: str = ""
+    """Of broken-invariant, the rule that is broken (docs/rules.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -463,4 +463,4 @@ def broken_invariant(facts: Facts) -> Iterator[Finding]:
     for (cluster, tp, rule), row in facts.account.broken.items():
         who = {CONTROLLER_ID: "the controller", NO_NODE: "a client"}.get(row.node_id, f"broker {row.node_id}")
         text = f"{rule}: {who} of {cluster} at {clock(row.at)}: {row.text}"
-        yield Anomaly("broken-invariant", cluster, tp if tp.topic else None, -1, text, row.at)
+        yield Anomaly("broken-invariant", cluster, tp if tp.topic else None, -1, text, row.at, rule)

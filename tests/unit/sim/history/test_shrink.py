@@ -106,6 +106,14 @@ def test_another_checker_cluster_or_kind_of_partition_is_another_failure(other: 
     assert not target.is_hit(replace(failed, anomalies=[]))
 
 
+def test_another_rule_is_another_failure() -> None:
+    failed = replace(run_history(), anomalies=[Anomaly("broken-invariant", "b", TP, -1, "", rule="own-epochs")])
+    same = Anomaly("broken-invariant", "b", None, -1, "another place", rule="own-epochs")
+    other = Anomaly("broken-invariant", "b", TP, -1, "", rule="answer-order")
+    assert Target.of(failed).is_hit(replace(failed, anomalies=[other, same]))
+    assert not Target.of(failed).is_hit(replace(failed, anomalies=[other]))
+
+
 def test_a_smaller_plan_that_crashes_is_another_failure() -> None:
     failed = run_history()
     crashed = run_history(profile="crash")
