@@ -70,7 +70,7 @@ class Fault:
     doc: str
     plant: Plant
     checkers: tuple[str, ...]
-    """Any one of them will do."""
+    """Names of checkers, and of rules of the checker broken-invariant; any one of them will do."""
     profile: str
     """Of a history drawn once and kept in data/histories/planted.jsonl, or a plan of test_planted_faults.py."""
     seed: int

@@ -17,13 +17,13 @@ from kmirror.mirror import stopping
 from tests.sim.planted import Patch, fault
 
 
-@fault("broken-invariant", profile="stop_among_long_ones")
+@fault("stop-epoch", profile="stop_among_long_ones")
 def stops_keep_their_epoch(patch: Patch) -> None:
     """A stop does not bump the leader epoch, so that numbers in a cut tail are written again (D36)."""
     patch(stopping, "epoch_after_stop", lambda leader_epoch, _: leader_epoch)
 
 
-@fault("broken-invariant", profile="failback_to_a_far_replica")
+@fault("epoch-start", profile="failback_to_a_far_replica")
 def epochs_begin_beyond_the_end(patch: Patch) -> None:
     """After a cut the leader's epoch still begins where its log ended before."""
 
@@ -36,7 +36,7 @@ def epochs_begin_beyond_the_end(patch: Patch) -> None:
     patch(Partition, "log_was_cut", log_was_cut)
 
 
-@fault("broken-invariant", profile="late_joiner")
+@fault("high-watermark", profile="late_joiner")
 def a_smaller_isr_suffices(patch: Patch) -> None:
     """The high watermark rises to the leader's log end, whatever its followers have."""
 
@@ -49,13 +49,13 @@ def a_smaller_isr_suffices(patch: Patch) -> None:
     patch(Partition, "advance_high_watermark", advance)
 
 
-@fault("broken-invariant", profile="stop_among_long_ones")
+@fault("stable", profile="stop_among_long_ones")
 def open_transactions_are_forgotten(patch: Patch) -> None:
     """A transaction does not hold back the last stable offset."""
     patch(ProducerStates, "first_unstable_offset", lambda self: None)
 
 
-@fault("broken-invariant", profile="members_come_and_go")
+@fault("member-dropped", profile="members_come_and_go")
 def sessions_end_early(patch: Patch) -> None:
     """A member that is not heard of for a fifth of its session timeout leaves its group."""
 
@@ -65,7 +65,7 @@ def sessions_end_early(patch: Patch) -> None:
     original = patch(Rebalance, "expect_heartbeat", expect_heartbeat)
 
 
-@fault("broken-invariant", profile="members_commit_both_ways")
+@fault("offset-committed", profile="members_commit_both_ways")
 def the_last_marker_wins(patch: Patch) -> None:
     """What a transaction commits replaces what was committed after it."""
 
@@ -79,7 +79,7 @@ def the_last_marker_wins(patch: Patch) -> None:
     original = patch(Offsets, "end_transaction", end_transaction)
 
 
-@fault("broken-invariant", profile="library_misses_answers")
+@fault("producer-renumbered", profile="library_misses_answers")
 def retries_are_renumbered(patch: Patch) -> None:
     """A batch gets another sequence number for each attempt."""
 
@@ -92,7 +92,7 @@ def retries_are_renumbered(patch: Patch) -> None:
     original = patch(Producer, "_take", take)
 
 
-@fault("broken-invariant", profile="library_misses_answers")
+@fault("session-left", profile="library_misses_answers")
 def sessions_go_on(patch: Patch) -> None:
     """A fetch session goes on after an answer that never came."""
 

@@ -35,13 +35,13 @@ ADD = API_KEYS["AddTopicsToMirror"]
 # -- controllers ------------------------------------------------------------------------------------
 
 
-@fault("broken-invariant", profile="killed_at_the_source")
+@fault("leader-inactive", profile="killed_at_the_source")
 def fenced_brokers_go_on_leading(patch: Patch) -> None:
     """A broker that is fenced keeps what it leads."""
     patch(elections, "without_replica", lambda *_: None)
 
 
-@fault("broken-invariant", profile="stopped_behind_a_slow_line")
+@fault("shutdown-unknown", profile="stopped_behind_a_slow_line")
 def shutdowns_wait_for_nobody(patch: Patch) -> None:
     """A broker in controlled shutdown may stop before the others have heard that it leads nothing."""
 
@@ -52,7 +52,7 @@ def shutdowns_wait_for_nobody(patch: Patch) -> None:
     original = patch(Heartbeats, "next_state", next_state)
 
 
-@fault("broken-invariant", profile="read_again")
+@fault("other-image", profile="read_again")
 def configs_are_not_read_again(patch: Patch) -> None:
     """A controller that starts again passes over the configs of mirrors in its log."""
 
@@ -65,7 +65,7 @@ def configs_are_not_read_again(patch: Patch) -> None:
     original = patch(metadata_log, "metadata_records", metadata_records)
 
 
-@fault("broken-invariant", profile="with_a_config")
+@fault("other-image", profile="with_a_config")
 def images_forget_configs(patch: Patch) -> None:
     """A broker does not apply changes of the configs of mirrors."""
 
@@ -76,7 +76,7 @@ def images_forget_configs(patch: Patch) -> None:
     original = patch(MetadataFollower, "_apply", apply)
 
 
-@fault("broken-invariant", profile="mirrored")
+@fault("unanswered", profile="mirrored")
 def envelopes_stay_unanswered(patch: Patch) -> None:
     """A controller does not answer orders to add topics to a mirror that brokers pass on to it."""
 
@@ -88,13 +88,13 @@ def envelopes_stay_unanswered(patch: Patch) -> None:
     original = patch(Inbound, "reply", reply)
 
 
-@fault("broken-invariant", profile="with_a_config")
+@fault("metric-count", profile="with_a_config")
 def controllers_count_nothing(patch: Patch) -> None:
     """The metrics of a controller are missing."""
     patch(controller, "of_controller", lambda image, decides: [])
 
 
-@fault("broken-invariant", profile="mirrored")
+@fault("two-snapshots", profile="mirrored")
 def snapshots_are_written_side_by_side(patch: Patch) -> None:
     """A snapshot is begun while another one is written."""
 
@@ -109,13 +109,13 @@ def snapshots_are_written_side_by_side(patch: Patch) -> None:
 # -- answers ----------------------------------------------------------------------------------------
 
 
-@fault("broken-invariant", profile="wanted_by_two")
+@fault("answer-code", profile="wanted_by_two")
 def topics_may_be_in_two_mirrors(patch: Patch) -> None:
     """A topic that is in a mirror may be added to another one."""
     patch(add_topics_to_mirror, "_check", lambda *_: ErrorCode.NONE)
 
 
-@fault("broken-invariant", profile="with_a_config")
+@fault("answer-configs", profile="with_a_config")
 def synonyms_are_always_told(patch: Patch) -> None:
     """DescribeConfigs returns synonyms that were not requested."""
 
@@ -129,19 +129,19 @@ def synonyms_are_always_told(patch: Patch) -> None:
     original = patch(describe_configs, "_result", result)
 
 
-@fault("broken-invariant", profile="added_out_of_reach")
+@fault("described-topics", profile="added_out_of_reach")
 def topics_to_come_are_not_described(patch: Patch) -> None:
     """DescribeMirrors does not name a topic that was not created yet."""
     patch(describe_mirrors, "_without_leader", lambda *_: ())
 
 
-@fault("broken-invariant", profile="goes_out_of_reach")
+@fault("metric-failed", profile="goes_out_of_reach")
 def nothing_counts_as_failed(patch: Patch) -> None:
     """Partitions whose source does not answer are not counted as failed."""
     patch(metrics, "_has_failed", lambda *_: False)
 
 
-@fault("broken-invariant", profile="mirrored")
+@fault("metric-max-lag", profile="mirrored")
 def lags_are_counted_from_zero(patch: Patch) -> None:
     """The lag of a partition is all that its source has."""
     patch(metrics, "lag_of", lambda _, mp: mp.source_offset if mp.source_offset >= 0 else None)
@@ -150,19 +150,19 @@ def lags_are_counted_from_zero(patch: Patch) -> None:
 # -- syncs ------------------------------------------------------------------------------------------
 
 
-@fault("broken-invariant", profile="deleted_while_mirrored")
+@fault("stopped-early", profile="deleted_while_mirrored")
 def topics_are_stopped_at_once(patch: Patch) -> None:
     """A topic is stopped as soon as one answer of the source does not have it (D16)."""
     patch(gone, "CYCLES_MISSING", 1)
 
 
-@fault("broken-invariant", profile="goes_out_of_reach")
+@fault("refresh-late", profile="goes_out_of_reach")
 def news_wait_for_the_next_cycle(patch: Patch) -> None:
     """What somebody wants to know of a source is asked for with the next regular refresh."""
     patch(RefreshPlan, "next_at", lambda self: max(self.not_before, self.regular_at) + 1)
 
 
-@fault("broken-invariant", profile="mirrored")
+@fault("mirror-assignments", profile="mirrored")
 def assignments_are_read_late(patch: Patch) -> None:
     """A broker takes over into which mirror a topic was put with the change after that."""
 
@@ -175,7 +175,7 @@ def assignments_are_read_late(patch: Patch) -> None:
     original = patch(MirrorComponent, "before_metadata", before_metadata)
 
 
-@fault("broken-invariant", profile="with_a_config")
+@fault("config-flaps", profile="with_a_config")
 def configs_come_and_go(patch: Patch) -> None:
     """A config that is as the source has it is removed, and set again in the next cycle."""
 
@@ -189,7 +189,7 @@ def configs_come_and_go(patch: Patch) -> None:
     original = patch(topic_scripts.configs, "plan", plan)
 
 
-@fault("broken-invariant", profile="mirrored")
+@fault("synced-again", profile="mirrored")
 def syncs_end_troubles_that_never_were(patch: Patch) -> None:
     """A sync that succeeds reports its recovery although it had not failed."""
 
@@ -199,7 +199,7 @@ def syncs_end_troubles_that_never_were(patch: Patch) -> None:
     original = patch(Reports, "tell", tell)
 
 
-@fault("broken-invariant", profile="read_again")
+@fault("late-timer", profile="read_again")
 def fetches_are_repeated_in_the_past(patch: Patch) -> None:
     """A broker that was not answered asks for metadata again at once, by a timer for a moment that is over."""
     patch(metadata_follower, "RETRY_MS", -metadata_follower.RETRY_MS)

@@ -16,19 +16,19 @@ from tests.sim.planted import Patch, fault
 PLAN = "transactions_that_time_out"
 
 
-@fault("broken-invariant", profile=PLAN)
+@fault("producers", profile=PLAN)
 def four_batches_are_kept(patch: Patch) -> None:
     """A log remembers one batch less of each producer than may come again."""
     patch(producer_entry, "BATCHES_RETAINED", 4)
 
 
-@fault("broken-invariant", profile=PLAN)
+@fault("stable", profile=PLAN)
 def markers_count_at_once(patch: Patch) -> None:
     """A transaction is over for readers before its marker is replicated."""
     patch(ProducerStates, "hold_back", lambda self, transactions: None)
 
 
-@fault("broken-invariant", profile=PLAN)
+@fault("transaction-fence", profile=PLAN)
 def timed_out_producers_are_not_fenced(patch: Patch) -> None:
     """A producer whose transaction timed out keeps its epoch."""
 
@@ -38,13 +38,13 @@ def timed_out_producers_are_not_fenced(patch: Patch) -> None:
     patch(TransactionCoordinator, "abort_and_fence", abort)
 
 
-@fault("broken-invariant", profile=PLAN)
+@fault("transaction-overdue", profile=PLAN)
 def transactions_do_not_time_out(patch: Patch) -> None:
     """Transactions do not time out."""
     patch(TransactionCoordinator, "_sweep", lambda self, now: None)
 
 
-@fault("broken-invariant", profile=PLAN)
+@fault("transaction-markers", profile=PLAN)
 def transactions_end_without_markers(patch: Patch) -> None:
     """A transaction counts as complete once its end is decided."""
 
@@ -56,7 +56,7 @@ def transactions_end_without_markers(patch: Patch) -> None:
     patch(TransactionCoordinator, "_send_left", send_left)
 
 
-@fault("broken-invariant", profile="kept_for_seconds_at_the_source")
+@fault("retention-overdue", profile="kept_for_seconds_at_the_source")
 def old_segments_stay(patch: Patch) -> None:
     """Old segments are looked for, and none is ever deleted."""
     patch(retention, "deletable", lambda segments, rule, high_watermark: 0)
