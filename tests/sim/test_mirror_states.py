@@ -91,6 +91,18 @@ def write(cluster: StagedCluster, broker_id: int, state: MirrorState) -> ErrorCo
     return ErrorCode(reply.topics[0].partitions[0].error_code)
 
 
+def test_each_partition_of_an_unknown_topic_has_its_answer() -> None:
+    cluster = pair(seed=5).b
+    rows = [read_request.PartitionData(partition_index=index) for index in (0, 1)]
+    request = read_request.ReadMirrorStatesRequest(
+        mirror_name="m", topics=[read_request.TopicData(name="missing", partitions=rows)]
+    )
+    reply = cluster.client.call(cluster.endpoint(cluster.broker_ids[0]), request, 0)
+    assert isinstance(reply, ReadMirrorStatesResponse)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [(row.partition_index, row.error_code) for row in reply.topics[0].partitions] == [(0, unknown), (1, unknown)]
+
+
 def test_nobody_is_told_of_a_state_that_an_election_takes_back() -> None:
     """The coordinator has the write in its own log alone; whoever cut a log on its word would cut it for nothing."""
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"request.timeout.ms": "2000"})

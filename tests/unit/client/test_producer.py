@@ -238,6 +238,19 @@ def test_a_leader_that_lost_the_numbers_is_written_to_in_a_new_epoch(error: Erro
     assert stage.batches() == [(OTHER, "y", 1, 0)], "every partition begins anew in the new epoch"
 
 
+def test_a_batch_refused_after_an_earlier_one_keeps_its_number() -> None:
+    stage = Stage()
+    stage.send("a")
+    stage.send("b")
+    stage.answer(NOT_LEADER, leader=(1, 4))
+    stage.answer(OUT_OF_ORDER)
+    for number, name in enumerate("ab"):
+        while not stage.batches():
+            stage.wait()
+        assert stage.batches()[0] == (TP, name, 0, number)
+        stage.answer(offset=number)
+
+
 def test_a_batch_whose_time_is_over_is_given_up_and_the_epoch_with_it() -> None:
     stage = Stage(ProducerConfigs(delivery_timeout_ms=1_000))
     stage.send("a")

@@ -172,6 +172,14 @@ def test_a_topic_whose_error_comes_or_goes_has_changed_and_a_missing_one_each_ti
     assert stage.told_of(metadata({}))[1] == ["t"], "asked for, and not in the answer"
 
 
+def test_an_error_that_stays_is_no_news_in_an_answer_with_other_news() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    renamed = metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    renamed.cluster_id = "another"
+    assert stage.told_of(renamed) == (True, [], [])
+
+
 def test_a_leader_epoch_never_falls_while_the_topic_is_the_same() -> None:
     stage = Stage()
     stage.refresh(metadata({TP: (1, 4)}))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
-from kmirror.kernel.clock import to_ms
+from kmirror.assembly.inside import CONTROLLER_ID
+from kmirror.cluster.broker import metadata_follower
+from kmirror.kernel.clock import MILLISECOND, to_ms
 from kmirror.kernel.failures import GaveUp
 from kmirror.log.partition_log import AppendOrigin
 from kmirror.protocol.gen.fence_broker_record import FenceBrokerRecord
@@ -14,10 +19,17 @@ from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 
+SHORT_LOG = {
+    "metadata.log.max.record.bytes.between.snapshots": "1000",
+    "internal.metadata.log.segment.bytes": "1500",
+    "metadata.max.retention.bytes": "1",
+}
+"""The controller keeps little but its newest snapshot."""
+
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = Cluster(Simulation(1), "a", brokers=1)
+    made = Cluster(Simulation(1), "a", brokers=1, configs=SHORT_LOG)
     made.start()
     return made
 
@@ -44,3 +56,27 @@ def test_a_record_that_cannot_be_read_ends_the_broker(cluster: Cluster, value: b
     cluster.simulation.run_until(lambda: not cluster.runs(1))
     (gone,) = cluster.simulation.facts(GaveUp)
     assert f"the metadata log cannot be read from offset {end} on: " in str(gone)
+
+
+def test_a_snapshot_that_does_not_come_is_asked_for_again_after_a_pause(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, fetch_snapshot = list[int](), metadata_follower.fetch_snapshot
+
+    def fails_three_times(context: Any, now: int, channel: str, wanted: Any, bytes_max: int, on_read: Any) -> None:
+        asked.append(now)
+        if len(asked) <= 3:
+            on_read(now, None)
+        else:
+            fetch_snapshot(context, now, channel, wanted, bytes_max, on_read)
+
+    monkeypatch.setattr(metadata_follower, "fetch_snapshot", fails_three_times)
+    line = cluster.simulation.line(cluster.process(1), cluster.process(CONTROLLER_ID))
+    line.take_down()
+    for number in range(10):
+        cluster.begin_create_topic(f"t{number}", 3)
+        cluster.simulation.run_for(span_s=2)
+    line.bring_up()
+    cluster.simulation.run_until(lambda: "t9" in cluster.broker(1).context.image.topics)
+    assert len(asked) == 4
+    assert all(later - earlier >= 100 * MILLISECOND for earlier, later in pairwise(asked))
