@@ -30,5 +30,6 @@ def recorded_runs() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="kmirror-brokers-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 and earlier have none.
+        archive.extractall(folder)
     return folder
