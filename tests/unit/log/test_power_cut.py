@@ -194,3 +194,13 @@ def check_goes_on(log: PartitionLog) -> None:
     assert (again.log_end_offset, content(again)) == (end + 1, content(log))
     assert again.producers.entries[77].last_timestamp == NOW_MS
     check_epochs(again)
+
+
+def test_what_is_safe_is_not_flushed_again() -> None:
+    store = RecordingStore()
+    log = open_log(store)
+    writes(3)(log)
+    log.flush()
+    before = list(store.effects)
+    log.flush()
+    assert store.effects == before
