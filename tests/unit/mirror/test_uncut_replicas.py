@@ -1,0 +1,67 @@
+"""The persisted list of replicas that must cut: what is on it before a leader cuts, and what it demands (D30)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.cut_rules import SESSION, Uncut
+from kmirror.mirror.naming import Assignment
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.preparing import facts_of, list_of
+from kmirror.mirror.states import Wish
+from kmirror.mirror.uncut_replicas import apply_uncut
+from tests.builders import batch
+from tests.unit.cluster.stage import partition
+from tests.unit.log.partitions import follow
+
+pytestmark = pytest.mark.decision("D30")
+
+
+@pytest.fixture
+def led() -> Partition:
+    """A partition of replicas 1 to 3, led by broker 1, with records of the epochs 4 and 6."""
+    made = partition()
+    follow(made.log, batch(offset=0, epoch=4), batch(offset=1, epoch=6))
+    return made
+
+
+def mirrored(led: Partition, *, cut_epoch: int, uncut: Uncut) -> MirrorPartition:
+    return MirrorPartition(led.tp, Uuid.ZERO, Assignment("m", Wish.MIRROR), uncut=uncut, cut_epoch=cut_epoch)
+
+
+@pytest.mark.parametrize(
+    ("uncut", "is_listed"),
+    [
+        ({}, False),
+        ({SESSION: 4, 1: 4, 2: 4}, False),
+        ({SESSION: 4, 1: 4, 2: 4, 3: 5}, False),
+        ({SESSION: 5, 1: 5, 2: 5, 3: 5}, False),
+        ({SESSION: 4, 1: 4, 2: 4, 3: 4}, True),
+        ({SESSION: -1, 1: 2, 2: 4, 3: -1}, True),
+    ],
+    ids=["nobody", "one is missing", "one may keep more", "all may keep more", "all", "deeper cuts"],
+)
+def test_a_leader_cuts_once_each_replica_is_listed_with_this_cut_or_a_deeper_one(
+    led: Partition, uncut: Uncut, is_listed: bool
+) -> None:
+    mp = mirrored(led, cut_epoch=4, uncut=uncut)
+    assert facts_of(mp, led, "").is_listed is is_listed
+    mp.uncut = list_of(mp, led)
+    assert facts_of(mp, led, "").is_listed and set(mp.uncut) == {SESSION, 1, 2, 3}
+
+
+def test_a_leader_with_nothing_to_cut_needs_no_list(led: Partition) -> None:
+    assert facts_of(mirrored(led, cut_epoch=6, uncut={}), led, "").is_listed
+
+
+def test_a_follower_is_told_of_a_deeper_cut_than_the_one_it_was_told_of(led: Partition) -> None:
+    mp = mirrored(led, cut_epoch=4, uncut={})
+    apply_uncut(mp, led, {SESSION: 4, 1: 4, 2: 4, 3: 4})
+    assert led.must_cut == {2: 4, 3: 4} and led.not_admitted == {2, 3}
+    led.confirm_cut(2)
+    apply_uncut(mp, led, {SESSION: 2, 1: 2, 2: 4, 3: 2})
+    assert led.must_cut == {3: 2}, "broker 2 has made the cut to epoch 4, broker 3 has to cut deeper"
+    apply_uncut(mp, led, {SESSION: 2})
+    assert not led.not_admitted
