@@ -37,11 +37,15 @@ def test_the_commands_can_be_executed(root: Path) -> None:
 
 def test_check_runs_each_test_once(root: Path) -> None:
     check = runpy.run_path(str(root / "check"))
-    elsewhere = [*check["WITH_KAFKA"], *check["WITH_OTHERS"], check["LAYERS"]]
-    assert [path for path in elsewhere if not (root / path).exists()] == []
-    assert sorted(f"--ignore={path}" for path in elsewhere) == sorted(w for w in check["TESTS"] if "--ignore" in w)
-    runs = [word for step in (*check["STEPS"], *check["BESIDE"]) for word in step if word.startswith("tests/")]
-    assert sorted(runs) == sorted(elsewhere)
+    runs: list[Path] = [root / check["LAYERS"]]
+    for group in check["TESTS"]:
+        words = check["pytest_of"](group)
+        left_out = [root / word.removeprefix("--ignore=") for word in words if word.startswith("--ignore=")]
+        folders = [root / word for word in words if word.startswith("tests")]
+        assert all(path.exists() for path in (*folders, *left_out)), group
+        files = [path for folder in folders for path in (folder.rglob("test_*.py") if folder.is_dir() else [folder])]
+        runs += [path for path in files if not any(path.is_relative_to(folder) for folder in left_out)]
+    assert sorted(runs) == sorted(root.glob("tests/**/test_*.py"))
 
 
 def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
