@@ -108,6 +108,8 @@ class ReplicationLook(Look):
         if before.broker_epoch == now.broker_epoch and before.image.partition_epoch > image.partition_epoch:
             text = f"partition epoch {image.partition_epoch} comes after {before.image.partition_epoch}"
             yield "leader-partition-epoch", text
+        if image.partition_epoch > before.image.partition_epoch + 1:
+            return  # An ISR that was not looked at may have allowed what the high watermark is now.
         # A log that was just emptied has no record that a member could lack, and a power cut takes acknowledged ones.
         if self._keeps_disks and high_watermark > before.high_watermark and high_watermark != start:
             allowed = [(before.maximal_isr, before.min_isr), (now.maximal_isr, now.min_isr)]

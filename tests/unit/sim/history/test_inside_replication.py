@@ -98,6 +98,20 @@ def test_the_high_watermark_does_not_rise_below_min_isr(stage: Stage) -> None:
     assert stage.look() == {"high-watermark", "isr-uncounted"}
 
 
+@pytest.mark.parametrize(("changes", "rules"), [(1, {"high-watermark"}), (2, set())])
+def test_a_high_watermark_may_have_risen_in_an_isr_between_two_looks(
+    stage: Stage, changes: int, rules: set[str]
+) -> None:
+    leader, (one, _) = stage.leader, stage.followers
+    append(leader)
+    stage.look()
+    leader.image = with_image(
+        leader, isr=(leader.broker_id, one), partition_epoch=leader.image.partition_epoch + changes
+    )
+    leader.log.update_high_watermark(leader.log.log_end_offset)
+    assert stage.look() - {"isr-uncounted"} == rules
+
+
 def test_marks_of_a_leader_are_in_order(stage: Stage) -> None:
     leader = stage.leader
     leader.log.high_watermark = leader.log.log_end_offset + 1
