@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from benchmarks.faults import campaign as campaign_module
 from benchmarks.faults.campaign import Campaign, Result, planted, read_results
 from benchmarks.faults.drawing import PACKAGES, draw_faults, smallest_unique
 from benchmarks.faults.finders import FINDERS, FIRST_SEED, Finding, Run, histories, run_histories
@@ -158,7 +160,12 @@ def test_a_campaign_with_more_histories_goes_on_after_those_that_found_nothing(
         asked.append(list(seeds))
         return Finding("acked-lost", seeds[-1] - FIRST_SEED + 1) if FIRST_SEED + 7 in seeds else Finding("", len(seeds))
 
+    def copy_file(to: Path) -> None:
+        (to / fault.file).parent.mkdir(parents=True)
+        shutil.copy2(ROOT / fault.file, to / fault.file)
+
     monkeypatch.setitem(FINDERS, "histories", finder)
+    monkeypatch.setattr(campaign_module, "copy_project", copy_file)
     reached = [FIRST_SEED + n for n in (0, 2, 7, 9)]
     for count in (3, 3, 8, 10):
         campaign = Campaign(tmp_path / "results.jsonl", histories=count, tell=lambda line: None)
