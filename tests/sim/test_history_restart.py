@@ -13,6 +13,7 @@ from kmirror.sim.history.account import Account
 from kmirror.sim.history.checkers import judge
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.restarting import Restart
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
 from tests.sim.test_planted_faults import killed_in_the_end
@@ -41,6 +42,21 @@ def test_every_node_ends_in_order_and_all_is_as_before() -> None:
     outcome = run_history(killed_in_the_end("stop"))
     assert outcome.account.crash == "" and outcome.anomalies == []
     assert not any("does not end in order" in text for _, text in outcome.story)
+
+
+def test_what_the_last_writes_bring_about_is_not_judged_with_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other checkers would compare it with logs of before the restart (full 10253)."""
+    write, numbers = Restart._write, list[int]()
+
+    def writes(self: Restart) -> None:
+        numbers.append(len(self.scene.account.states))
+        write(self)
+        self.scene.account.states.append(self.scene.account.states[-1])
+        self.scene.account.refused_again.append(("a", "kept"))
+
+    monkeypatch.setattr(Restart, "_write", writes)
+    account = run_history(killed_in_the_end()).account
+    assert numbers and len(account.states) <= numbers[0] and account.refused_again == [("a", "kept")]
 
 
 def without_the_last_row(account: Account) -> Account:

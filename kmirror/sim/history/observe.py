@@ -223,10 +223,10 @@ class Observer:
         if may_be_compacted(self._scene.plan, account, name, tp.topic, now):
             return
         mp = self.mirror_partition(name, tp)
-        is_preparing = mp is not None and mp.state is MirrorState.PREPARING
+        is_cutting = mp is not None and mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
-            if is_preparing and replica.log.log_end_offset > leader.log.log_end_offset:
-                continue  # The leader cut while the proposal was pending; every member cuts before MIRRORING (D11).
+            if is_cutting and replica.log.log_end_offset > leader.log.log_end_offset:
+                continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
             where = difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:
                 where = (

@@ -105,6 +105,13 @@ class Operator:
             self._works = True
             self.scene.scripts.start("operator", self._work())
 
+    def leaves(self) -> bool:
+        """Give no more orders; return whether any waited, or still waits for its answer."""
+        for number, _ in self._waiting:
+            self.scene.note(f"order {number} is not given: time is up")
+        self._waiting.clear()
+        return self._works
+
     @property
     def idle(self) -> bool:
         return not self._works

@@ -57,7 +57,8 @@ class Restart:
         account.before_restart = self._snapshot()
         # What other checkers judge ends here.
         parts = account, account.groups
-        judged = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
+        lists = [rows for part in parts for row in fields(part) if isinstance(rows := getattr(part, row.name), list)]
+        judged = [rows for rows in lists if rows is not account.refused_again]
         lengths, heirs = [len(rows) for rows in judged], len(account.heirs)
         self.scene.note("every node ends")
         self._end(lambda node_id: node_id != CONTROLLER_ID)
@@ -72,12 +73,12 @@ class Restart:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
             missing = self.missing()
         account.heirs_again = {(heir.cluster, heir.tp): heir for heir in account.heirs[heirs:]}
-        for rows, length in zip(judged, lengths, strict=True):
-            del rows[length:]
         account.unsettled_again = missing
         account.after_restart = self._snapshot()
         if not missing:
             self._write()
+        for rows, length in zip(judged, lengths, strict=True):
+            del rows[length:]
 
     def _end(self, is_meant: Callable[[int], bool]) -> None:
         scene = self.scene

@@ -156,18 +156,29 @@ class _History:
             start(desk)
 
     def _come_to_rest(self) -> None:
-        """Run until everything has come to rest, at most as long as the plan gives; then note what has not."""
-        scene = self._scene
-        world = scene.simulation.world
+        """Run until everything has come to rest, at most as long as the plan gives; then note what has not.
+
+        Time is given a second time if orders still wait then, which are not given any more.
+        """
+        scene, operators = self._scene, self._hands.operators.values()
+        if self._comes_to_rest():
+            return
+        if any([operator.leaves() for operator in operators]) and self._comes_to_rest():
+            return
+        scene.account.unsettled = self._missing()
+        scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
+
+    def _comes_to_rest(self) -> bool:
+        """Run until everything has come to rest; return whether it did in the time that the plan gives."""
+        scene, world = self._scene, self._scene.simulation.world
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
             world.run_for(span_us=LOOK_MS * MILLISECOND)
             self._observer.disks.look()
             if self._has_ended() and not self._missing():
                 scene.note("everything has come to rest")
-                return
-        scene.account.unsettled = self._missing()
-        scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
+                return True
+        return False
 
     def _look_on(self) -> None:
         """Run until nothing moves again, at most as long as consumers read on.

@@ -52,7 +52,9 @@ class Noted:
                     self.aborted.update(dict.fromkeys(decided))
                 continue
             for record in batch.records():
-                self.keys[record.offset] = record.key or b""
+                if record.key is None:
+                    continue  # It is older than the compaction of its topic, and goes with the first run.
+                self.keys[record.offset] = record.key
                 if record.value is None:
                     self.tombstones[record.offset] = LONG_AGO if batch.delete_horizon_ms is not None else None
                 if batch.is_transactional:

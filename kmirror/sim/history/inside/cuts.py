@@ -124,7 +124,8 @@ class CutRules:
         if one.high_watermark < until:
             self._note(now, "beyond-source", f"mirrored up to {until}, the source has committed {one.high_watermark}")
             return
-        parted = compare(one.batches(start, until), other.batches(start, until)).parted
+        # Nothing was fetched yet where they meet; the source may have a batch there that begins below its log start.
+        parted = None if start >= until else compare(one.batches(start, until), other.batches(start, until)).parted
         if parted is not None:
             self._note(now, "unlike-source", f"what is mirrored differs from the source at {parting(parted).offset}")
 

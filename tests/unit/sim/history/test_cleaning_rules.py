@@ -11,7 +11,8 @@ from kmirror.log.cleanable import cleanable
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.history.inside.cleaning import Noted
 from kmirror.sim.history.inside.log_model import LogModel
-from tests.builders import NOW_MS
+from tests.builders import NOW_MS, batch_of
+from tests.unit.log.partitions import follow
 from tests.unit.log.test_cleaner import DAY, compacted, end, put, roll, txn
 
 
@@ -63,6 +64,14 @@ def test_a_tombstone_stays_for_a_while(stage: Stage, monkeypatch: pytest.MonkeyP
     put(stage.log, ("a", "1"), ("a", None))
     monkeypatch.setattr(cleaner._Run, "_is_kept", lambda self, record, batch: record.value is not None)
     assert stage.clean() == ["cleaned-tombstone"]
+
+
+def test_records_without_a_key_go_with_the_first_run(stage: Stage) -> None:
+    """They were written before the topic was compacted."""
+    follow(stage.log, batch_of(b"1", b"2"), batch_of(b"3", offset=2))
+    stage.log.update_high_watermark(stage.log.log_end_offset)
+    assert not stage.clean()
+    assert [record.key for one in stage.log.batches() for record in one.records()] == [b"active"]
 
 
 def test_what_an_open_transaction_supersedes_stays(stage: Stage) -> None:

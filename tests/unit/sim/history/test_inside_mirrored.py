@@ -118,6 +118,14 @@ def test_what_was_fetched_is_what_the_source_has(stage: Stage, value: bytes, rul
     assert stage.look(stage.cuts.judge, MIRRORING) == rules
 
 
+def test_a_batch_of_the_source_may_begin_below_where_nothing_was_fetched_yet(stage: Stage) -> None:
+    stage.fill(stage.leaders["b"].log, batch(0, 4))
+    stage.leaders["b"].log.advance_log_start(1)
+    stage.look(stage.cuts.judge, MIRRORING)
+    stage.leader.log.truncate_fully_and_start_at(1)
+    assert stage.look(stage.cuts.judge, MIRRORING) == []
+
+
 def test_nothing_is_mirrored_that_the_source_has_not_committed(stage: Stage) -> None:
     stage.look(stage.cuts.judge, MIRRORING)
     stage.fill(stage.leader.log, batch(0, 4))
