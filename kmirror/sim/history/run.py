@@ -160,10 +160,11 @@ class _History:
 
         Time is given a second time if orders still wait then, which are not given any more.
         """
-        scene, operators = self._scene, self._hands.operators.values()
+        scene = self._scene
         if self._comes_to_rest():
             return
-        if any([operator.leaves() for operator in operators]) and self._comes_to_rest():
+        late = [operator for operator in self._hands.operators.values() if operator.leaves()]
+        if late and self._comes_to_rest():
             return
         scene.account.unsettled = self._missing()
         scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")

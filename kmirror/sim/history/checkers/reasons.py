@@ -245,9 +245,20 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
         return False
     if facts.was_deleted((back.destination, back.tp), back.began, at):
         return False
-    if facts.is_absent((stay.destination, stay.tp), stay.began):
-        return False  # The mirror created it: an empty log is no only copy (D25).
+    if facts.is_absent((stay.destination, stay.tp), stay.began) or _was_empty(facts, stay):
+        return False  # An empty log is no only copy (D25).
     return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
+
+
+def _was_empty(facts: Facts, stay: Stay) -> bool:
+    """Return whether the log came to end at 0 up to MIRRORING though nothing was cut: retention had taken all."""
+    place = (stay.destination, stay.tp)
+    ends = [row.destination_offset for row in facts.states.get(place, []) if stay.began <= row.at <= stay.mirroring]
+    return (
+        any(ends[:-1])
+        and not ends[-1]
+        and not any(stay.began <= cut.at <= stay.mirroring and cut.offset < cut.end for cut in facts.cuts(place))
+    )
 
 
 def _moved_on(facts: Facts, back: Stay, until: Instant) -> bool:

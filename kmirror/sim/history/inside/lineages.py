@@ -72,6 +72,9 @@ class LineageRules:
         epoch, known, _ = self._lineages.get(now.key, (-1, OWN, ""))
         if now.partition.leader_epoch < epoch:
             return  # A leader that was deposed does not know the lineage of today.
+        topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
+        if topic is None or topic.topic_id != now.partition.topic_id:
+            return  # It was deleted, which its leader does not know yet; the next topic may have its id.
         self._lineages[now.key] = now.partition.leader_epoch, now.lineage, now.mp.assignment.mirror
         if now.lineage.since < known.since:
             text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"

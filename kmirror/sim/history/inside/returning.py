@@ -15,7 +15,7 @@ from kmirror.cluster.replication.truncation import divergence
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
+from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.state_records import StateKey
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.sim.cluster import Cluster
@@ -30,7 +30,9 @@ def would_differ(scene: Scene, cluster: str, leader: Partition, mirror: str, *, 
     `foreign` says that the log has leader epochs of another cluster.
     """
     key = StateKey(mirror, leader.topic_id, leader.tp.partition)
-    uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), NONE_UNCUT)
+    uncut = next((state.uncut for found, state in persisted_states(scene, cluster) if found == key), None)
+    if uncut is None:
+        return ""  # No coordinator that runs has it.
     return keeps(scene, cluster, leader, uncut, foreign=foreign)
 
 

@@ -7,7 +7,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.facts import StateEntered
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.history.inside.difference import difference
+from kmirror.sim.history.inside.difference import difference, parts
 from kmirror.sim.history.inside.returning import would_differ
 from kmirror.sim.history.inside.rules import Rules
 from kmirror.sim.history.scene import Scene
@@ -43,11 +43,24 @@ class SessionLook:
     def look_at_replicas(self, cluster: str, leader: Partition) -> None:
         """Look whether the ISR of a partition that has just become MIRRORING has what its leader has."""
         for broker_id, replica in self._scene.clusters[cluster].replicas(leader.tp).items():
-            is_member = broker_id in leader.isr and broker_id != leader.broker_id
-            where = difference(leader, replica) if is_member else ""
+            if broker_id not in leader.isr or broker_id == leader.broker_id:
+                continue
+            end = replica.log.log_end_offset
+            if end < leader.log.high_watermark and self._has_retention(leader.tp.topic):
+                # Retention had emptied it before its leader cut; it copies the log from its start (D56).
+                where = parts(leader, replica, end)
+            else:
+                where = difference(leader, replica)
             if where:
                 text = f"MIRRORING, but broker {broker_id} of the ISR differs: {where}"
                 self._note(cluster, leader, "isr-uncut", text)
+
+    def _has_retention(self, topic: str) -> bool:
+        """Return whether a step limits the retention of a topic, here or where it is mirrored from."""
+        return any(
+            step.args.get("topic") == topic and str(step.args.get("name", "")).startswith("retention.")
+            for step in self._scene.plan.steps_that("alter_topic")
+        )
 
     def look_at_away(self, cluster: str, leader: Partition) -> None:
         """Look whether the replicas outside the ISR of a mirrored log would have what its leader has."""

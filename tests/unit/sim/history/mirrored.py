@@ -50,6 +50,9 @@ class MirroredStage:
         }
         self.scene.plan = replace(self.scene.plan, clusters=tuple(ClusterPlan(name, 1, 1) for name in "ab"))
         self.scene.mirror_context = lambda *_: None
+        self.topics = {TP.topic: SimpleNamespace(topic_id=TOPIC_ID)}
+        """Those that the controllers know."""
+        self.scene.image = lambda cluster: SimpleNamespace(topics=self.topics)
         self.scene.release = lambda *_: ""
         self.leaders = {name: self._leader(name) for name in "ab"}
         self.scene.leader = lambda name, tp: self.leaders[name]

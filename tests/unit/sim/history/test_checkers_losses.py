@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.sim.history.hand import Hand, row, rows
+from kmirror.sim.history.checkers.reasons import may_cut
+from tests.unit.sim.history.hand import TP, Hand, row, rows
 
 X0, X1 = rows("x0", "x1")
 
@@ -147,6 +148,15 @@ def test_a_cut_for_a_source_that_is_fed_by_this_cluster_takes_nothing_by_right()
 def test_a_ring_that_was_opened_before_the_cut_forbids_nothing(removed: float) -> None:
     hand = through_b_to_c(removed=removed).final("a", [X0]).final("b", [X0]).final("c", [X0])
     assert hand.found() == []
+
+
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize(("end", "expected"), [(0, True), (1, False)])
+def test_a_log_that_retention_has_emptied_is_no_only_copy(end: int, expected: bool) -> None:
+    hand = two_written().stay("b", "a", began=5, mirroring=6, removed=7, stopped=8, epoch=-2)
+    hand.order("add", "a", "b", at=10).state("b", "PREPARING", at=11, end=2).state("b", "MIRRORING", at=12, end=end)
+    facts = hand.facts()
+    assert may_cut(facts, facts.stays(("b", TP))[-1]) is expected
 
 
 @pytest.mark.decision("D58")
