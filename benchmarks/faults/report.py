@@ -14,11 +14,13 @@ _MARKED = re.compile(r"(<!-- faults: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def summary(faults: Sequence[Fault], results: Sequence[Result]) -> str:
-    """Return a table: for each finder how many faults it was asked about, and how many it found."""
+    """Return a table: for each finder that was asked, about how many faults, and how many it found."""
     lines = ["| found by | of written faults | of drawn faults | asked |", "|---|--:|--:|--:|"]
     judged = [fault for fault in faults if not fault.equivalent]
     for finder in FINDERS:
         rows = {row.fault: row for row in results if row.finder == finder}
+        if not rows:
+            continue
         counts = [_share(group, {name for name, row in rows.items() if row.found}) for group in _groups(judged)]
         lines.append(f"| {finder} | {' | '.join(counts)} | {sum(fault.name in rows for fault in judged)} |")
     anything = {row.fault for row in results if row.found}
