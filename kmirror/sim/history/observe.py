@@ -11,7 +11,7 @@ from dataclasses import replace
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
@@ -35,6 +35,8 @@ from kmirror.spec.topics import is_internal
 MISSED = "that this replica missed"
 """How the reason ends of a cut that a replica makes once it leads (D30)."""
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
+PROPOSED_FOR_MAX: Duration = 5 * SECOND
+"""A proposal for the ISR is answered or sent again within this time."""
 
 
 class Observer:
@@ -224,8 +226,9 @@ class Observer:
             return
         mp = self.mirror_partition(name, tp)
         is_cutting = mp is not None and mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
+        has_cut = any((cut.cluster, cut.tp) == (name, tp) and cut.at > now - PROPOSED_FOR_MAX for cut in account.cuts)
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
-            if is_cutting and replica.log.log_end_offset > leader.log.log_end_offset:
+            if (is_cutting or has_cut) and replica.log.log_end_offset > leader.log.log_end_offset:
                 continue  # The leader cut while the proposal was pending; the members of the ISR still have to (D30).
             where = difference(leader, replica) if broker_id in joiners else ""
             if broker_id in joiners and replica.log.log_end_offset < leader.epoch_start_offset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.sim.history.account import Order, StateSeen, TopicSeen
 from kmirror.sim.history.checkers.facts import Facts, Place
 from kmirror.sim.history.checkers.mirrors import leads
@@ -20,6 +20,8 @@ ENDED_BY = {
     "FAILED": (),
 }
 """By state the orders that lead to it."""
+CARRIED_OUT_IN: Duration = 10 * SECOND
+"""A leader that has heard of a removal has written down that it stops within this time."""
 
 
 def unordered_stop(facts: Facts) -> Iterator[Finding]:
@@ -42,7 +44,8 @@ def unordered_stop(facts: Facts) -> Iterator[Finding]:
                 )
                 yield Anomaly("unordered-stop", *place, -1, text, row.at)
                 break
-            was_in = was_in or (row.state in IN_A_STAY and row.state not in ENDED_BY)
+            may_be_earlier = row.state == "MIRRORING" and _follows_removal(facts, place, since)
+            was_in = was_in or (row.state in IN_A_STAY and row.state not in ENDED_BY and not may_be_earlier)
 
 
 def _last_add(facts: Facts, place: Place, row: StateSeen) -> Order | None:
@@ -53,6 +56,16 @@ def _last_add(facts: Facts, place: Place, row: StateSeen) -> Order | None:
         and order.error == "NONE" and order.answered_at <= row.at
     ]  # fmt: skip
     return found[-1] if found else None
+
+
+def _follows_removal(facts: Facts, place: Place, since: Order) -> bool:
+    """Return whether the topic was removed from the mirror shortly before: a leader may still carry that out."""
+    return any(
+        order.destination == place[0] and order.mirror == since.mirror and order.error in TAKEN
+        and (order.action == "delete_mirror" or place[1].topic in order.topics)
+        and since.sent_at - CARRIED_OUT_IN <= order.answered_at < since.sent_at
+        for order in facts.orders(*ENDED_BY["STOPPED"])
+    )  # fmt: skip
 
 
 def _is_explained(facts: Facts, place: Place, row: StateSeen, since: Order) -> bool:

@@ -222,3 +222,13 @@ def test_a_stop_goes_on_although_the_topic_was_added_again() -> None:
 def test_a_stop_after_it_mirrored_again_is_one_that_nobody_ordered() -> None:
     hand = added_while_it_stops().state("b", "PREPARING", at=26).state("b", "MIRRORING", at=27)
     assert "unordered-stop" in hand.state("b", "STOPPING", at=30).found()
+
+
+@pytest.mark.parametrize(("added", "is_told"), [(20.2, False), (40, True)])
+def test_a_leader_may_hear_of_an_order_to_add_before_it_has_carried_out_the_removal(
+    added: float, is_told: bool
+) -> None:
+    hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=5)
+    hand.state("b", "PREPARING", at=5.5).state("b", "MIRRORING", at=6).order("remove", "a", "b", at=20)
+    hand.order("add", "a", "b", at=added).state("b", "MIRRORING", at=added + 0.3, broker=2)
+    assert ("unordered-stop" in hand.state("b", "STOPPING", at=added + 2, broker=2).found()) is is_told
