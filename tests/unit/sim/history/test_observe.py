@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
+from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import SECOND
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.records.batch import Batch
+from kmirror.sim.history import observe
+from kmirror.sim.history.account import CutSeen
 from kmirror.sim.history.observe import difference
 from tests.sim.stage import TP, plain
 
@@ -18,7 +25,7 @@ LOG = [plain(0, 0, "r0"), plain(1, 1, "r1"), plain(2, 1, "r2")]
 def replica(*batches: bytes, high_watermark: int = 3) -> Partition:
     log = PartitionLog.open(TP, MemoryStore.from_files({0: b"".join(batches)}, {}), LogConfig(), now_ms=0)
     log.update_high_watermark(high_watermark)
-    return cast(Partition, SimpleNamespace(log=log))
+    return cast(Partition, SimpleNamespace(log=log, leader_epoch=3, epoch_start_offset=0))
 
 
 def test_what_is_above_the_high_watermark_may_be_missing_but_not_be_more() -> None:
@@ -44,3 +51,21 @@ def test_a_batch_that_only_one_of_them_has_is_told() -> None:
     assert difference(gap, replica(*LOG)) == ""
     gap.log.high_watermark = 3
     assert difference(gap, replica(*LOG)) == "offset 2: only the replica has a batch"
+
+
+@pytest.mark.parametrize(("ago", "is_told"), [(4 * SECOND, False), (6 * SECOND, True)])
+def test_a_replica_that_joins_may_be_longer_than_a_leader_that_has_just_cut(
+    ago: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observe, "may_be_compacted", lambda *_: False)
+    leader, follower = replica(*LOG[:2], high_watermark=2), replica(*LOG)
+    leader.image = PartitionImage((1, 2), (1,), 1, 3, 1)
+    account = SimpleNamespace(joiners=[], cuts=[CutSeen("a", TP, 1, 2, 3, "diverging epoch", 60 * SECOND - ago)])
+    scene = SimpleNamespace(
+        account=account, now=60 * SECOND, plan=None, leader=lambda *_: leader,
+        clusters={"a": SimpleNamespace(replicas=lambda tp: {1: leader, 2: follower})},
+    )  # fmt: skip
+    watch = SimpleNamespace(_scene=scene, mirror_partition=lambda *_: None)
+    after = replace(leader.image, isr=(1, 2), partition_epoch=2)
+    observe.Observer._look_at_joiners(cast(observe.Observer, watch), "a", TP, leader.image, after)
+    assert bool(account.joiners) is is_told
