@@ -22,7 +22,7 @@ from benchmarks.faults.drawing import PACKAGES, draw_faults
 from benchmarks.faults.finders import FINDERS
 from benchmarks.faults.rows import HERE, Fault, controls, read_faults, to_toml
 
-RESULTS = HERE.parent / "recorded" / "faults.jsonl"
+RESULTS = HERE / "results.jsonl"
 ALWAYS = ("histories", "tests")
 
 
