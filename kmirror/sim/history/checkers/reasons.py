@@ -194,8 +194,15 @@ def _has(look: Look, record: Record) -> bool:
 
 
 def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> bool:
-    """Return whether the record could not be read in the cluster when that was last looked at before `begin`."""
+    """Return whether the record could not be read in the cluster when that was last looked at before `begin`.
+
+    What stands above the high watermark is not seen; the next look at the same leader shows whether it was the record.
+    """
     look = facts.look_before(place, begin)
+    if look is not None and look.seen(record.value, record.offset) is Seen.OPEN:
+        after = facts.look_after(place, look.at + 1)
+        if after is not None and after.log.leader_epoch == look.log.leader_epoch:
+            look = after
     return look is None or look.seen(record.value, record.offset) in (Seen.GONE, Seen.HIDDEN)
 
 

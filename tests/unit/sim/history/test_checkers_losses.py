@@ -468,3 +468,14 @@ def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
     hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
     hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
     assert hand.final("a", []).final("b", []).final("c", [X0, X1]).found() == []
+
+
+@pytest.mark.parametrize("same_leader", [True, False])
+def test_a_record_above_the_high_watermark_of_the_source_to_be_is_judged_by_the_next_look(same_leader: bool) -> None:
+    """a is ordered to follow b, whose own record stands at that offset, but is not committed yet."""
+    own, *_ = rows("own")
+    hand = two_written().look("a", [X0], at=10).look("c", [X0], at=10).look("b", [], at=9, high=0, end=1)
+    hand.stay("a", "c", began=2, mirroring=3, mirror="on").stay("b", "a", began=10, mirroring=12, mirror="back")
+    hand.look("b", [own], at=11, leader_epoch=50 if same_leader else 51)
+    found = hand.order("add", "b", "a", at=10).final("a", [own]).final("b", [own]).final("c", [own]).found()
+    assert ("last-copy-lost" in found) is not same_leader
