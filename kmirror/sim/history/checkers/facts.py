@@ -298,6 +298,14 @@ class Facts:
         shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
         return (max(shown) - min(shown)) * MILLISECOND
 
+    def clock_ahead(self, cluster: str, broker: int) -> Duration:
+        """Return by how much the broker's clock was ahead at most; 0 if it never was."""
+        rows = [step.args for step in self.plan.steps if step.action == "set_clock"]
+        mine = [args for args in rows if args["cluster"] == cluster and args.get("broker") == broker]
+        end_ms = self.plan.faults_end_ms
+        shown = [int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000 for args in mine]
+        return max([0, *shown]) * MILLISECOND
+
     def may_be_deleted(self, value: str, offset: int, at: Instant) -> bool:
         """Return whether a record may have been deleted by its age, or because an operator asked for that."""
         return self.is_expired(value, at) or self._is_asked_to_go(value, offset, at)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kmirror.assembly.inside import CONTROLLER_ID
-from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
+from kmirror.log.config import DAY_MS
 from kmirror.sim.history.account import NO_NODE, Election, LogRow, Marks
 from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
 from kmirror.sim.history.checkers.facts import (
@@ -256,9 +257,28 @@ def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[A
                 continue
             if any(first.offset < reset < row.offset for reset in resets):
                 continue  # A stop forgets all producers; what is sent again after it is new to the log.
+            if _was_expired(facts, look, row):
+                continue
             reported[row.value] = None
             text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
             yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
+
+
+def _was_expired(facts: Facts, look: Look, row: LogRow) -> bool:
+    """Return whether the leader that appended the row had forgotten the producer, because its clock was ahead.
+
+    The row may have come with the epoch of a source, so that the leader is one of any cluster.
+    """
+    write = facts.account.writes.get(row.value)
+    if write is None:
+        return False
+    for cluster in facts.plan.clusters:
+        kept = int(cluster.configs.get("producer.id.expiration.ms", DAY_MS)) * MILLISECOND
+        for election in facts.elections.get((cluster.name, look.log.tp), []):
+            ahead = facts.clock_ahead(cluster.name, election.leader)
+            if election.leader_epoch == row.epoch and ahead and write.sent_at + kept - ahead <= look.at:
+                return True
+    return False
 
 
 def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:

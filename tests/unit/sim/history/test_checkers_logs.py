@@ -105,6 +105,23 @@ def test_a_producer_reset_forgets_who_wrote_what() -> None:
     assert hand.found() == []
 
 
+@pytest.mark.parametrize(
+    ("broker", "ahead_ms", "epoch", "expected"),
+    [
+        (1, 86_400_000, 7, []),  # 24 hours, producer.id.expiration.ms by default.
+        (1, 80_000_000, 7, ["duplicate-at-offset"]),
+        (2, 86_400_000, 7, ["duplicate-at-offset"]),
+        (1, 86_400_000, 6, ["duplicate-at-offset"]),
+    ],
+)
+def test_a_leader_whose_clock_is_ahead_forgets_producers(
+    broker: int, ahead_ms: int, epoch: int, expected: list[str]
+) -> None:
+    hand = Hand().wrote("x", 0, pid=4).elected(2, 6, at=2).elected(1, 7, at=3)
+    hand.order("set_clock", "", "a", at=1, args={"ahead_ms": ahead_ms, "cluster": "a", "broker": broker})
+    assert hand.final("a", [row(0, "x", pid=4, epoch=6), row(1, "x", pid=4, epoch=epoch)]).found() == expected
+
+
 def test_two_values_read_at_one_offset_are_told() -> None:
     hand = Hand().read("x0", 0, at=5).read("y0", 0, at=6).final("a", [row(0, "y0")])
     assert hand.found() == ["duplicate-at-offset"]
