@@ -234,7 +234,10 @@ class World:
         process.timers.clear()
         self.trace.add(self.now, name, how)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:
-            self._close(link, tell_client=link.server == name, tell_server=link.client == name)
+            if link.open:
+                self._close(link, tell_client=link.server == name, tell_server=link.client == name)
+            elif link.client == name:
+                del self._links[link.key]
 
     def runs(self, name: str) -> bool:
         return self.processes[name].node is not None
@@ -450,7 +453,7 @@ class World:
                 link.counts.opened.record(self.now)
         if link.counts is not None:
             link.counts.operations.record(self.now)
-        if self.network.down and self.network.is_down(link.client, link.server):
+        if not link.open or (self.network.down and self.network.is_down(link.client, link.server)):
             return
         frame = b"".join(effect.chunks)
         link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
@@ -534,32 +537,45 @@ class World:
     def _close_link(self, process: Process, effect: CloseLink) -> None:
         name = effect.link
         if isinstance(name, OutboundLink):
-            if (opened := self._links.get((process.name, name))) is not None:
+            if (opened := self._links.get((process.name, name))) is None:
+                return
+            if opened.open:
                 self._close(opened, tell_client=False, tell_server=True)
+            else:
+                del self._links[opened.key]
         elif (served := self._served.get(name)) is not None:
             self._close(served, tell_client=True, tell_server=False)
 
     def reset_links(self, client: str, server: str) -> None:
         """Close the links from one process to another one at both ends, as TCP does after it has lost data."""
         for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
-            self._close(link, tell_client=True, tell_server=True)
+            if link.open:
+                self._close(link, tell_client=True, tell_server=True)
 
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
+        """Close both ends of a link; frames of a client that does not know it yet are lost."""
         link.open = False
         if link.counts is not None:
             link.counts.closed.record(self.now)
-        self._links.pop(link.key, None)
         self._served.pop(link.inbound, None)
         if tell_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
             client = self.processes[link.client]
             opened_by = client.incarnation
             when = self.network.arrival(self.now, link.server, link.client, link.back_at)
-            self.at(when, lambda: self._deliver(client, opened_by, LinkClosed(link.outbound)))
+            self.at(when, lambda: self._on_closed(link, client, opened_by))
+        else:
+            del self._links[link.key]
         if tell_server and self.runs(link.server) and not self.network.is_down(link.client, link.server):
             server = self.processes[link.server]
             served_by = server.incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
             self.at(when, lambda: self._deliver(server, served_by, LinkClosed(link.inbound)))
+
+    def _on_closed(self, link: Link, client: Process, incarnation: int) -> None:
+        """Let the client know that its link is closed, unless it has closed it itself, or ended."""
+        if self._links.get(link.key) is link:
+            del self._links[link.key]
+            self._deliver(client, incarnation, LinkClosed(link.outbound))
 
 
 def _open_link(_: Process, effect: OpenLink) -> None:

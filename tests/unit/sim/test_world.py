@@ -194,6 +194,46 @@ def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
     assert len(client.events(LinkClosed)) == 2
 
 
+def closed_at_the_server() -> tuple[World, Recorder, Recorder]:
+    """Return a world whose server has just closed a link, which the client does not know yet."""
+    w, client, server = world()
+    send(w, b"x")
+    w.run_for(span_us=SECOND)
+    w.reset_links("client", "server")
+    return w, client, server
+
+
+def test_what_is_sent_on_a_link_before_its_end_is_known_is_lost_with_it() -> None:
+    w, client, server = closed_at_the_server()
+    send(w, b"lost")
+    w.run_for(span_us=SECOND)
+    assert frames(server) == [b"x"] and len(client.events(ResponseReceived)) == len(client.events(LinkClosed)) == 1
+    send(w, b"y")
+    w.run_for(span_us=SECOND)
+    assert frames(server) == [b"x", b"y"] and len(client.events(ResponseReceived)) == 2
+
+
+def test_the_end_of_a_link_that_was_given_up_says_nothing_of_the_next_link() -> None:
+    w, client, server = closed_at_the_server()
+    w.perform("client", [CloseLink(OutboundLink(SERVER, "c"))])
+    send(w, b"y")
+    w.run_for(span_us=SECOND)
+    assert frames(server) == [b"x", b"y"] and not client.events(LinkClosed)
+
+
+@pytest.mark.parametrize("ends", ["client", "server"])
+def test_a_link_that_is_closed_is_not_closed_again_when_an_end_dies(ends: str) -> None:
+    w, client, server = closed_at_the_server()
+    w.kill(ends)
+    w.start(ends)
+    w.reset_links("client", "server")
+    send(w, b"y")
+    w.run_for(span_us=SECOND)
+    assert len(server.events(LinkClosed)) == (ends == "client")
+    assert len(client.events(LinkClosed)) == (ends == "server")
+    assert len(client.events(ResponseReceived)) == 1 + (ends == "client")
+
+
 def test_a_dead_client_is_gone_for_its_server() -> None:
     w, _, server = world()
     send(w, b"x")

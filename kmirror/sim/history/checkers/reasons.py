@@ -258,11 +258,17 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
 
 
 def _was_empty(facts: Facts, stay: Stay) -> bool:
-    """Return whether the log came to end at 0 up to MIRRORING though nothing was cut: retention had taken all."""
+    """Return whether the log ended at 0 up to MIRRORING and nothing was cut.
+
+    It had nothing from the beginning, as that of a partition that was not there yet, or retention had taken all.
+    """
     place = (stay.destination, stay.tp)
     ends = [row.destination_offset for row in facts.states.get(place, []) if stay.began <= row.at <= stay.mirroring]
+    had_records = any(
+        look.log.log_end_offset > 0 for look in facts.looks.get(place, ()) if look.at <= stay.mirroring
+    ) or any(ack.at <= stay.mirroring for ack in facts.acks.get(place, ()))
     return (
-        any(ends[:-1])
+        (any(ends[:-1]) or (bool(ends) and not had_records))
         and not ends[-1]
         and not any(stay.began <= cut.at <= stay.mirroring and cut.offset < cut.end for cut in facts.cuts(place))
     )

@@ -432,6 +432,17 @@ def test_a_topic_without_an_id_passes_for_the_one_before() -> None:
     assert "mirrored-lost" not in hand.final("a", []).final("b", []).found()
 
 
+@pytest.mark.decision("D25")
+@pytest.mark.parametrize(("before", "expected"), [(0, []), (1, ["mirrored-lost"])])
+def test_a_log_that_was_empty_follows_a_source_whose_stop_settled_no_epoch(before: int, expected: list[str]) -> None:
+    """b was in the mirror from a, and its stop settled nothing; then a is in the mirror of that name from b."""
+    hand = Hand().wrote("x0", 0, cluster="b").stay("a", "b", began=2, removed=3, stopped=4, epoch=-2)
+    hand.look("a", rows("y0")[:before], at=9).look("b", [X0], at=9).stay("b", "a", began=10, mirroring=12)
+    hand.look("a", [X0], at=20).look("b", [X0], at=20).elected(2, 60, at=25, cluster="b", unclean=True)
+    found = hand.heir("b", [], at=25, leader_epoch=60).final("a", []).final("b", [], leader_epoch=60).found()
+    assert [name for name in found if name == "mirrored-lost"] == expected
+
+
 # -- last-copy-lost -------------------------------------------------------------------------------
 
 
