@@ -97,7 +97,15 @@ def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
 
 
 def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
-    """Return the plan of a stop that cuts at `offset`, with the committed ones of the transactions it reopens (D29)."""
-    ends = [own for first in log.producers.ongoing if (own := ending_of(log, first, known)) is not None]
-    ends += tail_of(log, offset).ended.values()
+    """Return the plan of a stop that cuts at `offset`, with the committed ones of the transactions it reopens (D29).
+
+    An open transaction that begins at the cut or above goes with it: its outcome is not that of the one before it.
+    One that loses a record to the cut is half, and is not committed.
+    """
+    tail = tail_of(log, offset)
+    ends = [
+        own for first, producer_id in log.producers.ongoing.items()
+        if first < offset and producer_id not in tail.with_records and (own := ending_of(log, first, known)) is not None
+    ]  # fmt: skip
+    ends += tail.ended.values()
     return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.reopened_transactions import CutMarker, CutMarkers, StopPlan, plan_of, tail_of
-from tests.builders import idempotent, marker
+from kmirror.mirror.reopened_transactions import CutMarker, CutMarkers, StopPlan, decided_offset, plan_of, tail_of
+from tests.builders import batch, idempotent, marker
 from tests.unit.log.partitions import follow, open_log
 
 pytestmark = pytest.mark.decision("D42")
@@ -52,3 +52,28 @@ def test_a_second_cut_forgets_the_outcome_only_if_it_takes_records_of_the_transa
     follow(log, idempotent(0, pid=2, offset=2))
     assert cut(log, 2, known) == known, "what went is of another producer"
     assert cut(log, 1, known) == {}, "a record of the transaction went, and how it ends is not known"
+
+
+@pytest.mark.decision("D29")
+def test_a_stop_that_takes_a_reopened_transaction_does_not_give_its_outcome_to_the_one_before_it() -> None:
+    """Producer 1 aborts the record at 1, then commits the one at 3; producer 2 is open from 2 on."""
+    first = [idempotent(0, txn=True, offset=1), idempotent(0, pid=2, txn=True, offset=2)]
+    log = mirrored(batch(), *first, marker(commit=False, offset=3), idempotent(1, offset=4, txn=True))
+    follow(log, marker(commit=True, offset=5))
+    log.update_high_watermark(log.log_end_offset)
+    known = cut(log, 5, {})
+    assert known == {4: CutMarker(1, True, 5)} and decided_offset(log, known) == 2
+    assert plan_of(log, known, 2, 7) == StopPlan(2, 7, ())
+
+
+@pytest.mark.decision("D29")
+def test_a_stop_that_takes_a_record_of_a_reopened_transaction_does_not_commit_the_rest() -> None:
+    """Producer 1 commits the records at 0 and 2; producer 2 is open from 1 on."""
+    log = mirrored(
+        idempotent(0, txn=True), idempotent(0, pid=2, offset=1, txn=True), idempotent(1, offset=2, txn=True),
+        marker(commit=True, offset=3),
+    )  # fmt: skip
+    known = cut(log, 3, {})
+    assert known == {0: CutMarker(1, True, 3)} and decided_offset(log, known) == 1
+    assert plan_of(log, known, 1, 7) == StopPlan(1, 7, ())
+    assert plan_of(log, known, 3, 7) == StopPlan(3, 7, (1,))
