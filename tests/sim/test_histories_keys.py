@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import LogRow
+from kmirror.sim.history.account import Account, LogRow
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.draw_keys import TOPIC
 from kmirror.sim.history.draw_requests import COMPACTED
-from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan import ClusterPlan, Plan
 from kmirror.sim.history.run import run_history
-from kmirror.sim.history.survivors import parted
+from kmirror.sim.history.survivors import may_lack_tombstones, parted
 from kmirror.sim.history.verdict import Exit
 from tests.sim.test_planted_faults import keys_and_tombstones
 
@@ -48,6 +51,23 @@ def test_logs_differ_in_a_latest_value_in_a_record_and_in_a_key_that_is_back() -
     assert parted(LOG, [row(0, "x", "other"), *LOG[1:]], 0, 6) == (0, "v0 of epoch 0", "other of epoch 0")
     back = parted([LOG[2], LOG[3], LOG[5]], [LOG[1], LOG[2], LOG[5]], 0, 6)
     assert back == (3, "nothing as the latest of key y", "v1 of epoch 0 as the latest of key y")
+
+
+def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> None:
+    leader, replica = [LOG[2], LOG[5]], [LOG[1], LOG[2], LOG[5]]
+    assert parted(leader, replica, 0, 6) == (1, "nothing", "v1 of epoch 0")
+    assert parted(leader, replica, 0, 6, may_lack_tombstones=(False, True)) is None
+    assert parted(leader, replica, 0, 6, may_lack_tombstones=(True, False)) == (1, "nothing", "v1 of epoch 0")
+    assert parted(replica, leader, 0, 6, may_lack_tombstones=(True, False)) is None, "it may lead by now"
+
+
+@pytest.mark.parametrize(("away_ms", "expected"), [(999, False), (1_000, True)])
+def test_tombstones_are_missed_by_a_replica_that_is_away_for_longer_than_they_stay(
+    away_ms: int, expected: bool
+) -> None:
+    configs = {"replica.lag.time.max.ms": "2000", "log.cleaner.delete.retention.ms": "3000"}
+    plan = replace(keys_and_tombstones(), clusters=(ClusterPlan("a", 3, 3, configs),), steps=())
+    assert may_lack_tombstones(plan, Account(), "a", "t", away_ms * MILLISECOND, 0) is expected
 
 
 def test_full_draws_compacted_topics_that_no_mirror_has() -> None:

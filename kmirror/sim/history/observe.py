@@ -6,7 +6,7 @@ controller's image has moved, logs when an order is sent or a state is entered t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.images import NO_LEADER, PartitionImage
@@ -27,7 +27,7 @@ from kmirror.sim.history.inside.difference import difference
 from kmirror.sim.history.inside.looks import InsideLooks
 from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
-from kmirror.sim.history.survivors import may_be_compacted, parted
+from kmirror.sim.history.survivors import may_be_compacted, may_lack_tombstones, parted
 from kmirror.sim.history.values import ValueReader
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
@@ -37,6 +37,14 @@ MISSED = "that this replica missed"
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
 PROPOSED_FOR_MAX: Duration = 5 * SECOND
 """A proposal for the ISR is answered or sent again within this time."""
+
+
+@dataclass(slots=True)
+class Absence:
+    """When a replica was outside the ISR."""
+
+    since: Instant = 0
+    longest: Duration = 0
 
 
 class Observer:
@@ -59,6 +67,8 @@ class Observer:
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
         self._awaited: dict[tuple[str, TopicPartition], int] = {}
         """Leader epochs named by unclean elections, until somebody leads in them."""
+        self._absences: dict[tuple[str, TopicPartition, int], Absence] = {}
+        """By cluster, partition and replica; one that was never outside the ISR has none."""
         self._coordinators = CoordinatorLooks(scene)
         self.disks = DiskLooks(scene, self._mirror_state)
         self._insides = InsideLooks(scene)
@@ -203,6 +213,7 @@ class Observer:
                     continue
                 if before is not None and is_news:
                     self._look_at_joiners(name, tp, before, partition)
+                    self._look_at_absences(name, tp, before, partition)
                 if before is not None and (not is_news or before.leader_epoch == partition.leader_epoch):
                     continue
                 unclean = before is not None and is_unclean(before, partition)
@@ -237,6 +248,15 @@ class Observer:
                 )
             if where:
                 account.joiners.append((name, tp, broker_id, where, now))
+
+    def _look_at_absences(self, name: str, tp: TopicPartition, before: PartitionImage, after: PartitionImage) -> None:
+        """Note since when replicas are outside the ISR, and for how long those were that join it."""
+        for broker_id in after.replicas:
+            absence = self._absences.setdefault((name, tp, broker_id), Absence())
+            if broker_id in before.isr and broker_id not in after.isr:
+                absence.since = self._scene.now
+            elif broker_id in after.isr and broker_id not in before.isr:
+                absence.longest = max(absence.longest, self._scene.now - absence.since)
 
     def _look_for_topics(self, name: str) -> None:
         """Write down the topics that came and went, and what is set for them."""
@@ -354,18 +374,33 @@ class Observer:
             return  # What superseded a record in one replica may have gone with it.
         for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
             if broker_id != leader.broker_id and broker_id in leader.isr:
-                where = self._survivors_differ(leader, replica) if compacted else difference(leader, replica)
+                where = self._survivors_differ(name, leader, replica) if compacted else difference(leader, replica)
                 if where:
                     account.replicas.append((name, tp, broker_id, where))
 
-    def _survivors_differ(self, leader: Partition, replica: Partition) -> str:
-        """Say where a replica differs from its leader by more than compaction explains; empty if it does not."""
+    def _may_lack_tombstones(self, name: str, leader: Partition, replica: Partition) -> tuple[bool, bool]:
+        account, plan = self._scene.account, self._scene.plan
+        absences = [self._absences.get((name, one.tp, one.broker_id)) for one in (leader, replica)]
+        one, other = (
+            absence is not None
+            and absence.longest > 0
+            and may_lack_tombstones(plan, account, name, leader.tp.topic, absence.longest, self._scene.now)
+            for absence in absences
+        )
+        return one, other
+
+    def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
+        """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
+
+        A replica that was away for longer than tombstones stay may have missed some, as with Kafka: the records that
+        they delete are left in its log alone.
+        """
         logs, until, stable = (leader.log, replica.log), leader.log.high_watermark, leader.log.last_stable_offset
         if not until <= replica.log.log_end_offset <= leader.log.log_end_offset:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)
         ours, theirs = (self._rows(log, stable, until) for log in logs)
-        found = parted(ours, theirs, start, until)
+        found = parted(ours, theirs, start, until, may_lack_tombstones=self._may_lack_tombstones(name, leader, replica))
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
     def look_at_ids(self) -> None:

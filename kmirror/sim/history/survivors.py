@@ -21,6 +21,10 @@ DELETE_RETENTION = "delete.retention.ms"
 DELETE_RETENTION_MS = 86_400_000
 """Kafka's default."""
 
+REPLICA_LAG = "replica.lag.time.max.ms"
+REPLICA_LAG_MS = 30_000
+"""Kafka's default."""
+
 
 def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> bool:
     """Return whether the cleaner may have removed records of the topic in a cluster up to a moment."""
@@ -35,6 +39,14 @@ def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, unti
     times = [int(value) for value in _set(plan, account, topic, DELETE_RETENTION, until)]
     times.append(int(_configs(plan, cluster).get(f"log.cleaner.{DELETE_RETENTION}", DELETE_RETENTION_MS)))
     return min(times) * MILLISECOND
+
+
+def may_lack_tombstones(
+    plan: Plan, account: Account, cluster: str, topic: str, absence: Duration, until: Instant
+) -> bool:
+    """Return whether a replica that was outside the ISR for this time may have missed tombstones, as with Kafka."""
+    lag = int(_configs(plan, cluster).get(REPLICA_LAG, REPLICA_LAG_MS)) * MILLISECOND
+    return absence + lag >= tombstones_stay(plan, account, cluster, topic, until)
 
 
 def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
@@ -55,10 +67,18 @@ def latest(rows: Sequence[LogRow]) -> dict[str, LogRow]:
     return {row.key: row for row in rows if row.visible}
 
 
-def parted(one: Sequence[LogRow], other: Sequence[LogRow], start: int, until: int) -> tuple[int, str, str] | None:
+def parted(
+    one: Sequence[LogRow],
+    other: Sequence[LogRow],
+    start: int,
+    until: int,
+    *,
+    may_lack_tombstones: tuple[bool, bool] = (False, False),
+) -> tuple[int, str, str] | None:
     """Return the first offset at which two logs differ by more than compaction explains, and what each has there.
 
-    The logs are given as a whole, for what supersedes a record may lie above `until`.
+    The logs are given as a whole, for what supersedes a record may lie above `until`. Of a log that may lack
+    tombstones, what it alone has may have been deleted by one of them.
     """
     newest: dict[str, int] = {}
     for row in (*one, *other):
@@ -70,7 +90,8 @@ def parted(one: Sequence[LogRow], other: Sequence[LogRow], start: int, until: in
         pair = left.get(offset), right.get(offset)
         alone = pair[0] or pair[1]
         assert alone is not None, "one of them has it"
-        if None in pair and (not alone.visible or alone.is_tombstone or newest[alone.key] > offset):
+        may_go = not alone.visible or alone.is_tombstone or newest[alone.key] > offset
+        if None in pair and (may_go or may_lack_tombstones[pair[0] is None]):
             continue
         if _content(pair[0]) != _content(pair[1]):
             return offset, _told(pair[0]), _told(pair[1])
@@ -78,7 +99,7 @@ def parted(one: Sequence[LogRow], other: Sequence[LogRow], start: int, until: in
     for key in ends[0] | ends[1]:
         values = [found.get(key) for found in ends]
         alive = [None if row is None or row.is_tombstone else row for row in values]
-        if (alive[0] is None) != (alive[1] is None):
+        if (alive[0] is None) != (alive[1] is None) and not may_lack_tombstones[alive[0] is None]:
             at = max(row.offset for row in values if row is not None)
             first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
             return at, first, second

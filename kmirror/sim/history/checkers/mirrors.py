@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
-from kmirror.sim.history.account import Ack, StateSeen
+from kmirror.sim.history.account import OPEN_TRANSACTIONS, Ack, StateSeen
 from kmirror.sim.history.checkers.facts import Facts, Place
 from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
+from kmirror.sim.history.checkers.transactions import marker_was_cleaned
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.verdict import Anomaly
 
@@ -115,6 +116,8 @@ def _asked_again(facts: Facts, place: Place, row: StateSeen) -> Instant:
 def stuck_state(facts: Facts) -> Iterator[Finding]:
     """Something still waits when the time to converge is over."""
     for cluster, tp, what in facts.account.unsettled:
+        if what.startswith(OPEN_TRANSACTIONS) and marker_was_cleaned(facts, (cluster, tp)):
+            continue
         yield Anomaly("stuck-state", cluster, tp, -1, what)
 
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed, LogRow, LogSeen
-from kmirror.sim.history.checkers.facts import Facts, Place, ends_of, is_compacted, is_control
+from kmirror.sim.history.checkers.facts import Facts, Place, is_compacted, is_control
 from kmirror.sim.history.checkers.sessions import NEVER
+from kmirror.sim.history.checkers.transactions import MARKERS_CLEANED, was_away
 from kmirror.sim.history.checkers.words import Finding
-from kmirror.sim.history.survivors import parted, tombstones_stay
+from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Accepted, Anomaly
 from kmirror.spec.wire_values import ResourceType
 
 NAME = "changed-by-restart"
 SETTLED = ("MIRRORING", "PAUSED", "STOPPED", "FAILED")
 """States in which a partition stays; others are on their way."""
-MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
 
 
 def changed_by_restart(facts: Facts) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ def _lacking_markers(facts: Facts, place: Place) -> list[LogRow]:
     left = [row for row in after.rows if row.offset >= after.last_stable_offset and _is_open(facts, row, after)]
     known = {row.offset for row in before.rows}
     cleaned = all(row.offset not in known and not _has_end(row, before) for row in left)
-    return left if cleaned and _was_away(facts, place, after) else []
+    return left if cleaned and was_away(facts, place, after) else []
 
 
 def _is_open(facts: Facts, row: LogRow, log: LogSeen) -> bool:
@@ -171,18 +171,6 @@ def _has_end(row: LogRow, log: LogSeen) -> bool:
     return any(
         other.offset > row.offset and other.producer_id == row.producer_id for other in log.rows if is_control(other)
     )
-
-
-def _was_away(facts: Facts, place: Place, after: LogSeen) -> bool:
-    """Return whether the leader after the restart could not follow for as long as the topic keeps markers."""
-    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, after.at)
-    name = f"{place[0]}-{after.broker}"
-    for span in facts.account.spans:
-        ends = ends_of(span.subject)  # Those of a line, or the node itself.
-        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
-        if name in ends and is_inside and span.begin + stay <= span.end:
-            return True
-    return False
 
 
 def _as_if_decided(before: LogSeen, after: LogSeen) -> list[LogRow]:

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import LogRow, Transaction
+from kmirror.sim.history.account import LogRow, LogSeen, Transaction
 from kmirror.sim.history.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
-from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_control, is_producer_reset
+from kmirror.sim.history.checkers.facts import (
+    ZOMBIE,
+    Facts,
+    Look,
+    Place,
+    Seen,
+    ends_of,
+    is_compacted,
+    is_control,
+    is_producer_reset,
+)
 from kmirror.sim.history.checkers.keys import is_superseded
 from kmirror.sim.history.checkers.reasons import DELETED, Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER
 from kmirror.sim.history.checkers.words import Finding, accepted, clock
 from kmirror.sim.history.late_timeouts import times_out_late
+from kmirror.sim.history.survivors import tombstones_stay
 from kmirror.sim.history.verdict import Anomaly
 
 CLOCKS = "wrong clock"
+MARKERS_CLEANED = "transactions left open at a replica that was away longer than delete.retention.ms"
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 SPANNING = "D44"
@@ -171,6 +183,9 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         if taken:
             yield from accepted([(taken, *place)])
             continue
+        if marker_was_cleaned(facts, place):
+            yield from accepted([(MARKERS_CLEANED, *place)])
+            continue
         rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
         owner = facts.transaction(rows[0].value) if rows else None
         if owner is not None and times_out_late(facts.plan, owner):
@@ -179,6 +194,31 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
         text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
         yield Anomaly("hanging-transaction", *place, offset, text, final.at)
+
+
+def was_away(facts: Facts, place: Place, log: LogSeen) -> bool:
+    """Return whether the leader could not follow for as long as the topic keeps markers."""
+    stay = tombstones_stay(facts.plan, facts.account, place[0], place[1].topic, log.at)
+    name = f"{place[0]}-{log.broker}"
+    for span in facts.account.spans:
+        ends = ends_of(span.subject)  # Those of a line, or the node itself.
+        is_inside = all(end.rsplit("-", 1)[0] == place[0] for end in ends)
+        if name in ends and is_inside and span.begin + stay <= span.end:
+            return True
+    return False
+
+
+def marker_was_cleaned(facts: Facts, place: Place) -> bool:
+    """Return whether the transaction that is open at the end may have ended, and its marker been cleaned away.
+
+    A marker goes `delete.retention.ms` after the last record of its transaction: a replica that was away for longer
+    keeps these records, and the transaction open, as with Kafka.
+    """
+    final = facts.final(place)
+    if final is None or not is_compacted(facts, place, final.at) or not was_away(facts, place, final.log):
+        return False
+    first = final.by_offset.get(final.log.last_stable_offset)
+    return first is not None and facts.transaction(first.value) is not None
 
 
 def pid_collision(facts: Facts) -> Iterator[Finding]:

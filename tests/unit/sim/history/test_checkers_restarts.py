@@ -8,7 +8,7 @@ import pytest
 
 from kmirror.kernel.clock import SECOND
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Committed
-from kmirror.sim.history.checkers.restarts import MARKERS_CLEANED
+from kmirror.sim.history.checkers.transactions import MARKERS_CLEANED
 from kmirror.sim.history.group_account import OffsetSent
 from kmirror.sim.history.plan import Value
 from kmirror.spec.wire_values import ResourceType
@@ -178,3 +178,13 @@ def test_a_member_that_waited_for_an_answer_may_commit_after_the_first_look() ->
 )
 def test_an_offset_that_nobody_has_committed_since_stays(hand: Hand) -> None:
     assert hand.found() == CHANGED
+
+
+@pytest.mark.parametrize(("subject", "expected"), [("a-1", []), ("a-2", ["hanging-transaction", "stuck-state"])])
+def test_a_leader_that_was_away_for_too_long_has_a_transaction_open_before_a_restart_too(
+    subject: str, expected: list[str]
+) -> None:
+    hand = compacted().away("broker", subject, 10, 40)
+    hand.account.unsettled.append(("a", TP, f"{OPEN_TRANSACTIONS} (producers {PRODUCER} from 1)"))
+    assert sorted(hand.final("a", HIDDEN, stable=1).found()) == expected
+    assert hand.accepted() == ({} if expected else {MARKERS_CLEANED: 1})
