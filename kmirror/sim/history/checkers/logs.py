@@ -26,6 +26,7 @@ from kmirror.sim.history.checkers.losses import fate, losses
 from kmirror.sim.history.checkers.reasons import Record, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
+from kmirror.sim.history.hands import DISK
 from kmirror.sim.history.survivors import parted
 from kmirror.sim.history.verdict import Anomaly
 
@@ -451,13 +452,15 @@ def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: 
 def _start_was_forgotten(facts: Facts, place: Place, until: Instant, start: int) -> bool:
     """Return whether DeleteRecords moved the log start as far as `start`, and a crash took that back.
 
-    A broker writes log starts to a checkpoint at intervals, as Kafka does.
+    A broker writes log starts to a checkpoint at intervals, as Kafka does. One whose log directories are mended is
+    killed at that moment, and started again.
     """
     crashes = [
-        span.begin
+        at
         for span in facts.account.spans
-        if span.kind == "broker" and span.subject.rsplit("-", 1)[0] == place[0] and span.begin <= until
-    ]
+        if span.kind in ("broker", DISK) and span.subject.rsplit("-", 1)[0] == place[0]
+        and (at := span.end if span.kind == DISK else span.begin) <= until
+    ]  # fmt: skip
     return any(
         deletion.reaches(start) and any(deletion.sent_at <= at for at in crashes)
         for deletion in facts.record_deletions(place, until)

@@ -180,17 +180,22 @@ def test_a_broker_that_knows_nothing_of_the_cut_may_still_answer_with_what_was_c
 @pytest.mark.parametrize(
     ("offset", "sent_at", "crash", "expected"),
     [
-        (2, 4, "a-1", []),
-        (-1, 4, "a-1", []),
-        (1, 4, "a-1", ["divergence"]),
-        (2, 6.5, "a-1", ["divergence"]),
-        (2, 4, "b-1", ["divergence"]),
-        (2, 4, "", ["divergence"]),
+        (2, 4, ("broker", "a-1"), []),
+        (-1, 4, ("broker", "a-1"), []),
+        (1, 4, ("broker", "a-1"), ["divergence"]),
+        (2, 6.5, ("broker", "a-1"), ["divergence"]),
+        (2, 6.5, ("disk", "a-1"), []),
+        (2, 7.5, ("disk", "a-1"), ["divergence"]),
+        (2, 4, ("broker", "b-1"), ["divergence"]),
+        (2, 4, None, ["divergence"]),
     ],
-    ids=["deleted, then a crash", "all deleted", "deleted less", "deleted after it", "of the mirror", "no crash"],
-)
+    ids=[
+        "deleted, then a crash", "all deleted", "deleted less", "deleted after it", "deleted before it is mended",
+        "deleted after that", "of the mirror", "no crash",
+    ],
+)  # fmt: skip
 def test_a_source_may_forget_in_a_crash_where_its_log_begins(
-    offset: int, sent_at: float, crash: str, expected: list[str]
+    offset: int, sent_at: float, crash: tuple[str, str] | None, expected: list[str]
 ) -> None:
     """A broker writes log starts down at intervals: a mirror may know of a DeleteRecords that its source forgot."""
     content = rows("x0", "x1", "x2")
@@ -200,7 +205,7 @@ def test_a_source_may_forget_in_a_crash_where_its_log_begins(
     where: dict[str, Value] = {"cluster": "a", "topic": TP.topic, "partition": TP.partition, "offset": offset}
     hand.order("delete_records", "", "a", at=sent_at, args=where)
     if crash:
-        hand.away("broker", crash, 6, 7)
+        hand.away(*crash, 6, 7)
     hand.look("a", content, at=8).look("b", content[2:], at=8, start=2)
     hand.final("a", content).final("b", content[2:], start=2)
     assert [name for name in hand.found() if name == "divergence"] == expected
