@@ -112,7 +112,7 @@ def _lag_and_reason(facts: Facts, place: Place, row: Described) -> str:
         return ""
     if row.state == "PREPARING":
         return "" if row.reason else "PREPARING for long without a reason"
-    if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING):
+    if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING) and not facts.may_be_another_topic(stay):
         return f"MIRRORING with reason {row.reason!r}, though nothing fails"
     if row.source_offset < row.destination_offset:
         return f"source offset {row.source_offset}, below the destination's own {row.destination_offset}"

@@ -259,6 +259,13 @@ class Facts:
             begin <= row.at <= end for (_, name), rows in self.deletions.items() if name == topic for row in rows
         )
 
+    def may_be_another_topic(self, stay: Stay) -> bool:
+        """Return whether the source's topic was deleted meanwhile, and tells no id by which the next is known (D53)."""
+        return self.source_until(stay) == NEVER and any(
+            row.at >= stay.began and not self.tells_ids[stay.source]
+            for row in self.deletions.get((stay.source, stay.tp.topic), [])
+        )
+
     def source_until(self, stay: Stay) -> Instant:
         """Return when the source last had the topic that is mirrored in a stay; NEVER if it has it to the end.
 

@@ -48,7 +48,7 @@ def divergence(facts: Facts) -> Iterator[Finding]:
         for stay in facts.stays(place):
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16), or halts.
-            if _may_be_another_topic(facts, stay):
+            if facts.may_be_another_topic(stay):
                 continue
             if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
                 yield from _at_the_end(facts, place, stay)
@@ -56,14 +56,6 @@ def divergence(facts: Facts) -> Iterator[Finding]:
                 yield from _at_the_stop(facts, place, stay)
             yield from _ahead(facts, place, stay)
             yield from _began_by_itself(facts, place, stay)
-
-
-def _may_be_another_topic(facts: Facts, stay: Stay) -> bool:
-    """Return whether the source's topic was deleted meanwhile, and tells no id by which the next one is known (D53)."""
-    return facts.source_until(stay) == NEVER and any(
-        row.at >= stay.began and not facts.tells_ids[stay.source]
-        for row in facts.deletions.get((stay.source, stay.tp.topic), [])
-    )
 
 
 def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:

@@ -57,6 +57,7 @@ class Hand:
         self.account = Account()
         self._number = 0
         self._steps = [Step(0, "nothing")]
+        self._releases: dict[str, str] = {}
 
     # -- clients ------------------------------------------------------------------------------
 
@@ -95,6 +96,11 @@ class Hand:
         self, high: int, *, at: float, cluster: str = "a", epoch: int = 1, broker: int = 1, leads: bool = True
     ) -> Hand:
         self.account.marks.append(Marks("r", cluster, TP, broker, epoch, high, high, 0, _us(at), leads))
+        return self
+
+    def plays(self, cluster: str, release: str) -> Hand:
+        """Let the brokers of a cluster play an earlier release of Kafka."""
+        self._releases[cluster] = release
         return self
 
     # -- operators ----------------------------------------------------------------------------
@@ -232,11 +238,15 @@ class Hand:
 
     def facts(self) -> Facts:
         self._sort()
-        return Facts(self.account, replace(PLAN, steps=tuple(self._steps)))
+        return Facts(self.account, self._plan())
 
     def judged(self) -> tuple[list[Anomaly], list[Accepted]]:
         self._sort()
-        return judge(self.account, replace(PLAN, steps=tuple(self._steps)))
+        return judge(self.account, self._plan())
+
+    def _plan(self) -> Plan:
+        clusters = tuple(replace(row, release=self._releases.get(row.name, "")) for row in PLAN.clusters)
+        return replace(PLAN, clusters=clusters, steps=tuple(self._steps))
 
     def _sort(self) -> None:
         self.account.orders.sort(key=lambda order: order.sent_at)

@@ -64,6 +64,19 @@ def test_a_reason_where_nothing_fails_is_told(change: Callable[[Hand], object], 
     assert ("though nothing fails" in told(change, reason=reason)) is expected
 
 
+def created_again(hand: Hand, *, release: str) -> None:
+    """Have the source's topic deleted and created again long ago."""
+    hand.plays("a", release).topic("a", "old", at=1).topic("a", "old", at=10, exists=False)
+    hand.topic("a", "old", at=11)
+
+
+@pytest.mark.decision("D53")
+@pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
+def test_a_source_without_topic_ids_may_have_another_topic(release: str, expected: bool) -> None:
+    said = told(lambda hand: created_again(hand, release=release), reason="its topic was created anew")
+    assert ("though nothing fails" in said) is expected
+
+
 @pytest.mark.parametrize(
     ("change", "reason", "expected"),
     [
