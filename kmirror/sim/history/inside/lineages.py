@@ -92,7 +92,11 @@ class LineageRules:
             self._note(now.cluster, partition, "source-offset", text)
 
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
-        """Look at what a leader knows of its source after an answer with a divergence."""
+        """Look at what a leader knows of its source after an answer with a divergence.
+
+        A log that was cut, and is empty by that, may begin lower after it.
+        """
+        self._starts[cluster, fact.tp] = leader.leader_epoch, 0
         context = self._scene.mirror_context(cluster, leader.broker_id)
         mp = None if context is None else context.partitions.get(fact.tp)
         if context is None or mp is None or not fact.why.startswith(DIVERGING):

@@ -221,8 +221,12 @@ def test_no_more_is_known_of_the_source_than_it_has(stage: Stage, known: int, ru
     assert stage.look(stage.lineages.judge, MIRRORING) == rules
 
 
-@pytest.mark.parametrize(("known", "rules"), [(2, []), (0, ["source-start"])])
-def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, rules: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("known", "cut", "rules"),
+    [(2, False, []), (0, False, ["source-start"]), (0, True, [])],
+    ids=["right", "too low", "the source has begun again"],
+)
+def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, cut: bool, rules: list[str]) -> None:
     source = stage.leaders["b"]
     stage.fill(source.log, batch(0, 1), batch(2, 1))
     source.log.advance_log_start(2)
@@ -231,6 +235,8 @@ def test_a_divergence_tells_where_the_source_begins(stage: Stage, known: int, ru
     stage.lineages.see_starts("b", broker)  # type: ignore[arg-type]
     stage.context.partitions = {TP: stage.mp}
     stage.scene.mirror_context = lambda *_: stage.context
+    if cut:
+        stage.lineages.log_cut("b", source, LogCut(TP, 2, 4, "no LME"))
     stage.mp.source_epoch, stage.mp.source_log_start = 0, known
     stage.lineages.log_cut("a", stage.leader, LogCut(TP, 2, 4, "diverging epoch"))
     assert broken(stage.scene) == rules
