@@ -206,9 +206,11 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     if mp.reason or mp.state is not MirrorState.MIRRORING:
         return mp.reason
     fetcher = mp.fetcher
-    if fetcher is not None and fetcher.in_flight and now - fetcher.asked_at > _answers_within(context):
-        silent_s = (now - fetcher.asked_at) // SECOND
-        return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered for {silent_s} s"
+    if fetcher is not None and (fetcher.in_flight or mp.is_failing):
+        since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
+        if now - since > _answers_within(context):
+            silent = f"for {(now - since) // SECOND} s" if since else "yet"
+            return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
     known = None if source is None else source.topics.get(mp.tp.topic)
     if known is None or here is None or known.partitions <= len(here.partitions):
