@@ -24,6 +24,8 @@ from kmirror.records.control import ControlType
 
 Expired = Callable[[int], bool]
 """Says of a last timestamp whether a producer that has been silent since is forgotten."""
+ENDS = (ControlType.COMMIT, ControlType.ABORT, ControlType.MIRROR_PID_RESET)
+"""Control batches that end transactions."""
 
 
 def snapshot_offsets(store: PartitionStore) -> list[int]:
@@ -105,9 +107,10 @@ def brings_back(
 ) -> bool:
     """Return whether the table as of `offset`, in the first segment, has to be read from the log before a cut to it.
 
-    A table without producers stays empty, and is not read (UnifiedLog.rebuildProducerState). A producer reset is the
-    exception: one that the cut removes had emptied the table, and one below the cut had emptied it after a snapshot
-    that still names producers.
+    A table without producers stays empty, and is not read (UnifiedLog.rebuildProducerState), with two exceptions. A
+    producer reset that the cut removes had emptied the table, and one below the cut had emptied it after a snapshot
+    that still names producers. A marker that the cut removes reopens its transaction, also if its producer has
+    expired since: a failback may come a day later.
     """
     if known.entries or known.unreplicated or known.map_end_offset < offset:
         return True
@@ -117,7 +120,7 @@ def brings_back(
         view = segment.view()
         for position in scan_batches(view, segment, check_crc=False).special:
             batch = Batch(view, position)
-            if batch.base_offset >= offset and control_type(batch) == ControlType.MIRROR_PID_RESET:
+            if batch.base_offset >= offset and control_type(batch) in ENDS:
                 return True
     return False
 

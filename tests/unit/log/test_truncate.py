@@ -177,6 +177,22 @@ def test_a_cut_below_a_reset_brings_the_producers_back() -> None:
     assert lead(log, idempotent(0, 2)).duplicate
 
 
+@pytest.mark.parametrize("rolls", [False, True])
+def test_a_cut_reopens_a_transaction_whose_producer_has_expired_since(rolls: bool) -> None:
+    log = open_log()
+    follow(log, idempotent(0, txn=True))
+    if rolls:
+        log.roll(log.log_end_offset)
+    follow(log, marker(commit=False, offset=1), batch(1, offset=2))
+    log.update_high_watermark(3)
+    log.remove_expired_producers(NOW_MS + log.config.producer_id_expiration_ms)
+    assert log.producers.entries == {}
+    log.truncate_to(1)
+    assert log.producers.ongoing == {0: 1} and log.last_stable_offset == 0
+    follow(log, marker(commit=False, offset=1))
+    assert [row.first_offset for row in log.aborted_transactions(0, 9)] == [0]
+
+
 def test_a_table_that_a_cut_shrank_keeps_the_order_of_its_rows() -> None:
     log = open_log()
     for offset, pid in enumerate([1, 16, *range(100, 120)]):
