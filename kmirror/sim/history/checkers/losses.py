@@ -103,7 +103,11 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
     if not hidden and is_superseded(facts, place, last.record.value, last.record.offset, look.at):
         return Loss(place, last.record, last.at, look.at, hidden, Reason(COMPACTED))
     reason = why_gone(facts, place, last.record, last.at, look.at)
-    taken = _marker_lost(facts, place, last, look) if hidden else ""
+    # What an unclean election left open a stop cuts.
+    is_open_at_a_stop = reason is None and any(
+        stay.overlaps(last.at, look.at) and stay.removed <= look.at for stay in facts.stays(place)
+    )
+    taken = _marker_lost(facts, place, last, look) if hidden or is_open_at_a_stop else ""
     if taken:
         return Loss(place, last.record, last.at, look.at, hidden, Reason(taken))
     if hidden and reason is not None and reason.decision not in (UNCLEAN, POWER, DELETED):

@@ -300,6 +300,18 @@ def reopened() -> Hand:
     return hand.look("b", [], at=22).final("b", []).final("a", before)
 
 
+@pytest.mark.parametrize(("stop", "expected"), [(True, []), (False, ["mirrored-lost"])])
+def test_a_stop_cuts_what_an_unclean_election_left_open(stop: bool, expected: list[str]) -> None:
+    """The election takes the marker of a transaction, and the stop takes its record, above the last stable offset."""
+    before = [row(0, "t0", pid=7), row(1, "<COMMIT 7>", pid=7)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7).look("b", before, at=20)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20 if stop else -1, stopped=24 if stop else -1)
+    hand.elected(2, 60, at=22, cluster="b", unclean=True).heir("b", before[:1], at=22, leader_epoch=60)
+    hand.look("a", before, at=10).look("a", before, at=60).final("a", before)
+    found = hand.look("b", [], at=24, leader_epoch=60).final("b", [], leader_epoch=60).found()
+    assert [name for name in found if name == "mirrored-lost"] == expected
+
+
 @pytest.mark.decision("D42")
 def test_a_leader_that_does_not_know_what_a_cut_reopened_stops_below_it() -> None:
     hand = reopened().elected(1, 3, at=1, cluster="b").elected(2, 4, at=15, cluster="b")
