@@ -109,7 +109,7 @@ class PartitionDriver:
 
     def _do_next(self, now: Instant, mp: MirrorPartition, state: MirrorState, partition: Partition) -> None:
         target = next_state(mp.assignment.wish, state)
-        if mp.held:
+        if mp.held or (mp.is_unsure and target is state):
             self._writer.write_state(now, mp, state, NOT_SETTLED)
         elif state is MirrorState.PREPARING and owes_cut(mp, partition):
             self._preparing.cut(now, mp, partition)

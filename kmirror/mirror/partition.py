@@ -48,6 +48,8 @@ class MirrorPartition:
     """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
     busy: bool = False
     """A question or a write is under way; its answer looks at the partition again."""
+    is_unsure: bool = False
+    """The outcome of the last write is not known: another state than `state` may be persisted."""
     retry_at: Instant = 0
     reason: str = ""
     """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
@@ -151,6 +153,7 @@ class MirrorPartition:
     def enter(self, state: MirrorState) -> None:
         """Take over a state that is persisted; what was under way in the former one is over."""
         self.state = state
+        self.is_unsure = False
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}

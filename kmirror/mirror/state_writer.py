@@ -117,6 +117,7 @@ class StateWriter:
             if not self._context.is_present(mp):
                 return
             mp.busy = False
+            mp.is_unsure = bool(error)
             if mp.reason == writing:
                 mp.reason = ""
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
