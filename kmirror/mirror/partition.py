@@ -90,6 +90,7 @@ class MirrorPartition:
     fetcher: Fetcher[MirrorPartition] | None = None
     """Where the partition is fetched, None if it is not."""
     source_log_start: int = -1
+    """Where the source's log begins, as it was told last; -1 until it was told in this session."""
     paused_until: Instant = 0
     resolving: bool = False
     rank: int = 0
@@ -169,6 +170,7 @@ class MirrorPartition:
             self.is_failing = False
             self.cuts = RepeatedCuts()
             self.source_topic_id = Uuid.ZERO
+            self.source_log_start = -1
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1
