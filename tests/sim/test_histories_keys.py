@@ -8,13 +8,13 @@ import pytest
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account, LogRow
+from kmirror.sim.history.account import Account, LogRow, Write
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.draw_keys import TOPIC
 from kmirror.sim.history.draw_requests import COMPACTED
 from kmirror.sim.history.plan import ClusterPlan, Plan
 from kmirror.sim.history.run import run_history
-from kmirror.sim.history.survivors import may_lack_tombstones, parted
+from kmirror.sim.history.survivors import missed_tombstones, parted
 from kmirror.sim.history.verdict import Exit
 from tests.sim.test_planted_faults import keys_and_tombstones
 
@@ -56,18 +56,24 @@ def test_logs_differ_in_a_latest_value_in_a_record_and_in_a_key_that_is_back() -
 def test_a_replica_that_was_away_may_have_missed_a_tombstone_but_no_record() -> None:
     leader, replica = [LOG[2], LOG[5]], [LOG[1], LOG[2], LOG[5]]
     assert parted(leader, replica, 0, 6) == (1, "nothing", "v1 of epoch 0")
-    assert parted(leader, replica, 0, 6, may_lack_tombstones=(False, True)) is None
-    assert parted(leader, replica, 0, 6, may_lack_tombstones=(True, False)) == (1, "nothing", "v1 of epoch 0")
-    assert parted(replica, leader, 0, 6, may_lack_tombstones=(True, False)) is None, "it may lead by now"
+    assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["y"])) is None
+    assert parted(leader, replica, 0, 6, may_lack_tombstones=(["y"], ())) == (1, "nothing", "v1 of epoch 0")
+    assert parted(leader, replica, 0, 6, may_lack_tombstones=((), ["x"])) == (1, "nothing", "v1 of epoch 0")
+    assert parted(replica, leader, 0, 6, may_lack_tombstones=(["y"], ())) is None, "it may lead by now"
 
 
-@pytest.mark.parametrize(("away_ms", "expected"), [(999, False), (1_000, True)])
+@pytest.mark.parametrize(("away_ms", "expected"), [(999, []), (1_000, ["k"])])
 def test_tombstones_are_missed_by_a_replica_that_is_away_for_longer_than_they_stay(
-    away_ms: int, expected: bool
+    away_ms: int, expected: list[str]
 ) -> None:
     configs = {"replica.lag.time.max.ms": "2000", "log.cleaner.delete.retention.ms": "3000"}
     plan = replace(keys_and_tombstones(), clusters=(ClusterPlan("a", 3, 3, configs),), steps=())
-    assert may_lack_tombstones(plan, Account(), "a", "t", away_ms * MILLISECOND, 0) is expected
+    account, other = Account(), TopicPartition("other", 0)
+    account.writes = {
+        value: Write(value, "p", "a", tp, -1, 0, 0, "", 0, key=key, is_tombstone=is_tombstone)
+        for value, tp, key, is_tombstone in (("1", TP, "k", True), ("2", TP, "l", False), ("3", other, "m", True))
+    }
+    assert missed_tombstones(plan, account, "a", TP.topic, away_ms * MILLISECOND, 0) == expected
 
 
 def test_full_draws_compacted_topics_that_no_mirror_has() -> None:

@@ -27,7 +27,7 @@ from kmirror.sim.history.inside.difference import difference
 from kmirror.sim.history.inside.looks import InsideLooks
 from kmirror.sim.history.power_looks import PowerLooks
 from kmirror.sim.history.scene import Scene, Trap
-from kmirror.sim.history.survivors import may_be_compacted, may_lack_tombstones, parted
+from kmirror.sim.history.survivors import may_be_compacted, missed_tombstones, parted
 from kmirror.sim.history.values import ValueReader
 from kmirror.sim.world import Process
 from kmirror.spec.topics import is_internal
@@ -378,16 +378,10 @@ class Observer:
                 if where:
                     account.replicas.append((name, tp, broker_id, where))
 
-    def _may_lack_tombstones(self, name: str, leader: Partition, replica: Partition) -> tuple[bool, bool]:
+    def _missed_tombstones(self, name: str, replica: Partition) -> list[str]:
+        absence = self._absences.get((name, replica.tp, replica.broker_id), Absence()).longest
         account, plan = self._scene.account, self._scene.plan
-        absences = [self._absences.get((name, one.tp, one.broker_id)) for one in (leader, replica)]
-        one, other = (
-            absence is not None
-            and absence.longest > 0
-            and may_lack_tombstones(plan, account, name, leader.tp.topic, absence.longest, self._scene.now)
-            for absence in absences
-        )
-        return one, other
+        return missed_tombstones(plan, account, name, replica.tp.topic, absence, self._scene.now) if absence else []
 
     def _survivors_differ(self, name: str, leader: Partition, replica: Partition) -> str:
         """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
@@ -400,7 +394,8 @@ class Observer:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)
         ours, theirs = (self._rows(log, stable, until) for log in logs)
-        found = parted(ours, theirs, start, until, may_lack_tombstones=self._may_lack_tombstones(name, leader, replica))
+        missed = self._missed_tombstones(name, leader), self._missed_tombstones(name, replica)
+        found = parted(ours, theirs, start, until, may_lack_tombstones=missed)
         return "" if found is None else f"offset {found[0]}: {found[2]}, the leader has {found[1]}"
 
     def look_at_ids(self) -> None:

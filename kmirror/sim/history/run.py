@@ -166,7 +166,7 @@ class _History:
         late = [operator for operator in self._hands.operators.values() if operator.leaves()]
         if late and self._comes_to_rest():
             return
-        scene.account.unsettled = self._missing()
+        scene.account.unsettled = self._missing(is_over=True)
         scene.note(f"time is up, and at rest are all but {counted(len(scene.account.unsettled), 'partition')}")
 
     def _comes_to_rest(self) -> bool:
@@ -196,7 +196,7 @@ class _History:
         """Return whether every producer has stopped, and every order was answered or given up."""
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
-    def _missing(self) -> list[tuple[str, TopicPartition, str]]:
+    def _missing(self, *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
         """Return what has not come to rest."""
         self._observer.look_at_ids()
-        return self._rest.missing(owed(self._scene.plan, self._scene.account))
+        return self._rest.missing(owed(self._scene.plan, self._scene.account), is_over=is_over)

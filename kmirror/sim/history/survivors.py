@@ -7,7 +7,7 @@ was to go in time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -41,12 +41,19 @@ def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, unti
     return min(times) * MILLISECOND
 
 
-def may_lack_tombstones(
+def missed_tombstones(
     plan: Plan, account: Account, cluster: str, topic: str, absence: Duration, until: Instant
-) -> bool:
-    """Return whether a replica that was outside the ISR for this time may have missed tombstones, as with Kafka."""
+) -> list[str]:
+    """Return the keys whose tombstones a replica may lack that was outside the ISR for this time, as with Kafka."""
     lag = int(_configs(plan, cluster).get(REPLICA_LAG, REPLICA_LAG_MS)) * MILLISECOND
-    return absence + lag >= tombstones_stay(plan, account, cluster, topic, until)
+    stay = tombstones_stay(plan, account, cluster, topic, until)
+    return deleted_keys(account, topic) if absence + lag >= stay else []
+
+
+def deleted_keys(account: Account, topic: str) -> list[str]:
+    """Return the keys of which a tombstone was ever written to the topic."""
+    writes = account.writes.values()
+    return list(dict.fromkeys(row.key for row in writes if row.is_tombstone and row.tp.topic == topic))
 
 
 def _set(plan: Plan, account: Account, topic: str, name: str, until: Instant) -> Iterator[str]:
@@ -73,12 +80,12 @@ def parted(
     start: int,
     until: int,
     *,
-    may_lack_tombstones: tuple[bool, bool] = (False, False),
+    may_lack_tombstones: tuple[Collection[str], Collection[str]] = ((), ()),
 ) -> tuple[int, str, str] | None:
     """Return the first offset at which two logs differ by more than compaction explains, and what each has there.
 
-    The logs are given as a whole, for what supersedes a record may lie above `until`. Of a log that may lack
-    tombstones, what it alone has may have been deleted by one of them.
+    The logs are given as a whole, for what supersedes a record may lie above `until`. Where a log may
+    lack the tombstones of some keys, what it alone has of these may have been deleted.
     """
     newest: dict[str, int] = {}
     for row in (*one, *other):
@@ -91,7 +98,7 @@ def parted(
         alone = pair[0] or pair[1]
         assert alone is not None, "one of them has it"
         may_go = not alone.visible or alone.is_tombstone or newest[alone.key] > offset
-        if None in pair and (may_go or may_lack_tombstones[pair[0] is None]):
+        if None in pair and (may_go or alone.key in may_lack_tombstones[pair[0] is None]):
             continue
         if _content(pair[0]) != _content(pair[1]):
             return offset, _told(pair[0]), _told(pair[1])
@@ -99,7 +106,7 @@ def parted(
     for key in ends[0] | ends[1]:
         values = [found.get(key) for found in ends]
         alive = [None if row is None or row.is_tombstone else row for row in values]
-        if (alive[0] is None) != (alive[1] is None) and not may_lack_tombstones[alive[0] is None]:
+        if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
             at = max(row.offset for row in values if row is not None)
             first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
             return at, first, second

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.sim.history.account import OPEN_TRANSACTIONS, Ack, StateSeen
-from kmirror.sim.history.checkers.facts import Facts, Place
+from kmirror.sim.history.checkers.facts import LATE, Facts, Place
 from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, TAKEN, Stay
 from kmirror.sim.history.checkers.transactions import marker_was_cleaned
 from kmirror.sim.history.checkers.words import Finding, clock
@@ -47,7 +47,7 @@ def leads(facts: Facts, place: Place, row: StateSeen) -> bool:
 def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: Instant) -> bool:
     return (
         facts.deleted(place[0], mirror, begin, end)
-        or facts.was_deleted(place, begin, end)
+        or facts.was_deleted(place, begin - LATE, end)  # Its leader may hear of that later.
         or any(stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place))
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.coordinators.transactions.state import COMPLETED, EPOCH_MAX, PREPARING, Status, is_exhausted
@@ -35,6 +36,8 @@ LOOKS_EVERY: Duration = 500 * MILLISECOND
 """Time from one look at transactions that take too long to the next."""
 SLACK: Duration = 2_500 * MILLISECOND
 """For two more sweeps, and clocks that drift."""
+DEPOSED: Duration = 30_000 * MILLISECOND
+"""Time for which a leader may not know that an unclean election has deposed it."""
 SWEEPS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 EPOCH_BUMPS_IN = 5
 """First version of EndTxn that raises the producer epoch."""
@@ -147,6 +150,12 @@ class TransactionLook(FrameLook, Look):
                 for rule, text in broken:
                     self._rules.broken(cluster, leader.broker_id, leader.tp, rule, f"{name}: {text}")
 
+    def _was_elected_uncleanly(self, cluster: str, tp: TopicPartition) -> bool:
+        """Return whether the leader before this one, deposed by an unclean election, may have taken the marker."""
+        since = self._scene.now - DEPOSED
+        recent = takewhile(lambda row: row.at >= since, reversed(self._scene.account.elections))
+        return any(row.unclean and (row.cluster, row.tp) == (cluster, tp) for row in recent)
+
     def _broken_now(
         self, cluster: str, leader: Partition, name: str, before: _State | None, after: _State
     ) -> Iterator[tuple[str, str]]:
@@ -160,6 +169,7 @@ class TransactionLook(FrameLook, Look):
             for one in self._open.pop((cluster, name), []):
                 is_same = self._leader(cluster, one.leader.tp) is one.leader
                 is_same = is_same and one.leader.leader_epoch == one.leader_epoch
+                is_same = is_same and not self._was_elected_uncleanly(cluster, one.leader.tp)
                 if is_same and one.leader.log.producers.ongoing.get(one.first_offset) == before.producer_id:
                     yield (
                         "transaction-markers",

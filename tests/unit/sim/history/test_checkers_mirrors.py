@@ -48,9 +48,11 @@ def test_another_mirrors_epoch_is_another_matter() -> None:
     assert stopped().state("b", "STOPPED", at=21, epoch=9, mirror="n").found() == []
 
 
-def test_what_was_settled_goes_with_the_topic() -> None:
-    hand = stopped().topic("b", "id", at=20, exists=False).state("b", "STOPPED", at=21, epoch=-1)
-    assert hand.found() == []
+@pytest.mark.parametrize(("deleted_at", "expected"), [(20, []), (11, []), (8, ["lme-loss"])])
+def test_what_was_settled_goes_with_the_topic(deleted_at: float, expected: list[str]) -> None:
+    """Its leader says STOPPED at 12 s, and may not have heard of the deletion before."""
+    hand = stopped().topic("b", "id", at=deleted_at, exists=False).state("b", "STOPPED", at=21, epoch=-1)
+    assert hand.found() == expected
 
 
 @pytest.mark.decision("D51")

@@ -92,6 +92,16 @@ def test_a_record_below_the_open_transaction_stays_visible_and_the_latest_of_its
     assert hand.restarted(KEYED, other, stable=1).found() == CHANGED, "nothing supersedes it"
 
 
+@pytest.mark.parametrize(("subject", "expected"), [("a-2", []), ("a-3", CHANGED)])
+def test_a_replica_that_was_away_for_too_long_brings_back_a_key_whose_tombstone_went(
+    subject: str, expected: list[str]
+) -> None:
+    hand = compacted().away("broker", subject, 10, 40).wrote("gone", 2)
+    hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k2", is_tombstone=True)
+    again = [KEYED[0], replace(row(1, "back"), key="k2"), KEYED[1]]
+    assert [name for name in hand.restarted(KEYED, again).found() if name in CHANGED] == expected
+
+
 # -- where the log begins -----------------------------------------------------------------------
 
 ALL, LAST = rows("v0", "v1", "v2", "v3"), rows("v3", start=3)
