@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.kernel.clock import SECOND
+from kmirror.sim.history.group_account import TransactionsLost
 from kmirror.sim.history.plan import Value
 from tests.unit.sim.history.hand import TP, Hand, row, rows
 
 X0, X1 = rows("x0", "x1")
+DUPLICATE = ["duplicate-at-offset"]
 
 
 # -- divergence -----------------------------------------------------------------------------------
@@ -209,6 +212,20 @@ def test_a_source_may_forget_in_a_crash_where_its_log_begins(
     hand.look("a", content, at=8).look("b", content[2:], at=8, start=2)
     hand.final("a", content).final("b", content[2:], start=2)
     assert [name for name in hand.found() if name == "divergence"] == expected
+
+
+@pytest.mark.parametrize(
+    ("lost", "other", "expected"), [(7, 7, []), (8, 7, DUPLICATE), (7, 8, DUPLICATE), (None, 7, DUPLICATE)]
+)
+def test_an_epoch_that_a_coordinator_gave_twice_has_two_values_of_one_sequence(
+    lost: int | None, other: int, expected: list[str]
+) -> None:
+    """An unclean election took the newest epoch of a producer, so the leader takes a batch for one that it has."""
+    hand = Hand().wrote("x0", 0, at=5, pid=7).wrote("y0", 0, at=9, pid=other)
+    if lost is not None:
+        hand.account.groups.lost.append(TransactionsLost("a", {lost: 6 * SECOND}, 7 * SECOND))
+    hand.look("a", rows("x0"), at=6)
+    assert [name for name in hand.final("a", rows("x0")).found() if name in DUPLICATE] == expected
 
 
 # -- epoch-regression -----------------------------------------------------------------------------
