@@ -23,6 +23,8 @@ HEARS: Duration = 6 * SECOND
 """So long after the source has acknowledged a record its mirror knows of it, one lost request included."""
 SILENT: Duration = 5 * SECOND
 """So long a source that is out of reach may be taken for one that is slow to answer; then no lag is known (D62)."""
+FIRST_ANSWER: Duration = 2 * SECOND
+"""Time from MIRRORING to the first answer of the source."""
 REASONS_WHEN_MIRRORING = ("throttled", "the source's topic has")
 """Beginnings of reasons that may stand although all is mirrored (D38)."""
 
@@ -192,6 +194,8 @@ def _at_rest(facts: Facts, place: Place, row: Described) -> str:
     end = theirs.log.high_watermark
     if theirs.log.last_stable_offset != end or ours.log.log_end_offset != end:
         return ""  # It waits for a transaction, or for a source that it may not follow.
+    if any(row.at - FIRST_ANSWER < state.at <= row.at for state in facts.states.get(place, [])):
+        return ""  # A topic that came at the last moment: the source has not answered yet.
     if row.lag:
         return f"lag {row.lag}, though all is mirrored up to {end}"
     if row.reason and not row.reason.startswith(REASONS_WHEN_MIRRORING):
