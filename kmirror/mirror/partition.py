@@ -90,7 +90,7 @@ class MirrorPartition:
     fetcher: Fetcher[MirrorPartition] | None = None
     """Where the partition is fetched, None if it is not."""
     source_log_start: int = -1
-    """Where the source's log begins, as it was told last; -1 until it was told in this session."""
+    """The source's log start offset in its latest response of this session; -1 before the first one."""
     paused_until: Instant = 0
     resolving: bool = False
     rank: int = 0

@@ -234,10 +234,7 @@ class World:
         process.timers.clear()
         self.trace.add(self.now, name, how)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:
-            if link.open:
-                self._close(link, tell_client=link.server == name, tell_server=link.client == name)
-            elif link.client == name:
-                del self._links[link.key]
+            self._close(link, tell_client=link.client != name, tell_server=link.server != name)
 
     def runs(self, name: str) -> bool:
         return self.processes[name].node is not None
@@ -537,23 +534,25 @@ class World:
     def _close_link(self, process: Process, effect: CloseLink) -> None:
         name = effect.link
         if isinstance(name, OutboundLink):
-            if (opened := self._links.get((process.name, name))) is None:
-                return
-            if opened.open:
+            if (opened := self._links.get((process.name, name))) is not None:
                 self._close(opened, tell_client=False, tell_server=True)
-            else:
-                del self._links[opened.key]
         elif (served := self._served.get(name)) is not None:
             self._close(served, tell_client=True, tell_server=False)
 
     def reset_links(self, client: str, server: str) -> None:
         """Close the links from one process to another one at both ends, as TCP does after it has lost data."""
         for link in [link for link in self._links.values() if (link.client, link.server) == (client, server)]:
-            if link.open:
-                self._close(link, tell_client=True, tell_server=True)
+            self._close(link, tell_client=True, tell_server=True)
 
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
-        """Close both ends of a link; frames of a client that does not know it yet are lost."""
+        """Close both ends of a link.
+
+        A closed link keeps its place until its client knows of it, so that what the client sends meanwhile is lost.
+        """
+        if not link.open:
+            if not tell_client:
+                del self._links[link.key]
+            return
         link.open = False
         if link.counts is not None:
             link.counts.closed.record(self.now)

@@ -43,8 +43,6 @@ class Sent:
     at: Instant
     sequence: int
     broker: int
-    lane: tuple[TopicPartition, int, int]
-    """Partition, producer id and epoch."""
 
 
 class ListenedProducer(producer.Producer):
@@ -72,7 +70,7 @@ class LibraryProducer:
         self._turns = desk.turns
         self._sent: dict[str, Sent] = {}
         self._next: dict[tuple[TopicPartition, int, int], int] = {}
-        """The sequence number after the last one sent, by lane."""
+        """The sequence number after the last one sent, by partition, producer id and epoch."""
         # A batch that is in flight when its time is up is waited for.
         self._deliveries = DeliveryLook(
             desk.scene, self.cluster, name, within_ms=DELIVERY_TIMEOUT_MS + REQUEST_TIMEOUT_MS
@@ -165,12 +163,12 @@ class LibraryProducer:
     ) -> None:
         scene, leader = self.desk.scene, self._machine.cluster.leader(tp)
         self._deliveries.went_out(tp, producer_id, epoch, sequence, len(records))
-        lane = tp, producer_id, epoch
-        self._next[lane] = max(self._next.get(lane, 0), sequence + len(records))
+        stream = tp, producer_id, epoch
+        self._next[stream] = max(self._next.get(stream, 0), sequence + len(records))
         for n, record in enumerate(records):
             value = (record.value or b"").decode()
             number = sequence + n if sequence >= 0 else -1
-            self._sent[value] = Sent(scene.now, sequence, -1 if leader is None else leader.broker_id, lane)
+            self._sent[value] = Sent(scene.now, sequence, -1 if leader is None else leader.broker_id)
             scene.account.writes[value] = replace(
                 scene.account.writes[value], producer_id=producer_id, producer_epoch=epoch, sequence=number
             )
@@ -186,7 +184,9 @@ class LibraryProducer:
                 scene.account.acks.append(Ack(value, self.cluster, tp, offset, scene.now, sent.at, sent.broker))
             elif sent is not None and not error.retriable:
                 # Where a later batch was sent, a leader that restarted may know of that one only, and refuse this one.
-                first = sent.sequence == 0 and n == 0 and self._next[sent.lane] == len(values)
+                write = scene.account.writes[value]
+                alone = self._next[tp, write.producer_id, write.producer_epoch] == len(values)
+                first = sent.sequence == 0 and n == 0 and alone
                 scene.account.refusals.append(
                     Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first, scene.now)
                 )

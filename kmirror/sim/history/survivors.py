@@ -51,7 +51,7 @@ def missed_tombstones(
 
 
 def deleted_keys(account: Account, topic: str) -> list[str]:
-    """Return the keys of which a tombstone was ever written to the topic."""
+    """Return the keys for which a tombstone was written to the topic."""
     writes = account.writes.values()
     return list(dict.fromkeys(row.key for row in writes if row.is_tombstone and row.tp.topic == topic))
 

@@ -7,7 +7,7 @@ neither there nor gone, for a new leader's high watermark lags behind what is co
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -30,7 +30,7 @@ from kmirror.sim.history.account import (
     Transaction,
 )
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
-from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan import Plan, Value
 from kmirror.sim.history.survivors import may_be_compacted
 from kmirror.spec.releases import tells_topic_ids
 
@@ -298,17 +298,21 @@ class Facts:
         return write is not None and write.sent_at + self.kept_for(write.tp.topic, at) - self.clocks_differ_by <= at
 
     @cached_property
+    def _clock_steps(self) -> list[Mapping[str, Value]]:
+        """Return the arguments of each step that sets a clock."""
+        return [step.args for step in self.plan.steps if step.action == "set_clock"]
+
+    @cached_property
     def clocks_differ_by(self) -> Duration:
         """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
-        rows = [step.args for step in self.plan.steps if step.action == "set_clock"]
+        rows = self._clock_steps
         drifted = [int(args.get("ppm", 0)) * self.plan.faults_end_ms // 1_000_000 for args in rows]
         shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
         return (max(shown) - min(shown)) * MILLISECOND
 
     def clock_ahead(self, cluster: str, broker: int) -> Duration:
         """Return by how much the broker's clock was ahead at most; 0 if it never was."""
-        rows = [step.args for step in self.plan.steps if step.action == "set_clock"]
-        mine = [args for args in rows if args["cluster"] == cluster and args.get("broker") == broker]
+        mine = [args for args in self._clock_steps if args["cluster"] == cluster and args.get("broker") == broker]
         end_ms = self.plan.faults_end_ms
         shown = [int(args["ahead_ms"]) + max(0, int(args.get("ppm", 0))) * end_ms // 1_000_000 for args in mine]
         return max([0, *shown]) * MILLISECOND

@@ -94,7 +94,7 @@ class LineageRules:
     def log_cut(self, cluster: str, leader: Partition, fact: LogCut) -> None:
         """Look at what a leader knows of its source after an answer with a divergence.
 
-        A log that was cut, and is empty by that, may begin lower after it.
+        A log that a cut has emptied may begin at a lower offset afterwards.
         """
         self._starts[cluster, fact.tp] = leader.leader_epoch, 0
         context = self._scene.mirror_context(cluster, leader.broker_id)

@@ -73,7 +73,7 @@ def created_again(hand: Hand, *, release: str) -> None:
 @pytest.mark.decision("D53")
 @pytest.mark.parametrize(("release", "expected"), [("2.1", False), ("", True)])
 def test_a_source_without_topic_ids_may_have_another_topic(release: str, expected: bool) -> None:
-    said = told(lambda hand: created_again(hand, release=release), reason="its topic was created anew")
+    said = told(lambda hand: created_again(hand, release=release), reason="its topic was created again")
     assert ("though nothing fails" in said) is expected
 
 
