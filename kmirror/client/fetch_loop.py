@@ -186,7 +186,11 @@ class Owner(Protocol[P]):
         """Handle that the broker is not, or not any more, the leader, and names another; the partition is paused."""
 
     def on_unheard(self, fetcher: Fetcher[P]) -> None:
-        """Handle that an answer was dropped: its partition is not fetched here any more, or in another leader epoch."""
+        """Handle that a fetch state has missed an answer of the session.
+
+        Its partition is not fetched here any more, or in another leader epoch; or it was removed and assigned again
+        between two fetches, so that the leader has no reason to repeat what it answered before.
+        """
 
     def on_lost(self, now: Instant, fetcher: Fetcher[P]) -> bool:
         """Handle that there was no usable answer; return whether to fetch again after a pause."""
@@ -343,7 +347,9 @@ class FetchLoop(Generic[P]):
             return ranks_before
         for tp in sorted(fetcher.changed, key=fetcher.rank):
             # One whose position cannot be told, and raises, does not keep the next fetch from the others.
-            ranks_before[tp] = fetcher.changed.pop(tp)
+            rank_before = ranks_before[tp] = fetcher.changed.pop(tp)
+            if fetcher.rank(tp) > rank_before:  # Removed and assigned again since: the new state has heard nothing yet.
+                self._owner.on_unheard(fetcher)
             fetcher.session.want(tp, self._wanted(now, fetcher, tp))
         return ranks_before
 

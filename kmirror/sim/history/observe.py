@@ -387,9 +387,11 @@ class Observer:
         """Say where a replica differs from its leader by more than compaction explains; empty if it does not.
 
         A replica that was away for longer than tombstones stay may have missed some, as with Kafka: the records that
-        they delete are left in its log alone.
+        they delete are left in its log alone. So it may have missed a marker; then its last stable offset stands
+        still, while the other one cleans by the records above it.
         """
-        logs, until, stable = (leader.log, replica.log), leader.log.high_watermark, leader.log.last_stable_offset
+        logs, until = (leader.log, replica.log), leader.log.high_watermark
+        stable = min(until, max(log.last_stable_offset for log in logs))
         if not until <= replica.log.log_end_offset <= leader.log.log_end_offset:
             return f"log end {replica.log.log_end_offset}, the leader's is {leader.log.log_end_offset}"
         start = max(log.log_start_offset for log in logs)

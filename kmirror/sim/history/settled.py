@@ -331,7 +331,10 @@ class Rest:
         return [(name, tp, f"{OPEN_TRANSACTIONS} (producers {open_ones}): {where}")]
 
     def _has_all_that_is_decided(self, name: str, tp: TopicPartition, rows: list[Owed]) -> bool:
-        """Return whether it waits for markers behind a transaction that hangs at its source by an unclean election."""
+        """Return whether it waits for markers behind a transaction that hangs at its source.
+
+        By an unclean election, or because the source itself mirrors the topic from a cluster without this partition.
+        """
         here, state = self._scene.leader(name, tp), self._state(name, tp)
         for row in rows:
             if (row.cluster, row.topic, state) != (
@@ -344,7 +347,8 @@ class Rest:
             if here is None or there is None or there.log.last_stable_offset == there.log.high_watermark:
                 continue
             if here.log.log_end_offset == there.log.last_stable_offset or self._had_more(tp, here.log, there.log):
-                return not self._hanging(row.source, tp, [other for other in rows if other is not row])
+                others = [other for other in rows if other is not row]
+                return (row.source, tp) in self._alone(others) or not self._hanging(row.source, tp, others)
         return False
 
     def _left_open(self, tp: TopicPartition, log: PartitionLog, offset: int) -> bool:

@@ -421,6 +421,20 @@ def test_an_answer_about_an_earlier_topic_of_the_name_was_not_heard() -> None:
     assert log.told() == [("unheard",)]
 
 
+def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothing_yet() -> None:
+    """The leader answered its offsets to the former state, and repeats them only in a new session."""
+    log, states = many(2)
+    log.told()
+    log.loop.remove(states[0].tp)
+    log.assign(State(states[0].tp))
+    log.assign(states[1])
+    assert log.told() == [], "while a fetch is under way its answer would end the new session"
+    log.script.answer(answer())
+    assert log.told() == [("unheard",)]
+    log.script.answer(answer())
+    assert log.told() == [], "once"
+
+
 def test_a_lost_session_begins_anew_at_once() -> None:
     log = Log()
     log.assign(State(TP))
