@@ -92,7 +92,9 @@ def refuse(partition: Partition, request: FetchPartition, reader: Reader, *, for
     offset, epoch = request.fetch_offset, request.last_fetched_epoch
     if partition.must_cut:
         cut_epoch = partition.must_cut.get(reader.replica_id)
-        if cut_epoch is not None and not is_cut(cut_epoch, epoch):
+        # An empty log that begins above this one was emptied by deletion, not by the cut: it lacks what lies between.
+        is_emptied = epoch == NO_EPOCH and request.log_start_offset > log.log_start_offset
+        if cut_epoch is not None and (is_emptied or not is_cut(cut_epoch, epoch)):
             return _diverging(request, log, order_to_cut(log, cut_epoch))
     # The usual fetch, which names the latest epoch, ends within it.
     if epoch != NO_EPOCH and (epoch != log.latest_epoch or offset > log.log_end_offset):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.cluster.replication.fetch_read import Reader, refuse
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cut_rules import SESSION, Uncut
@@ -12,6 +13,8 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import facts_of, list_of
 from kmirror.mirror.states import Wish
 from kmirror.mirror.uncut_replicas import apply_uncut
+from kmirror.protocol.gen.fetch_request import FetchPartition
+from kmirror.protocol.gen.fetch_response import EpochEndOffset
 from tests.builders import batch
 from tests.unit.cluster.stage import partition
 from tests.unit.log.partitions import follow
@@ -65,3 +68,20 @@ def test_a_follower_is_told_of_a_deeper_cut_than_the_one_it_was_told_of(led: Par
     assert led.must_cut == {3: 2}, "broker 2 has made the cut to epoch 4, broker 3 has to cut deeper"
     apply_uncut(mp, led, {SESSION: 2})
     assert not led.not_admitted
+
+
+@pytest.mark.parametrize("cut_epoch", [-1, 4])
+def test_a_follower_whose_log_was_emptied_by_deletion_has_to_begin_where_the_leader_begins(
+    led: Partition, cut_epoch: int
+) -> None:
+    led.demand_cut(3, cut_epoch)
+
+    def answer(*, log_start: int) -> EpochEndOffset | None:
+        fetch = FetchPartition(partition=0, fetch_offset=log_start, last_fetched_epoch=-1, log_start_offset=log_start)
+        refused = refuse(led, fetch, Reader(3, read_committed=False), foreign=True)
+        return None if refused is None else refused.diverging_epoch
+
+    assert led.log.log_start_offset == 0
+    asked_to_cut = answer(log_start=1)
+    assert asked_to_cut is not None and asked_to_cut.epoch == max(cut_epoch, 0)
+    assert answer(log_start=0) is None
