@@ -153,6 +153,8 @@ class ControllerLook:
         leader, clean = after.leader, before.isr or before.eligible
         if leader == NO_LEADER or leader in clean:
             return
+        if after.isr != (leader,):
+            yield "unclean-isr", f"leader {leader} is elected from outside the ISR, which becomes {list(after.isr)}"
         able = [member for member in clean if member in after.replicas and image.may_lead(member, after)]
         if able:
             yield (

@@ -10,13 +10,18 @@ from kmirror.cluster.coordinators.groups.group import Group
 from kmirror.cluster.coordinators.groups.group_states import GroupState
 from kmirror.cluster.coordinators.groups.member import Member
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.join_group_request import JoinGroupRequest
 from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest
+from kmirror.protocol.gen.offset_commit_request import OffsetCommitRequest
+from kmirror.protocol.gen.offset_commit_response import OffsetCommitResponse
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
-from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
+from kmirror.protocol.gen.txn_offset_commit_response import TxnOffsetCommitResponse
+from kmirror.sim.history.inside.frames import FrameLook, PendingRequest, topic_of
 from kmirror.sim.history.inside.rules import Look, Rules
 from kmirror.sim.history.scene import Scene
 from kmirror.spec.error_codes import ErrorCode
@@ -81,7 +86,7 @@ class _Place:
 class GroupLook(FrameLook, Look):
     """Judges the groups of coordinators, from their loading to their end, and the responses to their members."""
 
-    APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
+    APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit")
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
@@ -95,6 +100,8 @@ class GroupLook(FrameLook, Look):
         """Member ids and instance ids whose removal was requested, by (cluster, group)."""
         self._synced: dict[tuple[str, str, int], list[tuple[str, Sent]]] = {}
         """(leader, assignments) of each SyncGroup, by (cluster, group, generation)."""
+        self._not_allowed: dict[PendingRequest, str] = {}
+        """Commits that have to be refused, and why."""
         self._wrong_clocks = {
             (step.args.get("cluster"), step.args.get("broker")) for step in scene.plan.steps_that("set_clock")
         }
@@ -117,6 +124,14 @@ class GroupLook(FrameLook, Look):
             self._synced.setdefault(key, []).append((request.member_id, sent))
         elif isinstance(request, JoinGroupRequest):
             self._places.setdefault((pending.cluster, pending.node_id), _Place()).left = 0
+        elif isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest)):
+            broker = self._scene.clusters[pending.cluster].broker(pending.node_id)
+            groups = (group for group in broker.parts.groups.live() if group.group_id == request.group_id)
+            why = "".join(_why_no_commit(group, request) for group in groups)
+            if why:
+                self._not_allowed[pending] = why
+            if isinstance(request, OffsetCommitRequest) and self._is_node(pending.link.client):
+                self._look_at_sync(pending, request)
 
     def on_response_sent(self, pending: PendingRequest) -> None:
         """Remember who is alive, and look at what a member is assigned."""
@@ -126,6 +141,11 @@ class GroupLook(FrameLook, Look):
                 self._heard[pending.cluster, pending.node_id, request.group_id, request.member_id] = pending.at
         elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse) and not answer.error_code:
             self._look_at_assignment(pending, request, bytes(answer.assignment))
+        elif isinstance(answer, (OffsetCommitResponse, TxnOffsetCommitResponse)):
+            why = self._not_allowed.pop(pending, "")
+            if why and not all(row.error_code for topic in answer.topics for row in topic.partitions):
+                assert isinstance(request, (OffsetCommitRequest, TxnOffsetCommitRequest))
+                self._broken(pending.cluster, pending.node_id, request.group_id, "commit-fenced", why)
 
     def _look_at_assignment(self, pending: PendingRequest, request: SyncGroupRequest, found: bytes) -> None:
         sent = [row for _, row in self._synced[pending.cluster, request.group_id, request.generation_id]]
@@ -136,6 +156,24 @@ class GroupLook(FrameLook, Look):
             text = f"member {request.member_id} received an assignment that was not sent for it"
             text += f" in generation {request.generation_id}"
             self._broken(pending.cluster, pending.node_id, request.group_id, "assignment-response", text)
+
+    def _is_node(self, client: str) -> bool:
+        cluster, _, node_id = client.rpartition("-")
+        return cluster in self._scene.clusters and node_id.isdigit()
+
+    def _look_at_sync(self, pending: PendingRequest, request: OffsetCommitRequest) -> None:
+        """Look at the leader epochs of offsets that a mirror commits: consumers refuse metadata of earlier ones."""
+        image = self._scene.image(pending.cluster)
+        for topic in request.topics:
+            name = topic.name or topic_of(image, str(topic.topic_id)) or ""
+            partitions = image.topics[name].partitions if name in image.topics else {}
+            for row in topic.partitions:
+                known = partitions.get(row.partition_index)
+                if known is not None and row.committed_leader_epoch > known.leader_epoch:
+                    tp = TopicPartition(name, row.partition_index)
+                    epoch, offset = row.committed_leader_epoch, row.committed_offset
+                    text = f"offset {offset} of {tp} is synced with leader epoch {epoch}, it is in {known.leader_epoch}"
+                    self._broken(pending.cluster, pending.node_id, request.group_id, "synced-epoch", text)
 
     # -- coordinators -------------------------------------------------------------------------
 
@@ -277,3 +315,21 @@ def _may_follow(before: _Known, group: Group) -> bool:
         return True
     last = group.previous_state
     return group.state in FOLLOWS[last] and (last is before.state or last in FOLLOWS[before.state])
+
+
+def _why_no_commit(group: Group, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+    """Return why a group does not take a commit; empty if it does (Kafka's ClassicGroup.validateOffsetCommit)."""
+    is_plain = isinstance(request, OffsetCommitRequest)
+    if isinstance(request, OffsetCommitRequest):
+        generation = request.generation_id_or_member_epoch
+    else:
+        generation = request.generation_id
+    if generation < 0 and not group.members:
+        return ""
+    if generation < 0 and not request.member_id and request.group_instance_id is None:
+        return "an offset was committed that names no member, and the group has members" if is_plain else ""
+    if request.member_id not in group.members:
+        return f"an offset was committed by {request.member_id!r}, which is no member"
+    if generation != group.generation:
+        return f"an offset was committed in generation {generation}, the group is in {group.generation}"
+    return ""

@@ -22,6 +22,7 @@ from kmirror.sim.history.inside.mirroring import MirroringLook
 from kmirror.sim.history.inside.moved import Moved
 from kmirror.sim.history.inside.offsets import OffsetLook
 from kmirror.sim.history.inside.producers import ProducerLook
+from kmirror.sim.history.inside.refusals import RefusalLook
 from kmirror.sim.history.inside.replication import ReplicationLook
 from kmirror.sim.history.inside.retention import RetentionLook
 from kmirror.sim.history.inside.rules import Look, Rules
@@ -76,7 +77,8 @@ class InsideLooks:
             RetentionLook(scene, rules),
         ]
         producers, fetchers = ProducerLook(scene, rules), FetchLook(scene, rules)
-        frame_looks: list[FrameLook] = [groups, offsets, producers, fetchers, transactions, self._answers]
+        refusals = RefusalLook(scene, rules)
+        frame_looks: list[FrameLook] = [groups, offsets, producers, refusals, fetchers, transactions, self._answers]
         self._frames = Frames(scene, rules, self._nodes, frame_looks)
         self.state_entered = self._sessions.state_entered
         self.look_at_replicas = self._sessions.look_at_replicas

@@ -73,6 +73,8 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "member-dropped": (
             "A member was removed that has not left, was not silent for its session timeout, and missed no rebalance."
         ),
+        "commit-fenced": "A coordinator took a commit of another generation, of no member, or without a member's name.",
+        "synced-epoch": "A mirror committed an offset with a later leader epoch than its partition is in.",
         "offset-committed": "A coordinator holds another committed offset than its log says.",
         "offset-pending": "A coordinator holds other offsets of open transactions than its log says.",
         "offset-removed": (
@@ -155,6 +157,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "leaderless": "A partition has no leader, though a member of its ISR may lead.",
         "partition-epoch": "A partition has changed, and its partition epoch did not rise.",
         "leader-epoch": "A leader epoch fell, or did not rise when the leader changed.",
+        "unclean-isr": "A leader was elected from outside the ISR, and is not the only member of the new one.",
         "unclean-leader": "A leader was elected from outside the ISR, though a member of the ISR may lead.",
         "unclean-refused": (
             "A leader was elected from outside the ISR, though `unclean.leader.election.enable` is false."
@@ -165,6 +168,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "other-image": "A broker, or a controller that started again, has read another image than the controller had.",
     },
     "Answers": {
+        "refused-written": "A leader refused a batch as out of order that it has, and remembers.",
         "answer-order": "The requests of a connection are answered in another order than they came in.",
         "unanswered": "A controller does not answer a request, though all records in its log are committed.",
         "answer-rows": "An answer is about other topics, partitions or resources than its request.",

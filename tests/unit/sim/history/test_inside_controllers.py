@@ -112,6 +112,15 @@ def test_who_was_not_in_the_isr_does_not_lead_while_a_member_may(stage: Stage) -
     assert stage.broken() == {"unclean-leader"}
 
 
+def test_a_leader_from_outside_the_isr_is_the_only_member_of_the_next(stage: Stage) -> None:
+    first, second, third = stage.partition.replicas
+    stage.before.topics["t"].partitions[0] = replace(stage.partition, isr=(first,))
+    stage.fence(first)
+    stage.put(leader=second, leader_epoch=1, isr=(second, third))
+    stage.after.configs[ResourceType.TOPIC, "t"] = {UNCLEAN: "true"}
+    assert stage.broken() == {"unclean-isr"}
+
+
 def test_images_are_compared_at_one_offset(stage: Stage) -> None:
     other: MetadataImage = stage.after
     other.configs[ResourceType.TOPIC, "t"] = {"retention.ms": "1"}

@@ -14,8 +14,24 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.heartbeat_request import HeartbeatRequest
 from kmirror.protocol.gen.heartbeat_response import HeartbeatResponse
 from kmirror.protocol.gen.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kmirror.protocol.gen.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kmirror.protocol.gen.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
 from kmirror.protocol.gen.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kmirror.protocol.gen.sync_group_response import SyncGroupResponse
+from kmirror.protocol.gen.txn_offset_commit_request import TxnOffsetCommitRequest
+from kmirror.protocol.gen.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from kmirror.sim.history.inside.groups import GroupLook
 from kmirror.sim.history.plan import Step
 from kmirror.spec.error_codes import ErrorCode
@@ -220,3 +236,73 @@ def test_a_heartbeat_that_is_refused_begins_no_session() -> None:
     stage.group.remove("y")
     stage.handle(after_ms=1)
     assert stage.broken == []
+
+
+# -- commits --------------------------------------------------------------------------------------
+
+
+def commit(stage: Stage, member: str, generation: int, *, error: int = 0, plain: bool = True) -> list[str]:
+    """Have an offset be committed, and answered; return the rules that are broken."""
+    rows = [OffsetCommitRequestPartition(partition_index=0, committed_offset=5)]
+    topics = [OffsetCommitRequestTopic(name="t0", partitions=rows)]
+    request: OffsetCommitRequest | TxnOffsetCommitRequest = OffsetCommitRequest(
+        group_id="g", generation_id_or_member_epoch=generation, member_id=member, topics=topics
+    )
+    answered = [OffsetCommitResponsePartition(partition_index=0, error_code=error)]
+    response: OffsetCommitResponse | TxnOffsetCommitResponse = OffsetCommitResponse(
+        topics=[OffsetCommitResponseTopic(name="t0", partitions=answered)]
+    )
+    if not plain:
+        request = TxnOffsetCommitRequest(group_id="g", generation_id=generation, member_id=member)
+        row = TxnOffsetCommitResponsePartition(partition_index=0, error_code=error)
+        response = TxnOffsetCommitResponse(topics=[TxnOffsetCommitResponseTopic(name="t0", partitions=[row])])
+    answer(stage.look, ask(stage.look, LINK, request, version=8 if plain else 3), response)
+    return stage.broken
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize(
+    ("member", "generation", "error", "is_right"),
+    [
+        ("x", 1, 0, True),
+        ("x", 0, 0, False),
+        ("x", 2, 0, False),
+        ("x", 0, ErrorCode.ILLEGAL_GENERATION, True),
+        ("z", 1, 0, False),
+        ("z", 1, ErrorCode.UNKNOWN_MEMBER_ID, True),
+    ],
+)
+def test_only_members_of_this_generation_commit(
+    member: str, generation: int, error: int, is_right: bool, plain: bool
+) -> None:
+    stage = Stage()
+    stage.group.generation = 1
+    assert commit(stage, member, generation, error=error, plain=plain) == ([] if is_right else ["commit-fenced"])
+
+
+@pytest.mark.parametrize(
+    ("plain", "empty", "is_right"), [(True, False, False), (True, True, True), (False, False, True)]
+)
+def test_who_names_no_member_commits_for_an_empty_group_or_in_a_transaction(
+    plain: bool, empty: bool, is_right: bool
+) -> None:
+    stage = Stage()
+    if empty:
+        stage.group.members.clear()
+    assert commit(stage, "", -1, plain=plain) == ([] if is_right else ["commit-fenced"])
+
+
+@pytest.mark.parametrize(
+    ("client", "epoch", "expected"), [("a-2", 4, ["synced-epoch"]), ("a-2", 3, []), ("c0@a", 4, [])]
+)
+def test_a_mirror_commits_no_epoch_that_its_partition_has_not_come_to(
+    client: str, epoch: int, expected: list[str]
+) -> None:
+    stage = Stage()
+    stage.group.members.clear()
+    image = SimpleNamespace(topics={"t0": SimpleNamespace(partitions={0: SimpleNamespace(leader_epoch=3)})})
+    stage.scene.image = lambda _: image  # type: ignore[method-assign, assignment]
+    row = OffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_leader_epoch=epoch)
+    request = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t0", partitions=[row])])
+    ask(stage.look, Link(client), request, version=8)
+    assert stage.broken == expected
