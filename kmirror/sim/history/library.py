@@ -304,6 +304,7 @@ class LibraryReader:
     def _take(self, cluster: str, machine: consumer.Consumer, found: Round) -> None:
         account, now = self.desk.scene.account, self.desk.scene.now
         for tp, part in found.fetched.items():
+            self._look.fetched(cluster, tp, part)
             machine.positions[tp] = part.after
             for record in part.records:
                 value = name_of(record.value, record.headers)

@@ -42,8 +42,14 @@ def of_group(before: GroupState, after: GroupState) -> str:
 
 
 _NOT_FAILED = "only PREPARING and MIRRORING look at the source, and what fails is what the source answers"
-"""A PAUSING whose write was never answered is the exception: its leader still mirrors."""
-_NEVER_FAIL = (MirrorState.UNKNOWN, MirrorState.PAUSED, MirrorState.STOPPING, MirrorState.STOPPED)
+"""A leader whose write of PAUSING was not answered writes again before it looks at the source."""
+_NEVER_FAIL = (
+    MirrorState.UNKNOWN,
+    MirrorState.PAUSING,
+    MirrorState.PAUSED,
+    MirrorState.STOPPING,
+    MirrorState.STOPPED,
+)
 _FINAL = "nothing follows DEAD: the group is forgotten"
 
 ROWS: tuple[Row, ...] = (

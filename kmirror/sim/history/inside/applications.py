@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from kmirror.client.consumer import FetchedRecords
 from kmirror.client.positions import Position
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -77,7 +78,7 @@ class DeliveryLook:
 
 
 class ReadingLook:
-    """Judges whether a consumer makes progress while there are records to read."""
+    """Judges what a consumer gives its application, and whether it makes progress while there are records to read."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self._scene = scene
@@ -85,6 +86,19 @@ class ReadingLook:
         self._name = name
         self._rounds: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         """By cluster and partition the position, and for how many rounds it has stood there."""
+
+    def fetched(self, cluster: str, tp: TopicPartition, found: FetchedRecords) -> None:
+        """Look at the offsets of the records that the application receives in a round."""
+        expected = found.before.offset
+        for record in found.records:
+            if record.offset < expected:
+                text = f"{self._name} receives offset {record.offset}, where {expected} or a later one is next"
+                self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
+                return
+            expected = record.offset + 1
+        if found.after.offset < expected:
+            text = f"{self._name} has received offset {expected - 1}, and reads on from {found.after.offset}"
+            self._rules.broken(cluster, NO_NODE, tp, "reader-order", text)
 
     def round_ended(
         self,

@@ -105,6 +105,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
             "A fetch was answered with records from above the high watermark, or the last stable offset for "
             "read_committed."
         ),
+        "reader-order": "A consumer returned a record below its position, or not in the order of offsets.",
         "reader-stands": "A consumer does not go on, though there are records to read and nothing is out of order.",
     },
     "Mirroring: cuts": {

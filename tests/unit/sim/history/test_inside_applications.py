@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kmirror.client.consumer import ConsumerRecord, FetchedRecords
 from kmirror.client.positions import Position
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.sim.history.inside.applications import ROUNDS, SLACK_MS, DeliveryLook, ReadingLook
@@ -87,3 +88,23 @@ def test_a_consumer_may_stand_at_the_end_after_a_refusal_or_amid_faults(scene: F
     scene.open_spans["broker", "a-1"] = 0
     reading.rounds(ROUNDS, 4)
     assert broken(scene) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "offsets", "after", "rules"),
+    [
+        (4, (4, 7, 8), 10, []),
+        (4, (), 6, []),
+        (4, (3, 4), 5, ["reader-order"]),
+        (4, (5, 5), 6, ["reader-order"]),
+        (4, (4, 5), 5, ["reader-order"]),
+        (4, (), 3, ["reader-order"]),
+    ],
+)
+def test_a_consumer_returns_records_from_its_position_on_in_their_order(
+    scene: FakeScene, before: int, offsets: tuple[int, ...], after: int, rules: list[str]
+) -> None:
+    records = [ConsumerRecord(TP.topic, TP.partition, offset, 0, None, b"", (), 0) for offset in offsets]
+    found = FetchedRecords(Position(before), records, Position(after))
+    ReadingLook(scene, "c0").fetched("a", TP, found)  # type: ignore[arg-type]
+    assert broken(scene) == rules
