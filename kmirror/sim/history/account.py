@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.disk_account import DiskAccount
 from kmirror.sim.history.group_account import GroupAccount
 
 OPEN_TRANSACTIONS = "transactions are open"
 """What a partition waits for whose last stable offset stands still (`Account.unsettled`)."""
+UNAWARE: Duration = 30 * SECOND
+"""Time for which a leader may not know of the unclean election or the deletion that deposed it, and goes on writing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,14 +262,12 @@ class Rest:
     def __init__(self, scene: Scene, observer: Observer) -> None:
         self._scene = scene
         self._observer = observer
-        self._is_over = False
 
     def missing(self, rows: list[Owed], *, is_over: bool = False) -> list[tuple[str, TopicPartition, str]]:
         """Return what is not as it should be; empty once everything has come to rest.
 
         When time is up (`is_over`) groups that still commit are not expected to be the same in two clusters.
         """
-        self._is_over = is_over
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
@@ -280,7 +278,7 @@ class Rest:
                     found += [] if (name, tp) in alone else self._hanging(name, tp, rows)
         for row in rows:
             if not row.excuse or row.until_mirroring:
-                found += self._not_as_ordered(row)
+                found += self._not_as_ordered(row, is_over=is_over)
         return found
 
     def _alone(self, rows: list[Owed]) -> dict[tuple[str, TopicPartition], None]:
@@ -364,7 +362,7 @@ class Rest:
             return True
         return account.left_open(tp, offset, batch.partition_leader_epoch, batch.producer_id)
 
-    def _not_as_ordered(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
+    def _not_as_ordered(self, row: Owed, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
         scene = self._scene
         topic = scene.image(row.cluster).topics.get(row.topic)
         if topic is None:
@@ -386,7 +384,7 @@ class Rest:
                 found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
             elif state == "MIRRORING":
                 found += self._behind(row, tp)
-                found += [] if row.excuse else self._offsets_behind(row, tp)
+                found += [] if row.excuse else self._offsets_behind(row, tp, is_over=is_over)
         return found
 
     def _takes_markers(self, cluster: str, tp: TopicPartition) -> bool:
@@ -433,7 +431,7 @@ class Rest:
         same = there.epochs.epoch_for_offset(have - 1) == here.latest_epoch
         return want < have <= there.high_watermark and same and self._left_open(tp, there, want)
 
-    def _offsets_behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+    def _offsets_behind(self, row: Owed, tp: TopicPartition, *, is_over: bool) -> list[tuple[str, TopicPartition, str]]:
         """Return what groups have committed at the source and not here, as far as the mirror lets them through."""
         scene, destination = self._scene, self._scene.leader(row.cluster, tp)
         configs = scene.image(row.cluster).configs.get((ResourceType.MIRROR, row.mirror), {})
@@ -445,7 +443,7 @@ class Rest:
                 continue
             if scene.has_members(row.cluster, group):
                 continue  # Nobody commits for a group that is active here (D17).
-            if self._is_over and self._has_just_come(wanted[2]):
+            if is_over and self._has_just_come(wanted[2]):
                 continue
             log = destination.log
             inside = min(max(wanted[0], log.log_start_offset), log.high_watermark)

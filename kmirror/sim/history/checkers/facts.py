@@ -17,6 +17,7 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import (
+    UNAWARE,
     Account,
     Ack,
     CutSeen,
@@ -40,9 +41,6 @@ Place = tuple[str, TopicPartition]
 """(cluster, partition)"""
 LATE: Duration = 3 * SECOND
 """So long before an answer arrived the leader may have looked at its log."""
-ZOMBIE: Duration = 30 * SECOND
-"""So long a leader that was deposed by an unclean election, or whose topic was deleted, may go on without knowing it,
-and acknowledge what is lost already."""
 
 
 class Seen(Enum):
@@ -208,10 +206,10 @@ class Facts:
     def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> Iterator[Look | None]:
         """Yield the log with which each leader began that was elected from outside the ISR in this time.
 
-        Those of up to ZOMBIE before are among them; None stands for one that never led.
+        Those of up to UNAWARE before are among them; None stands for one that never led.
         """
         for election in self.elections.get(place, []):
-            if election.unclean and begin - ZOMBIE <= election.at <= end:
+            if election.unclean and begin - UNAWARE <= election.at <= end:
                 heirs = (heir for heir in self.heirs.get(place, []) if heir.at >= election.at)
                 yield next(heirs, None)
 

@@ -12,7 +12,8 @@ from itertools import combinations
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.checkers.facts import ZOMBIE, Facts
+from kmirror.sim.history.account import UNAWARE
+from kmirror.sim.history.checkers.facts import Facts
 from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.group_account import OffsetSent, OffsetsSeen, Owned
@@ -82,7 +83,7 @@ def sent(facts: Facts) -> dict[Key, list[OffsetSent]]:
 
 def written_by(row: OffsetSent) -> Instant:
     """Return when the commit was in the log at the latest, if it ever came there."""
-    return row.answered_at if row.error == "NONE" else row.sent_at + ZOMBIE
+    return row.answered_at if row.error == "NONE" else row.sent_at + UNAWARE
 
 
 def is_done(row: OffsetSent, seen: OffsetsSeen) -> bool:
@@ -101,7 +102,7 @@ def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: I
     """
     groups = facts.account.groups
     if any(
-        row.unclean and (row.cluster, row.tp.topic) == (cluster, GROUP_TOPIC) and begin - ZOMBIE <= row.at <= end
+        row.unclean and (row.cluster, row.tp.topic) == (cluster, GROUP_TOPIC) and begin - UNAWARE <= row.at <= end
         for row in groups.elected
     ):
         return True
@@ -111,7 +112,7 @@ def shard_elected(facts: Facts, cluster: str, group: str, begin: Instant, end: I
     transactions = [facts.account.transactions[key] for key in keys if key in facts.account.transactions]
     values = [value for transaction in transactions for value in transaction.values]
     producers = {facts.account.writes[value].producer_id for value in values}
-    return groups.lost_transactions(cluster, producers, begin - ZOMBIE, end + facts.clocks_differ_by)
+    return groups.lost_transactions(cluster, producers, begin - UNAWARE, end + facts.clocks_differ_by)
 
 
 def is_synced(facts: Facts, cluster: str, tp: TopicPartition, begin: Instant, end: Instant) -> bool:

@@ -10,11 +10,10 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.names import counted
 from kmirror.log.config import DAY_MS
-from kmirror.sim.history.account import NO_NODE, Election, LogRow, Marks
+from kmirror.sim.history.account import NO_NODE, UNAWARE, Election, LogRow, Marks
 from kmirror.sim.history.checkers.elections import left_open, may_be_shorter
 from kmirror.sim.history.checkers.facts import (
     LATE,
-    ZOMBIE,
     Facts,
     Look,
     Place,
@@ -348,7 +347,7 @@ def _is_too_late(facts: Facts, place: Place, before: _Sighting, after: _Sighting
     """
     if not after.is_read or after.begin <= before.end:
         return False
-    since = before.begin - ZOMBIE
+    since = before.begin - UNAWARE
     return not (
         facts.may_be_behind(place[0], since, after.end)
         or [*facts.unclean(place, since, after.end)]
@@ -450,7 +449,7 @@ def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant, offset: 
     """
     if may_be_shorter(facts, place, offset, begin, end, leader_epoch=leader_epoch):
         return True
-    if facts.was_deleted(place, begin - ZOMBIE, end):
+    if facts.was_deleted(place, begin - UNAWARE, end):
         return True
     return any(stay.overlaps(begin, end) for stay in facts.stays(place))
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import Instant
-from kmirror.sim.history.account import CutSeen, LogRow
+from kmirror.sim.history.account import UNAWARE, CutSeen, LogRow
 from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_by
-from kmirror.sim.history.checkers.facts import ZOMBIE, Facts, Look, Place, Seen, is_compacted
+from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.ring_links import is_in_a_ring
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
 from kmirror.sim.history.survivors import tombstones_stay
@@ -62,7 +62,7 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
         return Reason(taken)
     if brought_back(facts, place, record.value, record.offset, end):
         return Reason(UNCLEAN)
-    if facts.was_deleted(place, begin - (ZOMBIE if record.epoch < 0 else 0), end):
+    if facts.was_deleted(place, begin - (UNAWARE if record.epoch < 0 else 0), end):
         return Reason(DELETED)
     found = None
     for stay in facts.stays(place):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import LogRow, LogSeen, Transaction
+from kmirror.sim.history.account import UNAWARE, LogRow, LogSeen, Transaction
 from kmirror.sim.history.checkers.elections import UNCLEAN, left_open, lost_anywhere, reset_lost
 from kmirror.sim.history.checkers.facts import (
-    ZOMBIE,
     Facts,
     Look,
     Place,
@@ -161,7 +160,7 @@ def _coordinator_lost(facts: Facts, transaction: Transaction) -> bool:
     What goes back to the end of the transaction before ends that once more, and this one with it.
     """
     writes = [facts.account.writes[value] for value in transaction.values]
-    begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + ZOMBIE
+    begin, end = min(write.sent_at for write in writes), max(write.sent_at for write in writes) + UNAWARE
     producers = {write.producer_id for write in writes}
     end += facts.clocks_differ_by
     return facts.account.groups.lost_transactions(transaction.cluster, producers, begin, end)

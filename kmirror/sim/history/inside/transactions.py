@@ -23,6 +23,7 @@ from kmirror.protocol.gen.transaction_log_value import TransactionLogValue
 from kmirror.protocol.keyed_records import decode_record
 from kmirror.records.batch import Batch
 from kmirror.records.record import Record
+from kmirror.sim.history.account import UNAWARE
 from kmirror.sim.history.coverage.transitions import TRANSACTIONS
 from kmirror.sim.history.inside.frames import FrameLook, PendingRequest
 from kmirror.sim.history.inside.log_model import LogModel
@@ -36,8 +37,6 @@ LOOKS_EVERY: Duration = 500 * MILLISECOND
 """Time from one look at transactions that take too long to the next."""
 SLACK: Duration = 2_500 * MILLISECOND
 """For two more sweeps, and clocks that drift."""
-DEPOSED: Duration = 30_000 * MILLISECOND
-"""Time for which a leader may not know that an unclean election has deposed it."""
 SWEEPS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 EPOCH_BUMPS_IN = 5
 """First version of EndTxn that raises the producer epoch."""
@@ -152,7 +151,7 @@ class TransactionLook(FrameLook, Look):
 
     def _was_elected_uncleanly(self, cluster: str, tp: TopicPartition) -> bool:
         """Return whether the leader before this one, deposed by an unclean election, may have taken the marker."""
-        since = self._scene.now - DEPOSED
+        since = self._scene.now - UNAWARE
         recent = takewhile(lambda row: row.at >= since, reversed(self._scene.account.elections))
         return any(row.unclean and (row.cluster, row.tp) == (cluster, tp) for row in recent)
 
