@@ -107,11 +107,27 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, list[str]] 
         ack = facts.acked[facts.account.writes[value].cluster, value]
         if ack.offset < look.log.log_start_offset and facts.may_be_deleted(value, ack.offset, look.at):
             continue  # It was deleted by its age or by an order, with the other records of its segment.
-        if is_superseded(facts, (look.log.cluster, look.log.tp), value, ack.offset, look.at):
-            continue
-        if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
+        if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN) and not _is_superseded(facts, look, value):
             missing.append(value)
     return (there[0], missing) if missing else None
+
+
+def _is_superseded(facts: Facts, look: Look, value: str) -> bool:
+    """Return whether compaction explains that a record is gone: here, or in a cluster from which it was mirrored.
+
+    There a later record of its key may have superseded it that was not mirrored.
+    """
+    tp, written_at = look.log.tp, facts.account.writes[value].cluster
+    offset = facts.acked[written_at, value].offset
+    return any(
+        is_superseded(facts, place, value, offset, look.at)
+        for place in facts.looks
+        if place[1] == tp
+        and (
+            place[0] in (look.log.cluster, written_at)
+            or any(value in other.by_value for other in facts.looks[place] if other.at <= look.at)
+        )
+    )
 
 
 def aborted_read(facts: Facts) -> Iterator[Finding]:

@@ -63,6 +63,15 @@ def test_what_was_superseded_is_missed_when_its_heir_was_cut_by_right() -> None:
     assert "key-lost" in found and "acked-lost" not in found
 
 
+@pytest.mark.parametrize(("key", "expected"), [("k", []), ("y", ["half-transaction"])])
+def test_half_of_a_transaction_may_go_for_a_record_that_was_not_mirrored(key: str, expected: list[str]) -> None:
+    """The source's cleaner took it, and the mirror ends before the record for which it was taken."""
+    half, later = keyed(1, "half", "k"), keyed(3, "later", key)
+    hand = compacted(OTHER, half, later).transaction("t/1", "other", "half")
+    hand.look("a", [OTHER, later], at=10).look("b", [OTHER], at=10).final("a", [OTHER, later])
+    assert [name for name in hand.found() if name == "half-transaction"] == expected
+
+
 def test_a_record_of_an_aborted_transaction_is_nobodys_latest() -> None:
     hidden = keyed(1, "hidden", "k")
     hand = compacted(OLD, OTHER).wrote("hidden", 1, at=3, transaction="t")
