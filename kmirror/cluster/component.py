@@ -63,6 +63,10 @@ class BrokerComponent:
         """Return whether the log of `partition` has leader epochs that this cluster did not assign (D13, D14)."""
         return False
 
+    def may_compact(self, partition: Partition) -> bool:
+        """Return whether the cleaner may work on the log of `partition`, which this broker leads."""
+        return True
+
     def withholds(self, partition: Partition) -> bool:
         """Return True as long as it is not known whether this leader may serve what its log holds (D30).
 
@@ -169,6 +173,10 @@ class Components:
     def foreign_epochs(self, partition: Partition) -> bool:
         """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
         return any(component.foreign_epochs(partition) for component in self._with_foreign_logs)
+
+    def may_compact(self, partition: Partition) -> bool:
+        """Return whether no component keeps the cleaner from the log of `partition`, which this broker leads."""
+        return all(component.may_compact(partition) for component in self._plugged)
 
     def withholds(self, partition: Partition) -> bool:
         """Return whether any component does not know yet if this leader may serve its log (D30)."""

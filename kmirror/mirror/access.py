@@ -11,6 +11,9 @@ from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.spec.error_codes import ErrorCode
 
+COMPACTED_IN = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
+"""The states of a mirrored log whose cuts ask the log, when they are made, how far the cleaner has come (D46, D63)."""
+
 
 def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
     """Return the error that a Produce request to `tp` gets, or None if the topic is writable.
@@ -56,3 +59,11 @@ def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
     mp = context.partitions.get(partition.tp)
     stopped = mp is not None and mp.state is MirrorState.STOPPED and assignment.wish is Wish.REMOVE
     return not stopped
+
+
+def may_compact(context: MirrorContext, partition: Partition) -> bool:
+    """Return whether the cleaner may work on a mirrored log: not while a cut is decided on, or before it is known."""
+    if not foreign_epochs(context, partition):
+        return True
+    mp = context.partitions.get(partition.tp)
+    return mp is not None and mp.state in COMPACTED_IN and not mp.held

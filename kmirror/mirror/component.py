@@ -83,6 +83,9 @@ class MirrorComponent(BrokerComponent):
     def foreign_epochs(self, partition: Partition) -> bool:
         return access.foreign_epochs(self.context, partition)
 
+    def may_compact(self, partition: Partition) -> bool:
+        return access.may_compact(self.context, partition)
+
     # -- what happens -------------------------------------------------------------------------
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:

@@ -1,4 +1,4 @@
-"""Faults planted into the cleaner: what it takes that is nobody's to take.
+"""Faults planted into the cleaner: what it takes that is nobody's to take, and what it leaves.
 
 They are rows of tests/sim/planted.py, which says what a fault is.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.log.cleaner import _Run
 from tests.sim.planted import Patch, fault
 
@@ -33,3 +34,9 @@ def one_replica_lacks_a_key(patch: Patch) -> None:
         return original(run, record, batch) and not (is_odd and record.key == b"k1")
 
     original = patch(_Run, "_is_kept", is_kept)
+
+
+@fault("compaction-overdue", profile="keys_in_a_mirror")
+def mirrored_logs_are_left_alone(patch: Patch) -> None:
+    """No replica cleans a log that is mirrored (D46)."""
+    patch(LogManager, "_may_compact", lambda self, partition: not self._is_mirrored(partition))

@@ -14,6 +14,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.cleaner import Compaction
 from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.disk_work import DiskOptions
@@ -456,17 +457,38 @@ def test_a_mirrored_log_begins_where_its_source_begins() -> None:
 
 
 @pytest.mark.decision("D46")
-def test_a_mirrored_log_is_not_compacted_before_the_stop() -> None:
+def test_a_mirrored_log_is_compacted_by_each_of_its_replicas() -> None:
     p = begun({})
     p.b.alter(TOPIC, BY_KEY)
-    write_keys(p.a, *"abababab")
+    write_keys(p.a, *"abababababababab")
     p.simulation.run_for(span_s=10)
-    assert told(p.b, f"{TP} compacted") == 0
+    assert p.a.log().log_start_offset == 0 and sum(b.record_count for b in p.a.log().batches()) == 9 + 16
+    for log in logs_of(p.b):
+        assert keys_of(log) == {b"a": b"a14", b"b": b"b15"}
+        assert sum(b.record_count for b in log.batches() if b.base_offset >= 9) < 6
+        assert (log.log_start_offset, log.log_end_offset) == (0, p.a.log().log_end_offset)
     p.fail_over()
-    write_keys(p.b, *"abababababab")
+    write_keys(p.b, *"ababab")
+    p.simulation.run_for(span_s=10)
+    assert keys_of(p.b.log()) == {b"a": b"a4", b"b": b"b5"}
+
+
+@pytest.mark.decision("D46")
+def test_a_paused_log_is_compacted_and_goes_on_after_it_is_resumed() -> None:
+    p = begun(TINY)
+    write_keys(p.a, *"abababab")
+    mirrored(p.there)
+    p.there.pause([TOPIC])
+    p.there.wait_for_state(MirrorState.PAUSED, [TP])
+    p.b.alter(TOPIC, BY_KEY)
+    write_keys(p.a, *"cc")
     p.simulation.run_for(span_s=10)
     for log in logs_of(p.b):
-        assert sum(b.record_count for b in log.batches() if not b.is_control) < 12
+        assert keys_of(log) == {b"a": b"a6", b"b": b"b7"}
+        assert sum(b.record_count for b in log.batches() if b.base_offset >= 9) < 8
+    p.there.resume([TOPIC])
+    mirrored(p.there)
+    assert keys_of(p.b.log()) == {b"a": b"a6", b"b": b"b7", b"c": b"c1"}
 
 
 def test_the_first_look_comes_after_the_initial_delay() -> None:

@@ -339,6 +339,14 @@ def keys_and_tombstones() -> Plan:
     return replace(plan, clusters=tuple(replace(row, configs={**row.configs, **often}) for row in plan.clusters))
 
 
+def keys_in_a_mirror() -> Plan:
+    """The same, and cluster b mirrors the topic for longer than one run of the cleaner takes."""
+    plan = keys_and_tombstones()
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), *plan.steps
+    return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.at_ms)), faults_end_ms=15_000)
+
+
 def killed_in_the_end(way: str = "kill") -> Plan:
     """Cluster b mirrors what a writes, and stops; a group commits at a. Then every node dies, and starts again."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -379,6 +387,7 @@ PLANS: dict[str, Callable[[], Plan]] = (
             stop_among_long_ones,
             orders_while_away,
             keys_and_tombstones,
+            keys_in_a_mirror,
             killed_in_the_end,
         )
     }

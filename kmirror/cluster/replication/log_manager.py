@@ -13,8 +13,8 @@ Flush, compaction and deletion are jobs for the disk: the log goes on meanwhile,
 about, that job's result is dropped. Which log is due, and in which order, is LogManager's and LogCleanerManager's of
 Kafka 4.3.1.
 
-A log that is mirrored is left alone (D46): it has the gaps and the log start
-that its source gives it, and only segments below that start go. After the stop it is a log as any other.
+Of a log that is mirrored only the segments below its source's log start are deleted. It is compacted as any other, but
+not by a leader that is about to cut it (D46).
 """
 
 from __future__ import annotations
@@ -230,13 +230,17 @@ class LogManager:
         best: tuple[float, Partition] | None = None
         for partition in self._with_compaction():
             log = partition.log
-            if self._uncleanable.get(partition.tp) is partition or self._is_mirrored(partition):
+            if self._uncleanable.get(partition.tp) is partition or not self._may_compact(partition):
                 continue
             what = log.cleanable(to_ms(now))
             dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
             if dirty_enough and (best is None or what.dirty_ratio > best[0]):
                 best = what.dirty_ratio, partition
         return None if best is None else best[1]
+
+    def _may_compact(self, partition: Partition) -> bool:
+        """Return whether no cut is decided on that goes by how far the cleaner had come; a follower decides on none."""
+        return not partition.is_leader or self._components.may_compact(partition)
 
     def _keys_max(self) -> int:
         configs = self._context.configs
@@ -246,8 +250,8 @@ class LogManager:
     def _on_cleaned(self, now: Instant, partition: Partition, job: Compaction, done: DiskDone) -> None:
         tp, self._cleaning = partition.tp, None
         if self._replicas.partitions.get(tp) is partition:
-            mirrored = self._is_mirrored(partition)
-            if mirrored:
+            may_compact = self._may_compact(partition)
+            if not may_compact:
                 partition.log.compaction = None  # A cut that is decided on knows nothing of this run (D63).
             if isinstance(done.result, Rewrite):
                 try:
@@ -257,7 +261,7 @@ class LogManager:
                     self._clean(now)
                     return
                 if cleaned is None:
-                    self._context.outbox.note(f"{tp} was {'mirrored' if mirrored else 'cut'} while it was compacted")
+                    self._context.outbox.note(f"{tp} was {'cut' if may_compact else 'mirrored'} while it was compacted")
                 else:
                     sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
                     compacted = LogCompacted(tp, cleaned.end_offset, cleaned.bytes_before, cleaned.bytes_after)

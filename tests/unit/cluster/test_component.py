@@ -45,6 +45,9 @@ class Listener(BrokerComponent):
     def foreign_epochs(self, partition: Partition) -> bool:
         return self.says
 
+    def may_compact(self, partition: Partition) -> bool:
+        return not self.says
+
     def withholds(self, partition: Partition) -> bool:
         return self.says
 
@@ -93,8 +96,10 @@ def test_the_first_reason_to_refuse_counts() -> None:
 def test_one_that_says_so_is_enough() -> None:
     stage, partition = Stage(), cast(Partition, None)
     assert not stage.components.withholds(partition) and not stage.components.foreign_epochs(partition)
+    assert stage.components.may_compact(partition)
     stage.second.says = True
     assert stage.components.withholds(partition) and stage.components.foreign_epochs(partition)
+    assert not stage.components.may_compact(partition)
 
 
 def test_a_component_guards_all_topics_unless_it_names_some_at_the_time() -> None:

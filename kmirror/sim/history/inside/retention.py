@@ -1,6 +1,9 @@
-"""Rules of retention: a segment that is too old goes, once its broker has looked for such several times."""
+"""Rules of retention and compaction: what is due is done, once its broker has looked for such several times."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
@@ -12,20 +15,32 @@ LOOKS_EVERY: Duration = SECOND
 LOOKS_AT_ONE_IN = 16
 """Events of brokers: most come long before the next look."""
 CHECKS = 3
-"""Number of retention checks after which a segment that is too old must be gone."""
+"""Number of checks after which a segment that is too old must be gone, and a dirty log be cleaned."""
 SLACK: Duration = SECOND
+CLEANER_SLACK: Duration = 5 * SECOND
+"""For runs over other logs, which come first where those are dirtier."""
+
+
+class Due(NamedTuple):
+    """What a broker has to do to a log."""
+
+    rule: str
+    offset: int
+    """Where the segment begins, or what the cleaner has not looked at; it is another one once that was done."""
+    patience: Duration
+    text: str
 
 
 class RetentionLook(Look):
-    """Judges whether old segments go."""
+    """Judges whether old segments go, and whether dirty logs are cleaned."""
 
     def __init__(self, scene: Scene, rules: Rules) -> None:
         self._scene = scene
         self._rules = rules
         self._events = 0
         self._looked_at: dict[tuple[str, int], Instant] = {}
-        self._due: dict[Partition, tuple[int, Instant]] = {}
-        """Leaders whose oldest segment is too old, with where it begins, and since when it is."""
+        self._due: dict[tuple[Partition, str], tuple[int, Instant]] = {}
+        """By replica and rule what is due, and since when it is."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         self._events += 1
@@ -39,21 +54,40 @@ class RetentionLook(Look):
     def _look(self, cluster: str, broker: Broker, now: Instant) -> None:
         broker_id = broker.context.node_id
         now_ms = to_ms(self._scene.local_time(cluster, broker_id))
-        configs = broker.context.configs
-        interval = configs.integer("log.retention.check.interval.ms") * MILLISECOND
-        patience = configs.integer("log.initial.task.delay.ms") * MILLISECOND + CHECKS * interval + SLACK
         for partition in broker.parts.replicas.partitions.values():
-            is_due = len(partition.log.segments) > 1 and is_too_old(partition, now_ms)
-            if not is_due or broker.parts.components.foreign_epochs(partition):
-                self._due.pop(partition, None)
-                continue
-            base = partition.log.segments[0].base_offset
-            known = self._due.get(partition)
-            if known is None or known[0] != base:
-                self._due[partition] = base, now
-            elif now - known[1] > patience:
-                text = f"segment {base} is older than {partition.log.config.retention_ms} ms, and stays"
-                self._rules.broken(cluster, broker_id, partition.tp, "retention-overdue", text)
+            due = {found.rule: found for found in _due(broker, partition, now_ms)}
+            for rule in RULES:
+                found, key = due.get(rule), (partition, rule)
+                known = self._due.get(key)
+                if found is None:
+                    self._due.pop(key, None)
+                elif known is None or known[0] != found.offset:
+                    self._due[key] = found.offset, now
+                elif now - known[1] > found.patience:
+                    self._rules.broken(cluster, broker_id, partition.tp, rule, found.text)
+
+
+RETENTION, COMPACTION = "retention-overdue", "compaction-overdue"
+RULES = (RETENTION, COMPACTION)
+
+
+def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[Due]:
+    log, configs, components = partition.log, broker.context.configs, broker.parts.components
+    config = log.config
+    if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.foreign_epochs(partition):
+        base = log.segments[0].base_offset
+        checks_ms = CHECKS * configs.integer("log.retention.check.interval.ms")
+        patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
+        text = f"segment {base} is older than {config.retention_ms} ms, and stays"
+        yield Due(RETENTION, base, patience, text)
+    may_be_cleaned = configs.flag("log.cleaner.enable") and config.compact
+    if may_be_cleaned and (not partition.is_leader or components.may_compact(partition)):
+        what = log.cleanable(now_ms)
+        if what.is_dirty_enough(config.min_cleanable_dirty_ratio):
+            patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
+            share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
+            text = f"the log is not cleaned from offset {what.first_dirty_offset} on, though {share}"
+            yield Due(COMPACTION, what.first_dirty_offset, patience, text)
 
 
 def is_too_old(partition: Partition, now_ms: int) -> bool:

@@ -43,6 +43,10 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "cleaned-tombstone": (
             "The cleaner took a tombstone before `delete.retention.ms` had passed since a run had seen it first."
         ),
+        "compaction-overdue": (
+            "A compacted log is dirtier than `min.cleanable.dirty.ratio`, and is not cleaned for several "
+            "`log.cleaner.backoff.ms`."
+        ),
         "retention-overdue": (
             "A segment that is older than `retention.ms` stays, though its broker has looked for such several times."
         ),
