@@ -119,6 +119,10 @@ class Fetcher(Generic[P]):
         """Look at a partition before the next fetch."""
         self.changed.setdefault(state.tp, state.rank)
 
+    def is_renewed(self, state: P) -> bool:
+        """Return whether the partition was removed and assigned again since the last fetch was made."""
+        return self.changed.get(state.tp, state.rank) < state.rank
+
     def rank(self, tp: TopicPartition) -> int:
         """Return where a partition stands among the others, -1 for one that was removed."""
         state = self.partitions.get(tp)
@@ -189,7 +193,7 @@ class Owner(Protocol[P]):
         """Handle that a fetch state has missed an answer of the session.
 
         Its partition is not fetched here any more, or in another leader epoch; or it was removed and assigned again
-        between two fetches, so that the leader has no reason to repeat what it answered before.
+        between two fetches, so that the leader has no reason to repeat what it answered before. An answer is dropped.
         """
 
     def on_lost(self, now: Instant, fetcher: Fetcher[P]) -> bool:
@@ -347,9 +351,9 @@ class FetchLoop(Generic[P]):
             return ranks_before
         for tp in sorted(fetcher.changed, key=fetcher.rank):
             # One whose position cannot be told, and raises, does not keep the next fetch from the others.
-            rank_before = ranks_before[tp] = fetcher.changed.pop(tp)
-            if fetcher.rank(tp) > rank_before:  # Removed and assigned again since: the new state has heard nothing yet.
+            if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
                 self._owner.on_unheard(fetcher)
+            ranks_before[tp] = fetcher.changed.pop(tp)
             fetcher.session.want(tp, self._wanted(now, fetcher, tp))
         return ranks_before
 
@@ -407,7 +411,7 @@ class FetchLoop(Generic[P]):
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 state, asked = fetcher.partitions.get(tp), session.wanted(tp)
-                if state is None or asked is None or not self._is_of(asked, state):
+                if state is None or asked is None or fetcher.is_renewed(state) or not self._is_of(asked, state):
                     self._owner.on_unheard(fetcher)
                 else:
                     fetcher.mark(state)

@@ -189,8 +189,10 @@ class Hands:
         self.scene.end_span(DISK, subject)
         self.scene.note(f"the log directories of broker {subject} are mended")
         if found.runs(broker_id):
+            self.scene.begin_span("broker", subject)
             found.kill(broker_id)
             found.restart(broker_id)
+            self.scene.end_span("broker", subject)
             self.scene.note(f"broker {subject} is restarted")
 
     def later(self, for_ms: int, undo: Callable[[], None]) -> None:

@@ -435,6 +435,17 @@ def test_a_partition_that_is_assigned_again_between_two_fetches_has_heard_nothin
     assert log.told() == [], "once"
 
 
+def test_an_answer_from_before_a_partition_was_assigned_again_was_not_heard() -> None:
+    log, (state,) = many(1)
+    log.told()
+    log.loop.remove(state.tp)
+    log.assign(state)
+    log.script.answer(answer(row()))
+    assert set(log.told()) == {("unheard",)}
+    log.script.answer(answer(row()))
+    assert log.told() == [("records", state.tp, 5)]
+
+
 def test_a_lost_session_begins_anew_at_once() -> None:
     log = Log()
     log.assign(State(TP))

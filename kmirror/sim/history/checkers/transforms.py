@@ -55,7 +55,8 @@ def _shows(look: Look, values: list[str]) -> bool:
 
 def _broken(facts: Facts, chain: Chain, last: Transformed, row: Transformed) -> Finding:
     _, cluster, tp = chain
-    sent = facts.account.groups.sent[last.token]
+    # Either may have been sent before the topic was deleted, and the other one after it was created again.
+    sent = min((facts.account.groups.sent[one.token] for one in (last, row)), key=lambda one: one.sent_at)
     if _may_begin_elsewhere(facts, chain, sent, row.at):
         return Accepted(ASYNCHRONOUS, cluster, tp, 1)
     how = "again" if row.begin < last.end else "leaving some out"

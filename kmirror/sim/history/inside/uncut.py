@@ -98,12 +98,14 @@ class UncutRules:
                 self._note(now, "demands-too-little", where)
 
     def _look_at_confirmed(self, now: Seen, before: Seen) -> None:
-        """A follower that has confirmed a cut holds nothing of a later epoch."""
+        """A follower that has confirmed a cut holds nothing of a later epoch from its leader's log start on."""
+        start = now.partition.log.log_start_offset
         for replica, row in before.must_cut.items():
             if replica in now.must_cut:
                 continue
             batches = batches_of(self._scene.clusters[now.cluster], replica, now.mp.tp) or ()
-            later = next((batch for batch in batches if batch.partition_leader_epoch > row), None)
+            readable = (batch for batch in batches if batch.last_offset >= start)
+            later = next((batch for batch in readable if batch.partition_leader_epoch > row), None)
             if later is not None:
                 text = f"broker {replica} counts as cut to epoch {row}, and has epoch {later.partition_leader_epoch}"
                 self._note(now, "confirmed-early", f"{text} at offset {later.base_offset}")

@@ -90,6 +90,15 @@ def test_who_has_confirmed_has_no_later_epoch(stage: Stage) -> None:
     assert stage.look(stage.judge.judge, MIRRORING) == ["confirmed-early"]
 
 
+def test_what_lies_below_the_log_start_needs_no_cut(stage: Stage) -> None:
+    stage.fill(stage.leader.log, batch(0, 5), batch(2, 5))
+    stage.leader.log.advance_log_start(4)
+    stage.fill(stage.log("a", 3), batch(0, 5), batch(2, 6))
+    stage.list_({3: 5})
+    stage.leader.confirm_cut(3)
+    assert stage.look(stage.judge.judge, MIRRORING) == []
+
+
 def test_a_fetch_of_before_the_cut_confirms_nothing(stage: Stage) -> None:
     stage.look(stage.judge.judge, PREPARING)
     stage.leader.log_was_cut(0)

@@ -1,0 +1,39 @@
+"""exactly-once: inputs that a group takes twice or leaves out, and what explains a group that begins elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.clock import SECOND
+from kmirror.sim.history.group_account import OffsetSent, Transformed
+from tests.unit.sim.history.hand import TP, Hand
+
+
+class Transforming(Hand):
+    """Group g takes records of cluster a in transactions that are all committed."""
+
+    def took(self, begin: int, end: int, *, sent: float, at: float) -> Transforming:
+        """Have a transaction take [begin, end); its offsets are sent and its end is answered at these seconds."""
+        token, key = f"{begin}-{end} at {at}", f"t/{at}"
+        self.transaction(key)
+        groups, ended_at = self.account.groups, round(at * SECOND)
+        sent_at = round(sent * SECOND)
+        groups.sent[token] = OffsetSent(
+            token, "g", "a", TP, end, "member", "", 1, key, sent_at, sent_at + SECOND // 100, "NONE", ended_at
+        )
+        groups.transformed.append(Transformed("g", "a", TP, begin, end, token, key, {}, ended_at))
+        return self
+
+
+@pytest.mark.parametrize(("begin", "expected"), [(5, []), (3, ["exactly-once"]), (7, ["exactly-once"])])
+def test_a_transaction_begins_where_the_one_before_it_ended(begin: int, expected: list[str]) -> None:
+    assert Transforming().took(0, 5, sent=1, at=2).took(begin, 9, sent=3, at=4).found() == expected
+
+
+@pytest.mark.parametrize(("deleted_at", "expected"), [(2.5, []), (0.5, ["exactly-once"])])
+def test_a_transaction_that_outlasts_the_topic_took_records_of_the_former_one(
+    deleted_at: float, expected: list[str]
+) -> None:
+    hand = Transforming().took(0, 7, sent=4, at=5).took(0, 3, sent=2, at=6)
+    hand.topic("a", "former", at=0).topic("a", "former", at=deleted_at, exists=False).topic("a", "next", at=3)
+    assert hand.found() == expected
