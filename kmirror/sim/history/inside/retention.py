@@ -24,7 +24,6 @@ CLEANER_SLACK: Duration = 5 * SECOND
 class Due(NamedTuple):
     """What a broker has to do to a log."""
 
-    rule: str
     offset: int
     """Where the segment begins, or what the cleaner has not looked at; it is another one once that was done."""
     patience: Duration
@@ -39,8 +38,8 @@ class RetentionLook(Look):
         self._rules = rules
         self._events = 0
         self._looked_at: dict[tuple[str, int], Instant] = {}
-        self._due: dict[tuple[Partition, str], tuple[int, Instant]] = {}
-        """By replica and rule what is due, and since when it is."""
+        self._due: dict[Partition, dict[str, tuple[int, Instant]]] = {}
+        """By rule the offset of what is due, and since when it is."""
 
     def broker_handled(self, cluster: str, broker: Broker) -> None:
         self._events += 1
@@ -55,23 +54,17 @@ class RetentionLook(Look):
         broker_id = broker.context.node_id
         now_ms = to_ms(self._scene.local_time(cluster, broker_id))
         for partition in broker.parts.replicas.partitions.values():
-            due = {found.rule: found for found in _due(broker, partition, now_ms)}
-            for rule in RULES:
-                found, key = due.get(rule), (partition, rule)
-                known = self._due.get(key)
-                if found is None:
-                    self._due.pop(key, None)
-                elif known is None or known[0] != found.offset:
-                    self._due[key] = found.offset, now
-                elif now - known[1] > found.patience:
-                    self._rules.broken(cluster, broker_id, partition.tp, rule, found.text)
+            before, self._due[partition] = self._due.get(partition, {}), {}
+            for rule, due in _due(broker, partition, now_ms):
+                offset, since = before.get(rule, (due.offset, now))
+                since = since if offset == due.offset else now
+                self._due[partition][rule] = due.offset, since
+                if now - since > due.patience:
+                    self._rules.broken(cluster, broker_id, partition.tp, rule, due.text)
 
 
-RETENTION, COMPACTION = "retention-overdue", "compaction-overdue"
-RULES = (RETENTION, COMPACTION)
-
-
-def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[Due]:
+def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[tuple[str, Due]]:
+    """Yield the rules under which something is due in a log, and what."""
     log, configs, components = partition.log, broker.context.configs, broker.parts.components
     config = log.config
     if len(log.segments) > 1 and is_too_old(partition, now_ms) and not components.foreign_epochs(partition):
@@ -79,7 +72,7 @@ def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[Due]:
         checks_ms = CHECKS * configs.integer("log.retention.check.interval.ms")
         patience = (configs.integer("log.initial.task.delay.ms") + checks_ms) * MILLISECOND + SLACK
         text = f"segment {base} is older than {config.retention_ms} ms, and stays"
-        yield Due(RETENTION, base, patience, text)
+        yield "retention-overdue", Due(base, patience, text)
     may_be_cleaned = configs.flag("log.cleaner.enable") and config.compact
     if may_be_cleaned and (not partition.is_leader or components.may_compact(partition)):
         what = log.cleanable(now_ms)
@@ -87,7 +80,7 @@ def _due(broker: Broker, partition: Partition, now_ms: int) -> Iterator[Due]:
             patience = CHECKS * configs.integer("log.cleaner.backoff.ms") * MILLISECOND + CLEANER_SLACK
             share = f"{what.dirty_ratio:.2f} of its bytes are dirty"
             text = f"the log is not cleaned from offset {what.first_dirty_offset} on, though {share}"
-            yield Due(COMPACTION, what.first_dirty_offset, patience, text)
+            yield "compaction-overdue", Due(what.first_dirty_offset, patience, text)
 
 
 def is_too_old(partition: Partition, now_ms: int) -> bool:
