@@ -98,6 +98,7 @@ CONCERNED: Final[Mapping[str, Collection[MirrorState]]] = {
     "resume": (MirrorState.PAUSING, MirrorState.PAUSED),
 }
 """A pattern stands for topics with a partition in such a state: the others are where they are to go already."""
+EVERY_TOPIC = ".*"
 INTERNAL = "__"
 SOURCE_TIMEOUT_MS = 10_000
 CLEAR_SCREEN = "\x1b[H\x1b[2J"
@@ -146,7 +147,7 @@ async def _list(admin: AsyncAdmin, task: Task) -> int:
 
 
 async def _describe(admin: AsyncAdmin, task: Task) -> int:
-    is_wanted = topic_matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or EVERY_TOPIC)
     while True:
         every = await describe_mirrors(admin, [task.mirror] if task.mirror else [])
         mirrors = {name: described.only(is_wanted) for name, described in every.items()}
@@ -164,7 +165,7 @@ async def _explain(admin: AsyncAdmin, task: Task) -> int:
     listing = await _listing(admin, task.mirror)
     async with _source(listing, task) as source:
         found = await explain_filters(task.mirror, source=source, destination=admin)
-    is_wanted = topic_matcher(task.topic or ".*")
+    is_wanted = topic_matcher(task.topic or EVERY_TOPIC)
     rows = [row for row in filter_rows(found) if row[0] == "group" or is_wanted(row[1].partition(": ")[0])]
     print((filter_json if task.as_json else filter_table)(rows), end="")
     return 0

@@ -4,8 +4,8 @@ Rule 1: stdout has the KIP's tables and confirmations, or with `-o json` an obje
 failed, and what was refused, is on stderr.
 Rule 2: the exit code is 0 if all was done, and 1 for a command line that is refused, for an order that is refused, also
 if for one topic only, and where no broker answers.
-Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --dry-run,
---explain-filters, --watch and -o are not in its list of options.
+Rule 3: the command line is read as `kafka_options` says. --delete, which stands in an example of the KIP, --all-topics,
+--dry-run, --explain-filters, --watch and -o are not in its list of options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 from kmirror.cli.cluster_client import client_of, properties_of
 from kmirror.cli.dump_log import KAFKA_VERSION
 from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
-from kmirror.cli.mirror_actions import ACTIONS, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
+from kmirror.cli.mirror_actions import ACTIONS, EVERY_TOPIC, NEEDS_CONFIG, NEEDS_TOPIC, Task, carry_out
 from kmirror.cli.output import complain
 from kmirror.errors import KafkaError, UsageError
 from kmirror.net.admin import checked_servers
@@ -27,6 +27,7 @@ SHORT_MAX = 2**15 - 1
 
 OPTIONS = (
     OptionRow(("add",), "Mirror topics: --mirror, --topic, and --mirror-config of a source with security."),
+    OptionRow(("all-topics",), "In place of --topic: all topics but the source's internal ones."),
     OptionRow(("alter",), "Set configs of a mirror: --mirror, --mirror-config."),
     OptionRow(("bootstrap-server",), "Brokers of the destination cluster; always needed.", "SERVER,SERVER..."),
     OptionRow(("command-config",), "Properties of this tool's own client.", "FILE"),
@@ -71,7 +72,8 @@ def read_task(given: ParsedOptions) -> Task:
         raise UsageError(f"Command must include exactly one action: {', '.join(f'--{action}' for action in ACTIONS)}")
     action = actions[0]
     _check_options(given, action)
-    mirror, topic = given.text("mirror", ""), given.text("topic", "")
+    mirror = given.text("mirror", "")
+    topic = EVERY_TOPIC if given.has("all-topics") else given.text("topic", "")
     configs = properties_of(given, "mirror-config")
     return Task(
         action=action,
@@ -94,11 +96,14 @@ def _check_options(given: ParsedOptions, action: str) -> None:
     if action in NEEDS_CONFIG and not given.text("mirror-config", ""):
         doing = "creating" if action == "create" else "altering"
         raise UsageError(f"--mirror-config must be specified when {doing} a mirror")
-    if action in NEEDS_TOPIC and not given.text("topic", ""):
+    if given.has("all-topics") and given.has("topic"):
+        raise UsageError("--all-topics takes the place of --topic; give one of the two")
+    if action in NEEDS_TOPIC and not given.text("topic", "") and not given.has("all-topics"):
         raise UsageError(f"--topic must be specified when {NEEDS_TOPIC[action]}")
     for option, actions in (
         ("mirror-config", (*NEEDS_CONFIG, "add", "explain-filters")),
         ("topic", (*NEEDS_TOPIC, "describe", "explain-filters")),
+        ("all-topics", tuple(NEEDS_TOPIC)),
         ("replication-factor", ("add",)),
         ("watch", ("describe",)),
     ):

@@ -158,6 +158,7 @@ def test_the_life_of_a_mirror(stage: Stage) -> None:
     stage.mirror().catch_up()
     every = "Would add 2 topic(s) to mirror my-mirror: [bar, my.topic]\n"
     assert run(f"--add --topic .* {name} --dry-run") == (0, every, ""), "what is mirrored, or internal, is left out"
+    assert run(f"--add --all-topics {name} --dry-run") == (0, every, "")
     assert run(f"--add --topic .* {name} -o json") == (
         0,
         '{"action": "add", "mirror": "my-mirror", "topics": ["bar", "my.topic"], "refused": {}, "dry_run": false}\n',
@@ -181,14 +182,15 @@ def test_the_life_of_a_mirror(stage: Stage) -> None:
     assert err.startswith("Error while executing mirror command : topic foo: MIRROR_TOPIC_ALREADY_PAUSED: ")
     rest = "Would pause mirroring for 2 topic(s) in mirror my-mirror: [bar, my.topic]\n"
     assert run(f"--pause --topic .* {name} --dry-run") == (0, rest, ""), "what is paused already is left out"
+    assert run(f"--pause --all-topics {name} --dry-run") == (0, rest, "")
     resumed = "Resumed mirroring for 1 topic(s) in mirror my-mirror: [foo]\n"
-    assert run(f"--resume --topic .* {name}") == (0, resumed, "")
+    assert run(f"--resume --all-topics {name}") == (0, resumed, "")
     altered = "Completed updating config for mirror my-mirror.\n"
     assert run(f"--alter {name} --mirror-config {stage.config}") == (0, altered, "")
 
     assert run(f"--delete {name}")[2].startswith("Error while executing mirror command : MIRROR_NOT_EMPTY: ")
     removed = "Removed 3 topic(s) from mirror my-mirror: [bar, foo, my.topic]\n"
-    assert run(f"--remove --topic .* {name}") == (0, removed, "")
+    assert run(f"--remove --all-topics {name}") == (0, removed, "")
     stage.mirror().fail_over()
     assert run(f"--remove --topic .* {name}") == (0, "Removed 0 topic(s) from mirror my-mirror: []\n", "")
     assert run(f"--delete {name} --dry-run") == (0, "Would delete mirror my-mirror\n", "")
@@ -336,6 +338,8 @@ def test_it_watches_until_it_is_interrupted(stage: Stage, monkeypatch: pytest.Mo
         ("--bootstrap-server :1 --remove --mirror m", "--topic must be specified when removing topic(s) from a mirror"),
         ("--bootstrap-server :1 --pause --mirror m", "--topic must be specified when pausing topic(s) of a mirror"),
         ("--bootstrap-server :1 --list --topic t", "--topic is for --add and --remove and --pause and --resume"),
+        ("--bootstrap-server :1 --describe --all-topics", "--all-topics is for --add and --remove and --pause"),
+        ("--bootstrap-server :1 --remove --mirror m --topic t --all-topics", "--all-topics takes the place of --topic"),
         ("--bootstrap-server :1 --create --mirror m --mirror-config /no/such", "cannot read /no/such: No such file"),
         ("--bootstrap-server :1 --describe --watch 0", "--watch takes a number of seconds from 0.1 on, not '0'"),
         ("--bootstrap-server :1 --add --mirror m --topic t --replication-factor 0", "a number from 1 to 32767, not 0"),
@@ -364,6 +368,7 @@ def test_help_names_every_option() -> None:
     shown = CliRunner().invoke(command, ["--help"]).stdout
     for option in (
         "add",
+        "all-topics",
         "alter",
         "bootstrap-server",
         "command-config",
