@@ -91,7 +91,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("DescribeMirrors", 0, 0, _BROKER, 0),
     ApiRow("ReadMirrorStates", 0, 0, _BROKER, 0),
     ApiRow("WriteMirrorStates", 0, 0, _BROKER, 0),
-    ApiRow("BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
+    ApiRow("BumpLeaderEpochs", 0, 0, _BOTH, 0),
 )
 
 BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}

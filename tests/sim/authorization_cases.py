@@ -191,6 +191,7 @@ UPDATE_FEATURES = UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("mirro
 DESCRIBE_QUORUM = DescribeQuorumRequest(
     topics=[QuorumTopic(topic_name="__cluster_metadata", partitions=[QuorumPartition(partition_index=0)])]
 )
+BUMP = BumpLeaderEpochsRequest(topics=[BumpedTopic(topic_id=Uuid.from_ints(1, 2))])
 PAUSE = PauseMirrorTopicsRequest(mirror_name="m", topics=[PausedTopic(topic_name="t")])
 RESUME = ResumeMirrorTopicsRequest(mirror_name="m", topics=[ResumedTopic(topic_name="t")])
 DELETE_MIRROR = DeleteMirrorRequest(mirror_name="m")
@@ -334,6 +335,7 @@ CASES = [
     Case(REMOVE_FROM_MIRROR, 0, []),
     Case(UPDATE_FEATURES, 1, []),
     Case(PAUSE, 0, []),
+    Case(BUMP, 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED),
     Case(RESUME, 0, []),
     Case(ApiVersionsRequest(), 3, [], role="controller"),
     Case(METADATA_FETCH, 17, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
@@ -401,11 +403,5 @@ CASES = [
     Case(PAUSE, 0, [(Op.ALTER, M), (Op.READ, T)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
     Case(RESUME, 0, [(Op.ALTER, M), (Op.READ, T)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
     Case(DELETE_MIRROR, 0, [(Op.ALTER, M)], E.MIRROR_AUTHORIZATION_FAILED, role="controller"),
-    Case(
-        BumpLeaderEpochsRequest(topics=[BumpedTopic(topic_id=Uuid.from_ints(1, 2))]),
-        0,
-        [CLUSTER_ACTION],
-        E.CLUSTER_AUTHORIZATION_FAILED,
-        role="controller",
-    ),
+    Case(BUMP, 0, [CLUSTER_ACTION], E.CLUSTER_AUTHORIZATION_FAILED, role="controller"),
 ]

@@ -9,14 +9,17 @@ import pytest
 from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import mirror_partition
 from kmirror.protocol.careful import within
+from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
-from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
+from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -50,10 +53,10 @@ FOR_BOTH = {
     "PauseMirrorTopics",
     "ResumeMirrorTopics",
     "DeleteMirror",
+    "BumpLeaderEpochs",
 }
 FOR_BROKERS = FOR_BOTH | {"ListMirrors", "DescribeMirrors", "ReadMirrorStates", "WriteMirrorStates"}
-FOR_CONTROLLERS = FOR_BOTH | {"BumpLeaderEpochs"}
-NEW = FOR_BROKERS | FOR_CONTROLLERS
+NEW = FOR_BROKERS
 BUMPED = {"Fetch": 19, "DescribeConfigs": 5, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
 
 
@@ -75,7 +78,7 @@ def test_new_apis_and_bumps_are_told_with_the_feature() -> None:
     cluster = make(1)
     broker, controller = versions(cluster, 1), versions(cluster, CONTROLLER_ID)
     assert set(broker) & NEW == FOR_BROKERS
-    assert set(controller) & NEW == FOR_CONTROLLERS
+    assert set(controller) & NEW == FOR_BOTH
     assert {name: broker[name] for name in BUMPED} == BUMPED
 
 
@@ -217,9 +220,23 @@ def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
     """As a broker does that meets a request it never advertised."""
     cluster = make(1)
     raw = RawClient(cluster)
-    assert raw.ask(cluster.endpoint(1), BumpLeaderEpochsRequest(), 0) is None
-    assert raw.ask(cluster.endpoint(1), BumpLeaderEpochsRequest(), 0) is None, "only the controller bumps"
+    assert raw.ask(cluster.endpoint(1), AllocateProducerIdsRequest(), 0) is None
+    assert raw.ask(cluster.endpoint(1), AllocateProducerIdsRequest(), 0) is None, "only the controller gives out ids"
     assert isinstance(raw.ask(cluster.endpoint(1), ListMirrorsRequest(), 0), ListMirrorsResponse)
+
+
+def test_a_broker_hands_a_bump_of_leader_epochs_to_the_controller() -> None:
+    """The KIP has the request at brokers too, for those who do not reach the controller."""
+    cluster = make(1)
+    cluster.create_topic("t")
+    topic_id = cluster.controller.image.topics["t"].topic_id
+    rows = [LeaderEpochState(partition_index=0, min_leader_epoch=9)]
+    request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=topic_id, partitions=rows)])
+    reply = RawClient(cluster).ask(cluster.endpoint(2), request, 0)
+    assert isinstance(reply, BumpLeaderEpochsResponse)
+    assert [(t.topic_name, [p.error_code for p in t.partitions]) for t in reply.topics] == [("t", [ErrorCode.NONE])]
+    found = cluster.controller.image.partition(TopicPartition("t", 0))
+    assert found is not None and found.leader_epoch == 9
 
 
 def find(cluster: Cluster, key: str, version: int = 7, key_type: int = 3) -> Coordinator | None:

@@ -17,6 +17,7 @@ from kmirror.mirror.broker_apis import (
 )
 from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
@@ -40,6 +41,7 @@ ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound], None]
     PauseMirrorTopicsRequest: _forward,
     ResumeMirrorTopicsRequest: _forward,
     DeleteMirrorRequest: delete_mirror.handle,
+    BumpLeaderEpochsRequest: _forward,
     ListMirrorsRequest: list_mirrors.handle,
     DescribeMirrorsRequest: describe_mirrors.handle,
     ReadMirrorStatesRequest: read_mirror_states.handle,
