@@ -521,6 +521,17 @@ def test_while_a_coordinator_loads_the_groups_that_it_lists_already_are_copied()
     assert errors(p) == dict.fromkeys(SyncKind, 0), "that is no error"
 
 
+def test_a_group_of_the_consumer_protocol_is_copied_as_a_simple_one() -> None:
+    made, hooks = hooked()
+    p, there, here = with_groups(made)
+    there.commit(7)
+    listed = ListGroupsResponse(groups=[ListedGroup("g", "consumer", "Stable", "Consumer")])
+    hooks.on(ListGroupsRequest, node=p.a.await_leader(there.shard).broker_id).respond(listed)
+    cycle(p)
+    assert here.get().offset == 7
+    assert errors(p) == dict.fromkeys(SyncKind, 0)
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_groups_and_configs_of_every_release_are_copied(release: str) -> None:
     p, hooks = hooked()

@@ -14,7 +14,8 @@ INCLUDED_GROUPS = "mirror.groups.include"
 CLAMP = "mirror.groups.clamp"
 OWN_PREFIX = "mirror."
 """Topic configs that begin so say how this cluster mirrors: they are never copied, whatever is excluded."""
-CLASSIC = "classic"
+OF_CONSUMERS = ("", "classic", "consumer")
+"""Types of groups whose offsets OffsetFetch tells and a simple group can take over; "consumer" is KIP-848's."""
 CONSUMER_PROTOCOLS = ("", "consumer")
 """Protocol types of groups that commit offsets: simple ones, which have no members, have an empty one."""
 
@@ -58,8 +59,8 @@ class Rules:
     def group(self, group: ListedGroup) -> Verdict:
         """Return whether the offsets of a group of the source are copied."""
         kind = group.group_type.lower()
-        if kind not in ("", CLASSIC):
-            return Verdict(False, f"it is of type {kind}: only the offsets of classic groups are copied")
+        if kind not in OF_CONSUMERS:
+            return Verdict(False, f"it is of type {kind}: only the offsets of classic and consumer groups are copied")
         if group.protocol_type not in CONSUMER_PROTOCOLS:
             return Verdict(False, f"its protocol type is {group.protocol_type}: it is no group of consumers")
         found = _first_match(self.included_groups, group.group_id)

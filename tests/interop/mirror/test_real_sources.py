@@ -6,12 +6,12 @@ of the destination is compared with the source's own folder, up to the last stab
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kmirror.kernel.ids import TopicPartition
@@ -33,12 +33,12 @@ OURS = {
 GROUPS = [f"group-{number}" for number in range(6)]
 
 
-def wait_for_groups(cluster: TcpCluster, offset: int) -> None:
-    """Wait until every group has committed this offset here."""
+def wait_for_groups(cluster: TcpCluster, offset: int, groups: Sequence[str] = GROUPS) -> None:
+    """Wait until each group has committed this offset here."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
 
     def has_all() -> bool:
-        asked = [admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]) for group in GROUPS]
+        asked = [admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]) for group in groups]
         told = [done.result(WITHIN_S).topic_partitions for found in asked for done in found.values()]
         return all(rows and rows[0].offset == offset for rows in told)
 
@@ -97,6 +97,36 @@ def test_a_release_of_kafka_is_mirrored(release: str, class_path_of: Callable[[s
                 left, right = logs(tmp_path / "b", b, broker_id), logs(tmp_path / "c", c, broker_id)
                 assert assert_equal(left, right, topics) > BATCHES_MIN
             assert not b.failures and not c.failures
+
+
+@pytest.mark.decision("D17")
+def test_a_group_of_the_consumer_protocol_brings_its_offsets(
+    class_path_of: Callable[[str], str], tmp_path: Path
+) -> None:
+    """While its member is alive at the source; a group of this cluster takes them up as those of a simple group."""
+    with (
+        RealCluster("4.3.1", class_path_of("4.3.1"), tmp_path / "kafka", brokers=1) as kafka,
+        TcpCluster(name="b", brokers=1, configs=OURS, mirror_version=1) as b,
+    ):
+        source = Source(kafka)
+        source.create(NewTopic("new", 1, 1))
+        source.produce("new", [(0, f"value {n}") for n in range(10)])
+        configs = {"group.id": GROUPS[0], "auto.offset.reset": "earliest", "log_level": 0}
+        member = Consumer({**configs, "bootstrap.servers": kafka.bootstrap_servers, "group.protocol": "consumer"})
+        member.subscribe(["new"])
+        read = [message for _ in range(4) for message in member.consume(1, WITHIN_S)]
+        member.commit(read[-1], asynchronous=False)
+        mirror = Mirrored(kafka.bootstrap_servers, b)
+        mirror.add(["new"])
+        mirror.catch_up()
+        wait_for_groups(b, 4, GROUPS[:1])
+        member.close()
+        mirror.fail_over()
+        other = Consumer({**configs, "bootstrap.servers": b.bootstrap_servers, "group.protocol": "classic"})
+        other.subscribe(["new"])
+        assert [message.value() for message in other.consume(1, WITHIN_S)] == [b"value 4"]
+        other.close()
+        assert not b.failures
 
 
 @pytest.mark.decision("D12")

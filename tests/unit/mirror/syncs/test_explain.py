@@ -58,12 +58,13 @@ def test_a_pattern_has_to_match_the_whole_name() -> None:
         (ListedGroup("g", "consumer"), True),
         (ListedGroup("g", "consumer", "classic"), True),
         (ListedGroup("g", "consumer", "Classic"), True),
-        (ListedGroup("g", "consumer", "consumer"), False),
+        (ListedGroup("g", "consumer", "Consumer"), True),
+        (ListedGroup("g", "streams", "Streams"), False),
         (ListedGroup("g", "share", "share"), False),
         (ListedGroup("connect-cluster", "connect", "classic"), False),
     ],
 )
-def test_only_classic_groups_of_consumers_are_copied(group: ListedGroup, is_mirrored: bool) -> None:
+def test_only_groups_of_consumers_are_copied(group: ListedGroup, is_mirrored: bool) -> None:
     assert DEFAULTS.group(group).is_mirrored is is_mirrored
 
 
