@@ -12,6 +12,7 @@ from kmirror.kernel.told_by_runner import LinkCounts
 from kmirror.mirror.client_metrics import of_client
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import ORDINARY, MirrorFetcher, MirrorFetchers
+from kmirror.mirror.lag import UNKNOWN, lag_of
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.spec.metrics import REPLICA_CLIENT, row
@@ -37,12 +38,16 @@ def samples(
 
 
 def _of_fetchers(context: MirrorContext, fetchers: MirrorFetchers, now: Instant) -> Iterator[Sample]:
-    lags = {mp.tp: lag for mp in context.partitions.values() if (lag := lag_of(context, mp)) is not None}
+    lags = {
+        mp.tp: lag_of(context, now, mp)
+        for mp in context.partitions.values()
+        if mp.state is MirrorState.MIRRORING and context.replicas.led(mp.tp) is not None
+    }
     at_work = [fetcher for fetcher in fetchers.fetchers() if fetcher.partitions]
     slowest = min((fetcher.requests.rates(now)[0] for fetcher in at_work), default=0.0)
     failed = sum(1 for mp in context.partitions.values() if _has_failed(context, mp))
     for name, value in (
-        ("MaxLag", max(lags.values(), default=0)),
+        ("MaxLag", UNKNOWN if UNKNOWN in lags.values() else max(lags.values(), default=0)),
         ("MinFetchRate", slowest),
         ("DeadThreadCount", sum(1 for fetcher in fetchers.fetchers() if fetcher.is_dead)),
         ("FailedPartitionsCount", failed),
@@ -64,14 +69,6 @@ def thread_name(fetcher: MirrorFetcher) -> str:
     """Return what a fetcher is called in metrics (D19); the source sees another name, by which its quotas go."""
     mirror, broker_id, number = fetcher.key
     return f"MirrorFetcherThread-{broker_id}-{number}-{mirror}"
-
-
-def lag_of(context: MirrorContext, mp: MirrorPartition) -> int | None:
-    """Return how many records the source has above our log end, None while its high watermark is not known (D22)."""
-    partition = context.replicas.led(mp.tp)
-    if partition is None or mp.source_offset < 0:
-        return None
-    return max(0, mp.source_offset - partition.log.log_end_offset)
 
 
 def _has_failed(context: MirrorContext, mp: MirrorPartition) -> bool:

@@ -77,14 +77,14 @@ PANELS: Sequence[Panel] = (
     Panel(
         "Greatest lag",
         "short",
-        [(f"max({_MAX_LAG})", "records")],
-        "Records that a failover would lose, at the worst partition.",
+        [(f"min({_MAX_LAG} < 0) or max({_MAX_LAG})", "records")],
+        "Records that a failover would lose, at the worst partition; -1 while the lag of one is unknown.",
     ),
-    Panel("Lag by topic", "short", [(f"topk(10, sum by (topic) ({_LAG}{{{_OF_MIRROR}}}))", "{{topic}}")]),
+    Panel("Lag by topic", "short", [(f"topk(10, sum by (topic) ({_LAG}{{{_OF_MIRROR}}} >= 0))", "{{topic}}")]),
     Panel(
         "Lag by partition",
         "short",
-        [(f"topk(10, sum by (topic, partition) ({_LAG}{{{_OF_MIRROR}}}))", "{{topic}}-{{partition}}")],
+        [(f"topk(10, sum by (topic, partition) ({_LAG}{{{_OF_MIRROR}}} >= 0))", "{{topic}}-{{partition}}")],
     ),
     Panel(
         "Bytes a second from the source",

@@ -88,7 +88,7 @@ _NOT_CONVERTED = "Kafka tells it of Fetch and Produce alone: mirroring converts 
 # fmt: off
 ROWS: tuple[MetricRow, ...] = (
     MetricRow(_MIRROR, "MirrorFetcherManager", "MaxLag", Kind.GAUGE, "records",
-              "The greatest lag of a partition that this broker mirrors.", _REPLICA),
+              "The greatest lag of a partition that this broker mirrors; -1 while that of one is unknown.", _REPLICA),
     MetricRow(_MIRROR, "MirrorFetcherManager", "MinFetchRate", Kind.GAUGE, "fetches a second",
               "The fetches of the slowest fetcher that has partitions, over one minute.", _REPLICA),
     MetricRow(_MIRROR, "MirrorFetcherManager", "DeadThreadCount", Kind.GAUGE, "fetchers",
@@ -96,7 +96,7 @@ ROWS: tuple[MetricRow, ...] = (
     MetricRow(_MIRROR, "MirrorFetcherManager", "FailedPartitionsCount", Kind.GAUGE, "partitions",
               "Partitions that are FAILED, that the source refuses, or whose leader there is silent.", _REPLICA),
     MetricRow(_SERVER, "FetcherLagMetrics", "ConsumerLag", Kind.GAUGE, "records",
-              "The source's high watermark less the log end here: transactions that are open there count.",
+              "The source's high watermark less the log end here: open transactions count. -1 while it is unknown.",
               ("clientId", "topic", "partition")),
     MetricRow(_SERVER, "FetcherStats", "BytesPerSec", Kind.METER, "bytes",
               "Bytes of records that a mirror fetcher got.", _FETCHER),

@@ -144,7 +144,7 @@ def nothing_counts_as_failed(patch: Patch) -> None:
 @fault("metric-max-lag", profile="mirrored")
 def lags_are_counted_from_zero(patch: Patch) -> None:
     """The lag of a partition is all that its source has."""
-    patch(metrics, "lag_of", lambda _, mp: mp.source_offset if mp.source_offset >= 0 else None)
+    patch(metrics, "lag_of", lambda context, now, mp: mp.source_offset)
 
 
 # -- syncs ------------------------------------------------------------------------------------------

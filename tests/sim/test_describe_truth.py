@@ -37,6 +37,15 @@ def test_the_lag_stays_known_while_nothing_is_written() -> None:
     assert (row(p).source_offset, row(p).lag, row(p).reason) == (1, 0, "")
 
 
+def lags_counted(p: Pair) -> tuple[list[float], float]:
+    """Return what the leader's metrics tell of the partition's lag, and of the greatest one."""
+    leader = p.b.await_leader(TP).broker_id
+    told = p.b.metrics()
+    lags = [reading.value for reading in told.find("ConsumerLag", topic=TP.topic, node_id=leader)]
+    (greatest,) = told.find("MaxLag", node_id=leader)
+    return lags, greatest.value
+
+
 def test_the_lag_is_unknown_soon_after_the_line_fails_and_the_reason_names_the_broker() -> None:
     p = begun()
     p.simulation.line(p.a, p.b).take_down()
@@ -45,9 +54,11 @@ def test_the_lag_is_unknown_soon_after_the_line_fails_and_the_reason_names_the_b
     found = row(p)
     assert (found.state, found.lag, found.source_offset) == (MirrorState.MIRRORING, -1, 1)
     assert found.reason.startswith("the source's broker 1 at ") and "has not answered for " in found.reason
+    assert lags_counted(p) == ([-1], -1)
     p.simulation.line(p.a, p.b).bring_up()
     mirrored(p.there)
     assert (row(p).lag, row(p).reason) == (0, "")
+    assert lags_counted(p) == ([0], 0)
 
 
 def test_the_lag_of_a_paused_partition_is_unknown() -> None:
@@ -56,6 +67,7 @@ def test_the_lag_of_a_paused_partition_is_unknown() -> None:
     p.there.wait_for_state(MirrorState.PAUSED, [TP])
     p.a.write("not mirrored")
     assert (row(p).lag, row(p).source_offset) == (-1, 1)
+    assert lags_counted(p) == ([], 0), "it is in no fetch"
     p.there.resume([TP.topic])
     mirrored(p.there)
     assert (row(p).lag, row(p).source_offset) == (0, 2)

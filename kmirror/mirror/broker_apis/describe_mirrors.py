@@ -23,14 +23,14 @@ from operator import itemgetter
 from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.server import Inbound
-from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import few
 from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.lag import answers_within, lag_of
 from kmirror.mirror.lineage import Stretches
-from kmirror.mirror.metrics import lag_of
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
@@ -49,9 +49,6 @@ from kmirror.protocol.gen.describe_mirrors_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import AclOperation
-
-OVERDUE_MS = 2_000
-"""A source that is reached answers a fetch within `replica.fetch.wait.max.ms` and this."""
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
@@ -165,15 +162,8 @@ def _detail(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Partit
         detail.leader_epoch = partition.leader_epoch
     if mp.source_offset >= 0:
         detail.source_offset = mp.source_offset
-        lag = lag_of(context, mp)
-        if lag is not None and mp.is_lag_known(now, _answers_within(context)):
-            detail.lag = lag
+        detail.lag = lag_of(context, now, mp)
     return detail
-
-
-def _answers_within(context: MirrorContext) -> int:
-    """Return the microseconds after which an answer of the source is overdue."""
-    return (context.broker.configs.integer("replica.fetch.wait.max.ms") + OVERDUE_MS) * MILLISECOND
 
 
 def _writers(context: MirrorContext, now: Instant, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
@@ -208,7 +198,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     fetcher = mp.fetcher
     if fetcher is not None and (fetcher.in_flight or mp.is_failing):
         since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
-        if now - since > _answers_within(context):
+        if now - since > answers_within(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
             return f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} has not answered {silent}"
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)

@@ -145,7 +145,7 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
     rows = [(mirror.mirror_name, row) for mirror in mirrors for row in rows_in(mirror)]
     counts = Counter((name, row.state.name) for name, row in rows)
     totals = Counter(row.state.name for _, row in rows)
-    lags = {row.tp: max(0, row.source_offset - row.destination_offset) for _, row in rows if row.source_offset >= 0}
+    lags = {row.tp: row.lag for _, row in rows if row.state is MirrorState.MIRRORING}
     wanted: dict[tuple[str, ...], float] = {}
     for state in [state.name for state in MirrorState if state is not MirrorState.UNKNOWN]:
         wanted[f"{state.capitalize()}PartitionState",] = totals[state]
@@ -153,7 +153,7 @@ def _wrongly_counted(samples: list[Sample], mirrors: list[DescribedMirror]) -> B
             wanted["MirrorPartitionCount", mirror.mirror_name, state] = counts[mirror.mirror_name, state]
     yield from _compared(samples, wanted)
     values = _values(samples)
-    highest = max(lags.values(), default=0)
+    highest = -1 if -1 in lags.values() else max(lags.values(), default=0)
     max_lag = next((value for key, value in values.items() if key[0] == "MaxLag"), 0)
     if max_lag != highest:
         yield NO_PARTITION, "metric-max-lag", f"MaxLag is {max_lag}, the greatest described lag is {highest}"

@@ -197,7 +197,7 @@ BY_SUBJECT: Mapping[str, Mapping[str, str]] = {
         "described-lag": "DescribeMirrors returns a lag that is not the difference of the offsets that it returns.",
         "described-reason": "DescribeMirrors returns a FAILED partition without a reason.",
         "metric-count": "A metric differs from the number of partitions, topics, brokers or controllers.",
-        "metric-max-lag": "`MaxLag` is not the greatest lag that DescribeMirrors returns.",
+        "metric-max-lag": "`MaxLag` is not the greatest lag that DescribeMirrors returns, or -1 while one is.",
         "metric-consumer-lag": "`ConsumerLag` is not the lag that DescribeMirrors returns.",
         "metric-failed": "`FailedPartitionsCount` is less than the number of failed partitions in DescribeMirrors.",
     },
