@@ -18,7 +18,8 @@ COMPACTED_IN = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
 def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
     """Return the error that a Produce request to `tp` gets, or None if the topic is writable.
 
-    A topic is read-only from the moment its config is set until it is STOPPED (D7).
+    A topic is read-only from the moment its config is set until it is STOPPED (D7). Where nothing was mirrored since
+    then, as into a partition that is added after a failover, it will be STOPPED as it is: the client tries again.
     """
     assignment = context.assignments.get(tp.topic)
     if assignment is None:
@@ -28,7 +29,9 @@ def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | Non
     mp = context.partitions.get(tp)
     if mp is None or mp.state is None or mp.held:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know yet: the client tries again (D24).
-    return None if mp.state is MirrorState.STOPPED else ErrorCode.READ_ONLY_TOPIC
+    if mp.state is MirrorState.STOPPED:
+        return None
+    return ErrorCode.READ_ONLY_TOPIC if mp.is_touched else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
@@ -107,3 +108,26 @@ def test_a_source_side_topic_of_another_mirror_is_not_read_only() -> None:
     p.begin()
     local = type(TP)("local", 0)
     assert p.b.try_write(local) is ErrorCode.NONE
+
+
+@pytest.mark.decision("D24")
+def test_a_partition_that_is_added_after_the_failover_is_never_said_to_be_read_only() -> None:
+    """Clients do not try again after READ_ONLY_TOPIC; the partition is STOPPED, untouched, a moment later."""
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    p.fail_over()
+    added = TopicPartition(TOPIC, 1)
+    seen: list[ErrorCode | None] = []
+
+    def note(_: int) -> None:
+        leader = p.b.leader(added)
+        if leader is not None:
+            error = p.b.broker(leader.broker_id).parts.components.produce_error(added)
+            if error not in seen:
+                seen.append(error)
+
+    p.simulation.world.after_event.append(note)
+    assert p.b.grow(TOPIC, 2) is ErrorCode.NONE
+    p.run_until(lambda: p.b.state(added) == "STOPPED", "the new partition to be writable")
+    assert seen == [ErrorCode.NOT_LEADER_OR_FOLLOWER, None]
+    assert p.b.try_write(added) is ErrorCode.NONE
