@@ -158,7 +158,7 @@ class PartitionDriver:
             mp.reason = f"the source has no topic {name}"
             if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
                 self._context.refresh_soon(now, mirror, name)
-        elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, name):
+        elif not is_same_topic(topic.topic_id, mp.topic_id, source.cluster_id, self._context.broker.cluster_id, name):
             theirs = "no id" if topic.topic_id == Uuid.ZERO else f"id {topic.topic_id}"
             self._writer.fail(now, mp, f"the source's topic has {theirs}, ours has {mp.topic_id} and is another one")
         elif mp.source_topic_id not in (Uuid.ZERO, topic.topic_id):  # Ours was made here, and tells nothing (D53).

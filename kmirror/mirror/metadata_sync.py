@@ -67,7 +67,8 @@ class MetadataSync:
         here = self._broker.image.topics.get(topic)
         if not source.has(topic) or here is None:
             return source.has(topic)
-        return is_same_topic(source.topics[topic].topic_id, here.topic_id, source.cluster_id or "", topic)
+        theirs = source.topics[topic].topic_id
+        return is_same_topic(theirs, here.topic_id, source.cluster_id or "", self._broker.cluster_id, topic)
 
     def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         if source.cluster_id is None or mirror in self._remembering:

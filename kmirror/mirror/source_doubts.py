@@ -66,7 +66,7 @@ class SourceDoubts:
         known, count = source.topics.get(name), len(topic.partitions)
         if known is not None and Uuid.ZERO not in (known.topic_id, topic.topic_id) and known.topic_id != topic.topic_id:
             return True
-        if not is_same_topic(topic.topic_id, ours.topic_id, cluster_id, name):
+        if not is_same_topic(topic.topic_id, ours.topic_id, cluster_id, self._context.broker.cluster_id, name):
             return True
         return count != len(ours.partitions) and (known is None or count != known.partitions)
 

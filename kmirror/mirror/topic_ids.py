@@ -25,9 +25,15 @@ def made_topic_id(source_cluster_id: str, topic: str) -> Uuid:
     raise AssertionError("one in 64 begins with a dash")
 
 
-def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, topic: str) -> bool:
-    """Return whether, by its ids, the source's topic is the one that is mirrored here (D16).
+def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: str, topic: str) -> bool:
+    """Return whether, by its ids, the source's topic is the one that is here, in the cluster `cluster_id` (D16).
 
     A source without ids counts as having those that are made here. The id that it has since its upgrade tells nothing.
     """
-    return theirs == ours or ours == made_topic_id(source_cluster_id, topic)
+    was_made_here = ours == made_topic_id(source_cluster_id, topic)
+    return theirs == ours or was_made_here or was_copied_without_id(theirs, cluster_id, topic)
+
+
+def was_copied_without_id(theirs: Uuid, cluster_id: str, topic: str) -> bool:
+    """Return whether the source has its topic from us, of a time when the topics of our cluster had no ids."""
+    return theirs == made_topic_id(cluster_id, topic)

@@ -20,6 +20,7 @@ from kmirror.mirror.failback import (
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.source_answers import Described
+from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.mirror import list_mirrors
@@ -47,14 +48,16 @@ class FailbackPreview:
         self.source = source
         self.destination = destination
         self._told: dict[str, _Told] = {}
+        self._cluster_id = ""
         self._is_of_us = False
 
     async def load(self, partitions: Collection[TopicPartition]) -> None:
         """Ask both clusters what they know of the mirror, and of the logs of these partitions."""
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
+        self._cluster_id = await self.destination.cluster_id()
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
-        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", await self.destination.cluster_id())
+        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", self._cluster_id)
 
     async def removed(self, tp: TopicPartition) -> Removed | Waits:
         """Return what a failback would remove from a partition that was loaded, or why it would wait."""
@@ -78,14 +81,22 @@ class FailbackPreview:
         their_outline = await _outline(self._reader("source", tp))
         ids = {told.topics[tp.topic].topic_id for told in (theirs, ours)}
         own = ours.rows.get(tp)
+        own_epoch = -1 if own is None else own.last_mirrored_epoch
+        told_epoch = None if row is None else row.last_mirrored_epoch
+        if (
+            len(ids) > 1
+            and own_epoch < 0
+            and was_copied_without_id(theirs.topics[tp.topic].topic_id, self._cluster_id, tp.topic)
+        ):
+            told_epoch = -1  # It may be about another topic (D53).
         shared = None
         if tp in theirs.lineages and tp in ours.lineages:
             shared = shared_epoch(ours.lineages[tp], theirs.lineages[tp])
         return FailbackFacts(
             outline,
             their_outline,
-            None if row is None else row.last_mirrored_epoch,
-            own.last_mirrored_epoch if own is not None and len(ids) == 1 else -1,
+            told_epoch,
+            own_epoch if len(ids) == 1 else -1,
             shared,
         )
 

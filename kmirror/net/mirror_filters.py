@@ -40,9 +40,10 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
     """
     described = (await describe_mirrors(destination, [mirror]))[mirror]
     theirs, ours = await source.topics(), await destination.topics()
-    wishes = _wishes(described)
+    wishes, cluster_id = _wishes(described), await destination.cluster_id()
     facts = [
-        TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name))) for name, wish in wishes.items()
+        TopicFacts(name, wish, _remote(theirs.get(name)), _remote(ours.get(name)), cluster_id=cluster_id)
+        for name, wish in wishes.items()
     ]
     mirrored = [name for name in wishes if name in theirs]
     broker_id = next(iter(await destination.brokers()))

@@ -9,6 +9,7 @@ import pytest
 from kmirror.cluster.hooks.hooks import Hooks
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.facts import LogCut
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_ids import made_topic_id
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
@@ -69,6 +70,7 @@ def old_pair(
     b = StagedCluster(simulation, "b", configs=SMALL)
     made = OldPair(simulation, a, b)
     made.hooks = hooks
+    simulation.on(LogCut, lambda seen: made.cuts.append((seen.node, seen.fact)))
     simulation.world.after_event.append(lambda now: check_epochs(b))
     a.start()
     b.start()
@@ -211,6 +213,31 @@ def test_a_source_that_was_upgraded_has_the_same_topic_under_an_id_of_its_own(re
     p.hooks.play("3.9")
     p.run_until(lambda: p.b.state() == "FAILED", "the other topic to be noticed")
     assert "it had" in p.b.reason()
+
+
+@pytest.mark.decision("D53")
+def test_a_failback_to_a_source_that_was_upgraded_copies_all_once_and_then_what_is_new() -> None:
+    """Whether the topic there is the one that was copied before topics had ids, no id can tell."""
+    p = old_pair()
+    p.begin()
+    p.fail_over()
+    p.b.write("at the new place")
+    p.hooks.clear()
+    p.a.write("never mirrored")
+    p.a.settle()
+    p.fail_back()
+    assert_equal(p.back)
+    assert p.cuts_of(p.a)[0][0] == 0
+    p.fail_over(p.back)
+    p.a.write("at the old one")
+    p.there.add_topics([TOPIC])
+    assert_equal(p.there)
+    p.fail_over()
+    p.b.write("and back again")
+    before = len(p.cuts_of(p.a))
+    p.fail_back(create=False)
+    assert_equal(p.back)
+    assert all(offset > 0 for offset, _ in p.cuts_of(p.a)[before:]), "what was copied from there once is not again"
 
 
 @pytest.mark.decision("D53")

@@ -14,6 +14,7 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.controller_apis.membership import check_mirror
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
+from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse, TopicResult
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -55,7 +56,11 @@ def _check(context: ControllerContext, topic: TopicData) -> ErrorCode:
     if problem_with_name(name) is not None or name in SYSTEM_TOPICS:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     known = context.image.topics.get(name)
-    if known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id):
+    if (
+        known is not None
+        and topic.topic_id not in (Uuid.ZERO, known.topic_id)
+        and not was_copied_without_id(topic.topic_id, context.cluster_id, name)
+    ):
         return ErrorCode.INCONSISTENT_TOPIC_ID
     assignment = parse(context.image.topic_config(name).get(MIRROR_NAME, ""))
     if assignment is not None and assignment.wish is not Wish.REMOVE:

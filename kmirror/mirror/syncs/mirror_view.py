@@ -53,7 +53,9 @@ class MirrorView:
             if assignment is None or assignment.mirror != self.mirror or not has_told:
                 continue
             theirs = self.source.topics[name] if self.source.has(name) else None
-            found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), self.source.refused.get(name)))
+            refused = self.source.refused.get(name)
+            cluster_id = self.context.broker.cluster_id
+            found.append(TopicFacts(name, assignment.wish, theirs, self._ours(name), refused, cluster_id))
         return found
 
     def synced(self, names: Iterable[str] | None = None) -> list[TopicFacts]:

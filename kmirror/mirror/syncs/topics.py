@@ -31,6 +31,8 @@ class TopicFacts:
     """None if there is no such topic here."""
     refused: ErrorCode | None = None
     """What the source answered instead, such as TOPIC_AUTHORIZATION_FAILED."""
+    cluster_id: str = ""
+    """The id of this cluster."""
 
     def is_behind(self, source_cluster_id: str) -> bool:
         """Return whether the topic is to be created here, or to get partitions."""
@@ -47,7 +49,9 @@ class TopicFacts:
         if self.theirs is None:
             return f"the source has no topic {self.name}"
         ours = self.ours
-        if ours is not None and not is_same_topic(self.theirs.topic_id, ours.topic_id, source_cluster_id, self.name):
+        if ours is not None and not is_same_topic(
+            self.theirs.topic_id, ours.topic_id, source_cluster_id, self.cluster_id, self.name
+        ):
             return f"the source's topic has id {self.theirs.topic_id}, ours has {ours.topic_id} and is another one"
         return ""
 

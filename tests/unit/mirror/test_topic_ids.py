@@ -27,10 +27,16 @@ def test_it_is_a_uuid_of_version_8_that_no_command_takes_for_an_option() -> None
 
 @pytest.mark.decision("D53")
 def test_which_ids_are_of_one_topic() -> None:
-    made = made_topic_id(CLUSTER, "orders")
-    assert is_same_topic(OTHER, OTHER, CLUSTER, "orders")
-    assert is_same_topic(Uuid.ZERO, made, CLUSTER, "orders")
-    assert is_same_topic(OTHER, made, CLUSTER, "orders"), "the source was upgraded"
-    assert not is_same_topic(Uuid.ZERO, OTHER, CLUSTER, "orders"), "a topic of our own"
-    assert not is_same_topic(Uuid.ZERO, made, "another cluster", "orders")
-    assert not is_same_topic(OTHER, Uuid.from_ints(3, 4), CLUSTER, "orders")
+    made, here = made_topic_id(CLUSTER, "orders"), "the cluster here"
+
+    def is_same(theirs: Uuid, ours: Uuid, source: str = CLUSTER) -> bool:
+        return is_same_topic(theirs, ours, source, here, "orders")
+
+    assert is_same(OTHER, OTHER)
+    assert is_same(Uuid.ZERO, made)
+    assert is_same(OTHER, made), "the source was upgraded"
+    assert not is_same(Uuid.ZERO, OTHER), "a topic of our own"
+    assert not is_same(Uuid.ZERO, made, "another cluster")
+    assert not is_same(OTHER, Uuid.from_ints(3, 4))
+    assert is_same(made_topic_id(here, "orders"), OTHER), "copied from here before topics had ids"
+    assert not is_same(made_topic_id(here, "payments"), OTHER)
