@@ -83,6 +83,8 @@ class MirrorListing:
     """Empty until the source was seen to have a topic of the mirror."""
     topic_count: int
     """Topics in the mirror, those that were removed included."""
+    warning: str = ""
+    """Which states cannot be read, empty if all can."""
 
 
 @dataclass(slots=True)
@@ -97,6 +99,8 @@ class Description:
     is_described: bool = False
     reasons: dict[int, str] = field(default_factory=dict)
     """Broker id to why it cannot speak to the source; a broker that can, or has not tried, is not among them."""
+    warnings: dict[str, None] = field(default_factory=dict)
+    """What brokers warn of, an ordered set."""
 
     @property
     def rows(self) -> list[MirrorRow]:
@@ -124,6 +128,11 @@ class Description:
             f"{reason} (broker{'s' * (len(ids) > 1)} {', '.join(map(str, ids))})" for reason, ids in brokers.items()
         )
 
+    @property
+    def warning(self) -> str:
+        """What an operator should know though no partition waits for it; empty if there is nothing."""
+        return "; ".join(self.warnings)
+
     def only(self, is_wanted: Callable[[str], bool]) -> Description:
         """Return the same of those topics alone whose names are wanted."""
         partitions = {tp: row for tp, row in self.partitions.items() if is_wanted(tp.topic)}
@@ -139,6 +148,8 @@ class Description:
         self.names.update((topic.topic_name, None) for topic in mirror.topics)
         if mirror.reason:
             self.reasons[broker_id] = mirror.reason
+        if mirror.warning:
+            self.warnings[mirror.warning] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +302,7 @@ def keep_newest(rows: dict[TopicPartition, MirrorRow], mirror: DescribedMirror) 
 def listings_in(reply: ListMirrorsResponse) -> list[MirrorListing]:
     """Return the mirrors of a cluster, by name."""
     rows = [
-        MirrorListing(row.mirror_name, row.source_bootstrap, row.source_cluster_id, row.topic_count)
+        MirrorListing(row.mirror_name, row.source_bootstrap, row.source_cluster_id, row.topic_count, row.warning)
         for row in reply.mirrors
     ]
     return sorted(rows, key=lambda row: row.name)

@@ -143,6 +143,8 @@ def _source(listing: MirrorListing, task: Task) -> AsyncAdmin:
 async def _list(admin: AsyncAdmin, task: Task) -> int:
     listings = [row for row in await list_mirrors(admin) if task.mirror in ("", row.name)]
     print((list_json if task.as_json else list_table)(listings), end="")
+    if not task.as_json:
+        complain("".join(f"{row.name} warning: {row.warning}\n" for row in listings if row.warning))
     return 0
 
 

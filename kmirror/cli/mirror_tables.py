@@ -50,13 +50,18 @@ def describe_table(mirrors: Mapping[str, Description]) -> str:
 
 
 def reasons(mirrors: Mapping[str, Description]) -> str:
-    """Return a line for each mirror whose source cannot be spoken to, and for what has no leader, waits or failed."""
+    """Return a line for each mirror whose source cannot be spoken to, and for what has no leader, waits or failed.
+
+    A mirror of which brokers warn has one, too.
+    """
     return "".join(f"{mirror} {line}\n" for mirror, described in mirrors.items() for line in _reasons(described))
 
 
 def _reasons(described: Description) -> Iterator[str]:
     if described.reason:
         yield f"waits for its source: {described.reason}"
+    if described.warning:
+        yield f"warning: {described.warning}"
     for topic in described.topics_without_rows:
         yield f"{topic}: {NOBODY}"
     for row in described.rows:
@@ -72,6 +77,7 @@ def list_json(listings: Iterable[MirrorListing]) -> str:
             topics=row.topic_count,
             cluster_id=row.source_cluster_id or None,
             bootstrap_server=row.source_servers,
+            warning=row.warning or None,
         )
         for row in listings
     )
@@ -84,7 +90,7 @@ def describe_json(mirrors: Mapping[str, Description]) -> str:
     to, one without a topic.
     """
     return "".join(
-        _line(mirror=mirror, **values, mirror_reason=described.reason or None)
+        _line(mirror=mirror, **values, mirror_reason=described.reason or None, warning=described.warning or None)
         for mirror, described in mirrors.items()
         for values in _described(described)
     )
@@ -104,7 +110,7 @@ def _described(mirror: Description) -> Iterator[dict[str, object]]:
         }
     for topic in mirror.topics_without_rows:
         yield {"topic": topic, **dict.fromkeys(OF_PARTITIONS), "reason": NOBODY}
-    if mirror.reason and not mirror.topics:
+    if (mirror.reason or mirror.warning) and not mirror.topics:
         yield dict.fromkeys(("topic", *OF_PARTITIONS, "reason"))
 
 

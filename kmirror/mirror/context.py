@@ -53,6 +53,8 @@ class MirrorContext:
         """Mirror to why its source cannot be spoken to, of those where something is wrong with the security."""
         self.not_created: dict[str, dict[str, str]] = {}
         """Mirror to the topics that were to be created here when its sync tried last, each with why it was not."""
+        self.unclean_topics: dict[str, list[str]] = {}
+        """Mirror to its topics of which the source allowed unclean elections in the last cycle of its sync (D69)."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.images import NO_LEADER
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -100,6 +101,22 @@ class MirrorCoordinator:
         """Return the partition whose leader does the metadata sync of `mirror`."""
         count = self._count()
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
+
+    def leaderless(self) -> dict[int, str]:
+        """Return the partitions of `__mirror_state` that nobody leads, each with the brokers that have it."""
+        topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
+        return {
+            index: ", ".join(map(str, partition.replicas))
+            for index, partition in ({} if topic is None else topic.partitions).items()
+            if partition.leader == NO_LEADER
+        }
+
+    def why_silent(self, key: StateKey) -> str:
+        """Return why there was no answer about the state of `key`."""
+        shard, leaderless = self.shard_of(key), self.leaderless()
+        if shard is None or shard.partition not in leaderless:
+            return "the mirror coordinator did not answer"
+        return f"the state cannot be read: {shard} has no leader, it is on brokers {leaderless[shard.partition]}"
 
     def ensure(self, now: Instant) -> None:
         """See to it that there is `__mirror_state`: a user may have deleted it."""

@@ -55,3 +55,11 @@ class SourceTrouble:
 
     mirror: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanSource:
+    """The source allows unclean elections of topics for which they are not supported here; told in each cycle (D69)."""
+
+    mirror: str
+    topics: tuple[str, ...]

@@ -60,6 +60,7 @@ class MetadataSync:
         """Forget a mirror that was deleted, or is coordinated elsewhere."""
         self._cycles.pop(mirror, None)
         self._context.not_created.pop(mirror, None)
+        self._context.unclean_topics.pop(mirror, None)
         self._reports.pop(mirror, None)
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:

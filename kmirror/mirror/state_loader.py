@@ -58,8 +58,9 @@ class StateLoader:
                 found[key] = state
             if left or not self._context.is_present(mp):
                 return
-            if len(found) < len(keys):
-                self._try_again(later, mp, "the mirror coordinator did not answer")
+            missing = [key for key in keys if key not in found]
+            if missing:
+                self._try_again(later, mp, self._context.coordinator.why_silent(missing[0]))
             else:
                 self._gather(later, mp, found)
 

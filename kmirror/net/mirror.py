@@ -203,6 +203,13 @@ class AsyncMirror:
         """
         return (await self._described()).reason
 
+    async def warning(self) -> str:
+        """Return what an operator should know though no partition waits for it; empty if there is nothing.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return (await self._described()).warning
+
     async def topics(self) -> list[str]:
         """Return the names of all topics in this mirror, whether they exist at the destination or not.
 
@@ -463,6 +470,13 @@ class TcpMirror:
         More in `AsyncMirror.reason`.
         """
         return self._run(lambda mirror: mirror.reason())
+
+    def warning(self) -> str:
+        """Return what an operator should know though no partition waits for it; empty if there is nothing.
+
+        More in `AsyncMirror.warning`.
+        """
+        return self._run(lambda mirror: mirror.warning())
 
     def topics(self) -> list[str]:
         """Return the names of all topics in this mirror, whether they exist at the destination or not.

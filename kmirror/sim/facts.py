@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.controller.facts import BrokerFenced, BrokerUnfenced, LeaderElected
-from kmirror.mirror.facts import LogCut, ProducersReset, ReasonChanged, StateEntered
+from kmirror.mirror.facts import LogCut, ProducersReset, ReasonChanged, StateEntered, UncleanSource
 from kmirror.protocol.message import Message
 from kmirror.sim.network import LineSettings
 from kmirror.sim.watching import Seen
@@ -36,6 +36,7 @@ __all__ = [
     "ReasonChanged",
     "Seen",
     "StateEntered",
+    "UncleanSource",
 ]
 
 

@@ -178,6 +178,13 @@ class Mirror:
         """
         return self._described().reason
 
+    def warning(self) -> str:
+        """Return what an operator should know though no partition waits for it; empty if there is nothing.
+
+        KafkaError UNKNOWN_MIRROR if there is no such mirror.
+        """
+        return self._described().warning
+
     def _described(self) -> Description:
         return self._begin(f"mirror {self.name} to be described", self._describing()).result()
 

@@ -36,6 +36,7 @@ from kmirror.mirror.source_answers import no_answer
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.upstream import age_ms_to_tell
 from kmirror.mirror.upstream_check import upstream_here
+from kmirror.mirror.warnings import warnings_of
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import (
     DescribedMirror,
@@ -68,6 +69,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         if request.include_authorized_operations:
             described.authorized_operations = inbound.rights.operations(Resource.mirror(mirror))
         described.reason = _reason_of_mirror(context, mirror)
+        described.warning = warnings_of(context, mirror)
         topics: dict[str, TopicPartitions] = {}
         for tp, detail in sorted(_details(context, now, request, mirror), key=itemgetter(0)):
             topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))

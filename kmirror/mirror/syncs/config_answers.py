@@ -33,6 +33,7 @@ TOPICS_MAX = 25
 """Topics in one request: with forty configs of each an answer has 30 kB, and whatever else happens waits for 3 ms."""
 ANSWERS_KEPT = 4
 """How many answers about the same topics are known: those of brokers may differ in the brokers' own configs."""
+UNCLEAN = "unclean.leader.election.enable"
 VERSION_MAX = WITHOUT_MIRRORS_LAST[DescribeConfigsRequest.NAME]
 
 
@@ -43,6 +44,8 @@ class SourceConfigs:
     values: dict[str, Mapping[str, str]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     unanswered: list[str] = field(default_factory=list)
+    unclean: dict[str, None] = field(default_factory=dict)
+    """The topics that may have unclean elections, by what is set for them or by what their brokers have (D69)."""
 
     def add(self, names: Sequence[str], answer: SourceConfigs | None) -> None:
         """Take in the answer about some topics; None if there was none."""
@@ -52,6 +55,7 @@ class SourceConfigs:
         else:
             self.values.update(answer.values)
             self.problems.update(answer.problems)
+            self.unclean.update(answer.unclean)
 
 
 class KnownAnswers:
@@ -134,7 +138,7 @@ def describe(
 def agreed(told: Sequence[SourceConfigs]) -> SourceConfigs:
     """Return what all brokers say; a topic about which they differ has a problem instead."""
     first, *others = told
-    found = SourceConfigs({}, dict(first.problems), list(first.unanswered))
+    found = SourceConfigs({}, dict(first.problems), list(first.unanswered), dict(first.unclean))
     for other in others:
         found.problems.update(other.problems)
         found.unanswered.extend(name for name in other.unanswered if name not in found.unanswered)
@@ -158,6 +162,8 @@ def read(reply: object) -> SourceConfigs | None:
             found.problems[result.resource_name] = _problem(result)
         else:
             found.values[result.resource_name] = _set_for_the_topic(result)
+            if any(entry.name == UNCLEAN and entry.value == "true" for entry in result.configs):
+                found.unclean[result.resource_name] = None
     return found
 
 

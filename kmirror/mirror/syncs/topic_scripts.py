@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any
 
 from kmirror.client.remote_cluster import code_of
+from kmirror.mirror.facts import UncleanSource
 from kmirror.mirror.sync_errors import SyncKind
 from kmirror.mirror.syncs import configs, gone, topics
 from kmirror.mirror.syncs.batches import in_batches
@@ -14,6 +15,7 @@ from kmirror.mirror.syncs.config_answers import ANSWERS_KEPT, TOPICS_MAX, KnownA
 from kmirror.mirror.syncs.conversation import AskController, Question, Script
 from kmirror.mirror.syncs.mirror_view import MirrorView
 from kmirror.mirror.syncs.report import Reports
+from kmirror.mirror.warnings import not_supported, told_unclean
 from kmirror.protocol.gen.create_partitions_request import CreatePartitionsRequest
 from kmirror.protocol.gen.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
@@ -71,18 +73,25 @@ def create_and_grow(view: MirrorView, reports: Reports, lost: list[str]) -> Scri
 def sync_configs(view: MirrorView, reports: Reports, known: KnownAnswers) -> Script:
     """Bring the configs of the topics that are here in line with the source's."""
     problems: dict[str, str] = {}
+    unclean: list[str] = []
     topics_here = [topic.name for topic in view.synced()]
     for some in in_batches(topics_here, PLANNED_MAX):
-        problems |= yield from _sync_configs_of(some, view, known)
+        problems |= yield from _sync_configs_of(some, view, known, unclean)
+    view.context.unclean_topics[view.mirror] = unclean
+    warned = not_supported(view.context, unclean)
+    if warned:
+        fact = UncleanSource(view.mirror, tuple(warned))
+        view.context.broker.outbox.note(f"mirror {view.mirror}: {told_unclean(warned)}", fact)
     known.shrink(ANSWERS_KEPT * ceil(len(topics_here) / TOPICS_MAX))
     reports.tell(SyncKind.CONFIGS, "configs", problems)
 
 
 def _sync_configs_of(
-    names: Sequence[str], view: MirrorView, known: KnownAnswers
+    names: Sequence[str], view: MirrorView, known: KnownAnswers, unclean: list[str]
 ) -> Generator[Sequence[Question], Sequence[Any], dict[str, str]]:
-    """Do so for some of the topics, and return what went wrong."""
+    """Do so for some of the topics, and return what went wrong; `unclean` gets those that may elect uncleanly."""
     found = yield from describe(names, view.source, known)
+    unclean += found.unclean
     here = [topic.name for topic in view.synced(names)]  # Whatever was paused or removed meanwhile is left alone.
     image = view.context.broker.image
     ours = {topic: image.topic_config(topic) for topic in here}

@@ -195,12 +195,14 @@ class DescribedMirror(Struct):
     __slots__ = ("error_code", "mirror_name", "authorized_operations", "topics")
 
     reason = Tagged[str]("reason", "")
+    warning = Tagged[str]("warning", "")
 
     FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
         Field("Reason", "reason", "string", (0, 0), tagged=(0, 0), tag=0, default=""),
+        Field("Warning", "warning", "string", (0, 0), tagged=(0, 0), tag=1, default=""),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicPartitions),
     )
 
@@ -214,6 +216,8 @@ class DescribedMirror(Struct):
         authorized_operations: int = -2147483648,  # int32
         # Why the answering broker cannot speak to the source, empty if it can or has not tried.
         reason: str = "",  # string, tag 0
+        # What an operator should know though no partition waits for it, empty if there is nothing.
+        warning: str = "",  # string, tag 1
         # Topics of the mirror.
         topics: list[TopicPartitions] = UNSET,  # []TopicPartitions
         unknown_tags: Sequence[UnknownTag] = (),
@@ -225,6 +229,8 @@ class DescribedMirror(Struct):
         self.topics = [] if topics is UNSET else topics
         if reason != "":
             self.reason = reason
+        if warning != "":
+            self.warning = warning
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -245,7 +251,9 @@ class DescribedMirror(Struct):
         tagged = self._tagged
         if "reason" in tagged and tagged["reason"]:
             tags.append(wire.tag(0, wire.compact_string(tagged["reason"])))
-        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
+        if "warning" in tagged and tagged["warning"]:
+            tags.append(wire.tag(1, wire.compact_string(tagged["warning"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedMirror, int]:
@@ -268,6 +276,8 @@ class DescribedMirror(Struct):
             tag, size, pos = wire.read_tag_head(buf, pos)
             if tag == 0:
                 tagged["reason"], pos = wire.read_compact_string(buf, pos)
+            elif tag == 1:
+                tagged["warning"], pos = wire.read_compact_string(buf, pos)
             else:
                 unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
                 tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)

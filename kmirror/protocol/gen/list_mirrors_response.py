@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Message
-from kmirror.protocol.structs import Field, Struct, UNSET
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -22,11 +22,14 @@ class ListedMirror(Struct):
 
     __slots__ = ("mirror_name", "source_bootstrap", "source_cluster_id", "topic_count")
 
+    warning = Tagged[str]("warning", "")
+
     FIELDS = (
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("SourceBootstrap", "source_bootstrap", "string", (0, 0), default=""),
         Field("SourceClusterId", "source_cluster_id", "string", (0, 0), default=""),
         Field("TopicCount", "topic_count", "int32", (0, 0), default=0),
+        Field("Warning", "warning", "string", (0, 0), tagged=(0, 0), tag=0, default=""),
     )
 
     def __init__(
@@ -39,6 +42,8 @@ class ListedMirror(Struct):
         source_cluster_id: str = "",  # string
         # Number of topics that name this mirror.
         topic_count: int = 0,  # int32
+        # Which states cannot be read, empty if all can.
+        warning: str = "",  # string, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -46,6 +51,8 @@ class ListedMirror(Struct):
         self.source_bootstrap = source_bootstrap
         self.source_cluster_id = source_cluster_id
         self.topic_count = topic_count
+        if warning != "":
+            self.warning = warning
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -59,6 +66,13 @@ class ListedMirror(Struct):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[bytes] = []
+        tagged = self._tagged
+        if "warning" in tagged and tagged["warning"]:
+            tags.append(wire.tag(0, wire.compact_string(tagged["warning"])))
+        wire.put_tags(put, tags, tagged.get("unknown_tags", ()), 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListedMirror, int]:
         self = cls.__new__(cls)
@@ -68,11 +82,22 @@ class ListedMirror(Struct):
         self.source_cluster_id, pos = wire.read_compact_string(buf, pos)
         (self.topic_count,) = wire.unpack_int32(buf, pos)
         pos += 4
-        if buf[pos]:
-            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tagged: dict[str, Any] = {}
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                tagged["warning"], pos = wire.read_compact_string(buf, pos)
+            else:
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                tagged["unknown_tags"] = (*tagged.get("unknown_tags", ()), unknown)
+        if tagged:
+            self._tagged = tagged
+        return pos
 
 
 class ListMirrorsResponse(Message):

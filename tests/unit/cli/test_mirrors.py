@@ -49,6 +49,7 @@ ROWS = {
     ),
     "n" * 31: described(MirrorRow(TopicPartition("baz", 0), 189, 189, 0, MirrorState.STOPPED, 0)),
 }
+ROWS["my-mirror"].warnings["it burns"] = None
 NOT_THERE = "the topic is not there yet, or has no leader"
 
 
@@ -64,6 +65,7 @@ def test_the_table_of_mirrors() -> None:
         "topics": 1,
         "cluster_id": None,
         "bootstrap_server": "localhost:9091,localhost:9092",
+        "warning": None,
     }
 
 
@@ -83,6 +85,7 @@ def test_the_table_of_partitions() -> None:
     assert describe_table({"m": described()}) == "No mirror partitions found\n"
     assert reasons(ROWS).splitlines() == [
         "my-mirror waits for its source: refused (brokers 1, 3); no answer (broker 2)",
+        "my-mirror warning: it burns",
         f"my-mirror absent: {NOT_THERE}",
         "my-mirror foo-0: MIRRORING: slow",
         f"my-mirror {'t' * 50}-12: FAILED: the source is another cluster",
@@ -98,6 +101,7 @@ def test_the_table_of_partitions() -> None:
         "last_mirrored_epoch": None,
         "reason": "the source is another cluster",
         "mirror_reason": "refused (brokers 1, 3); no answer (broker 2)",
+        "warning": "it burns",
     }
     nothing = dict.fromkeys(json.loads(describe_json(ROWS).splitlines()[2]))
     assert json.loads(describe_json(ROWS).splitlines()[3]) == {
@@ -106,6 +110,7 @@ def test_the_table_of_partitions() -> None:
         "topic": "absent",
         "reason": NOT_THERE,
         "mirror_reason": "refused (brokers 1, 3); no answer (broker 2)",
+        "warning": "it burns",
     }
     assert json.loads(describe_json({"m": described(b1="refused")})) == {
         **nothing,

@@ -92,7 +92,8 @@ def test_names_and_fields_that_the_kip_lacks() -> None:
         "ErrorCode",
         "MirrorName",
         "AuthorizedOperations",
-        "Reason",  # A tagged field of ours.
+        "Reason",  # This tagged field and the next one are ours.
+        "Warning",
         "Topics",
     ]
     assert DescribedMirror().authorized_operations == -2147483648

@@ -1,0 +1,64 @@
+"""What should an operator of a mirror know that no partition waits for? Texts for DescribeMirrors and ListMirrors.
+
+States that cannot be read, since a partition of `__mirror_state` has no leader (D68); a source that may elect a leader
+that lacks records (D69).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.kernel.names import few
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.syncs.config_answers import UNCLEAN
+from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+SUPPORTS_UNCLEAN = "mirror.support.unclean.leader.election"
+
+
+def told_unclean(topics: Sequence[str]) -> str:
+    """Return the warning about topics that may have unclean elections at their source."""
+    return (
+        f"the source allows unclean elections of {few(topics, 'topics')} ({UNCLEAN}), and {SUPPORTS_UNCLEAN} is off "
+        "here: replicas that are away while a log is cut may keep what the source has lost"
+    )
+
+
+def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
+    """Return those of the topics here for which `mirror.support.unclean.leader.election` is off."""
+    broker = context.broker
+    return [
+        name
+        for name in topics
+        if not Configs(Scope.TOPIC, broker.image.topic_config(name), broker.configs).flag(SUPPORTS_UNCLEAN)
+    ]
+
+
+def lost_states(context: MirrorContext, mirror: str) -> str:
+    """Return which partitions of `__mirror_state` a mirror needs and nobody leads, and where they are; else empty."""
+    leaderless = context.coordinator.leaderless()
+    if not leaderless:
+        return ""
+    image = context.broker.image
+    keys = [
+        StateKey(mirror, known.topic_id, index)
+        for topic in context.topics_of(mirror)
+        if (known := image.topics.get(topic)) is not None
+        for index in known.partitions
+    ]
+    shards = [context.coordinator.shard_of_mirror(mirror), *map(context.coordinator.shard_of, keys)]
+    needed = {shard.partition for shard in shards if shard is not None and shard.partition in leaderless}
+    if not needed:
+        return ""
+    partitions = [f"{MIRROR_STATE_TOPIC}-{index} (on brokers {leaderless[index]})" for index in sorted(needed)]
+    return f"states cannot be read or written, for nobody leads {few(partitions, 'partitions')}"
+
+
+def warnings_of(context: MirrorContext, mirror: str) -> str:
+    """Return all warnings about a mirror that this broker knows; those about its source, the coordinator does."""
+    unclean = context.unclean_topics.get(mirror, ()) if context.coordinates(mirror) else ()
+    unclean = not_supported(context, [name for name in unclean if name in context.topics_of(mirror)])
+    found = [lost_states(context, mirror), told_unclean(unclean) if unclean else ""]
+    return "; ".join(text for text in found if text)
