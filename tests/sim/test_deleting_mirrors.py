@@ -10,6 +10,8 @@ from kmirror.assembly.inside import CONTROLLER_ID
 from kmirror.assembly.mirrors import MirrorListing
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import MemoryDisk
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.naming import MIRROR_LINEAGE, MIRROR_NAME
 from kmirror.mirror.state_records import StateKey
@@ -241,8 +243,12 @@ def test_a_state_of_a_mirror_that_is_not_known_is_refused() -> None:
 
 @pytest.mark.decision("D30")
 @pytest.mark.decision("D51")
-def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut() -> None:
-    """Once the list is gone nobody would know that the replica must not rejoin with the records it has."""
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut(replaced: bool) -> None:
+    """Once the list is gone nobody would know that the replica must not rejoin with the records it has.
+
+    A broker that is gone for good is replaced by one of its id with empty disks.
+    """
     p = failed_over()
     p.b.settle()
     p.b.write("b0")
@@ -254,7 +260,12 @@ def test_a_mirror_stays_as_long_as_a_replica_owes_a_cut() -> None:
     p.run_until(lambda: away not in p.a.await_leader().isr, "the follower out of the ISR")
     p.fail_back()
     p.fail_over(p.back)
-    assert f"orders-0 has replicas that have not cut their logs yet ({away})" in refusal_of(p.back)
+    told = (
+        f"orders-0 has replicas that have not cut their logs yet (brokers {away}: start them, or ones with empty disks)"
+    )
+    assert told in refusal_of(p.back)
+    if replaced:
+        p.a.log_dirs[away][0] = MemoryDisk(directory_id=Uuid.from_ints(7, away))
     p.a.restart(away)
     p.a.settle()
     p.simulation.run_for(span_s=3)

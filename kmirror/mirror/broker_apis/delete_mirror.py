@@ -88,7 +88,10 @@ def _why_not(state: PartitionState) -> str:
     uncut = sorted(without(state.uncut, [SESSION]))
     if state.state is not MirrorState.STOPPED:
         return f"is {state.state.name}"
-    return f"has replicas that have not cut their logs yet ({', '.join(map(str, uncut))})" if uncut else ""
+    if not uncut:
+        return ""
+    brokers = ", ".join(map(str, uncut))
+    return f"has replicas that have not cut their logs yet (brokers {brokers}: start them, or ones with empty disks)"
 
 
 def _stopped(found: dict[TopicPartition, PartitionState | None]) -> list[StoppedTopic]:
