@@ -87,6 +87,8 @@ class Fetcher(Generic[P]):
     partitions: dict[TopicPartition, P] = field(default_factory=dict)
     session: FetchSession = field(default_factory=FetchSession)
     in_flight: bool = False
+    held: int = 0
+    """How many answers to other requests its owner awaits before the next fetch."""
     asked_at: Instant = 0
     """When the newest fetch was sent."""
     answered_at: Instant = 0
@@ -281,7 +283,7 @@ class FetchLoop(Generic[P]):
     # -- asking -------------------------------------------------------------------------------
 
     def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
-        if fetcher.in_flight or not self._owner.may_ask(fetcher):
+        if fetcher.in_flight or fetcher.held or not self._owner.may_ask(fetcher):
             return
         if fetcher.throttled_until > now:
             self._wake(fetcher, fetcher.throttled_until)

@@ -35,6 +35,7 @@ from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.topic_check import TopicCheck
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
@@ -73,6 +74,7 @@ class MirrorFetchers:
         self._bumps = bumps
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
         self._epoch_check = EpochCheck(context, writer, self._loop)
+        self._topic_check = TopicCheck(context, self._loop)
         self.quota = ReplicationQuota(self._broker)
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
@@ -246,6 +248,24 @@ class MirrorFetchers:
     def on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
+        """Take the answer over, once it is certain that it is about our topic (D66)."""
+        begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
+        if (data.records or begins_later) and self._topic_check.names_topics(fetcher):
+            self._confirm(now, mp, lambda later: self._take_records(later, fetcher, mp, asked, data))
+        else:
+            self._take_records(now, fetcher, mp, asked, data)
+
+    def _confirm(self, now: Instant, mp: MirrorPartition, then: Callable[[Instant], None]) -> None:
+        """Do `then` once the source's leader has confirmed the topic, at once if it has no id (D53)."""
+        fetcher = self.find(mp.tp)
+        if fetcher is None or mp.source_topic_id == Uuid.ZERO:
+            then(now)
+        else:
+            self._topic_check.confirm(fetcher, mp, self._led(mp).log.log_end_offset, then)
+
+    def _take_records(
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
+    ) -> None:
         """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
         mp.reason = ""
@@ -305,6 +325,12 @@ class MirrorFetchers:
 
     def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
+        if self._topic_check.names_topics(fetcher):
+            self._confirm(now, mp, lambda later: self._part(later, fetcher, mp, data))
+        else:
+            self._part(now, fetcher, mp, data)
+
+    def _part(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:
             self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -382,6 +408,9 @@ class MirrorFetchers:
 
     def on_shorter(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Cut where the source's log ends, unless that is the log of another topic."""
+        self._confirm(now, mp, lambda later: self._cut_to_end(later, mp, offset))
+
+    def _cut_to_end(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         log = self._led(mp).log
         if is_another_topic(mp, last_epoch(log), offset, log.log_end_offset):
             self._writer.fail(now, mp, another_topic(mp, offset, log.log_end_offset))
@@ -390,10 +419,11 @@ class MirrorFetchers:
 
     def on_later_start(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
         """Begin anew where the source's log begins."""
-        partition = self._led(mp)
-        self._cut(
-            mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, "the source's log start")
-        )
+        self._confirm(now, mp, lambda later: self._begin_anew(later, mp, offset))
+
+    def _begin_anew(self, now: Instant, mp: MirrorPartition, offset: int) -> None:
+        partition, why = self._led(mp), "the source's log start"
+        self._cut(mp, partition.log, lambda: restart(self._context, now, mp, partition, offset, why))
 
     def drop_unknown_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
         """Drop our last epoch if it has no batch, and return whether it was dropped.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, code_of
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import written_by
 from kmirror.mirror.partition import MirrorPartition
@@ -28,6 +29,8 @@ class Inquiry:
     leader: RemoteLeader
     endpoint: Endpoint
     begun_at: Instant
+    topic_id: Uuid
+    """The id that the source's topic had then, zeros if the source has no topic ids."""
 
     def is_current(self) -> bool:
         """Return whether this broker still leads the partition, in the same leader epoch, mirror and state."""
@@ -101,7 +104,9 @@ def _inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition, state: M
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
         return None
-    return Inquiry(context, mp, state, source, leader, endpoint, now)
+    topic = source.topics.get(mp.tp.topic)
+    topic_id = Uuid.ZERO if topic is None else topic.topic_id
+    return Inquiry(context, mp, state, source, leader, endpoint, now, topic_id)
 
 
 def error_suffix(error_code: int) -> str:

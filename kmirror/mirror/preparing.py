@@ -7,6 +7,7 @@ is therefore cut from scratch only on proof (D32).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -14,6 +15,7 @@ from functools import partial
 from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, Uncut, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
@@ -25,6 +27,7 @@ from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
 from kmirror.mirror.topic_ids import was_copied_without_id
 from kmirror.mirror.upstream import told_ring
 from kmirror.mirror.upstream_check import ring_of
@@ -124,7 +127,7 @@ class Preparing:
             what = f"to our own last mirrored epoch {epoch}" if epoch >= 0 else "from scratch, no delta failback"
             self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
             inquiry.learn_lineage(None)
-            self._decide(now, mp, epoch)
+            self._confirm(now, inquiry, epoch)
         else:
             self._on_described(now, inquiry, described)
 
@@ -189,7 +192,7 @@ class Preparing:
             self._context.retry_later(now, mp, "the source described its mirror, and does not list it")
         elif listed.sources[mirror] not in ("", self._context.broker.cluster_id):
             # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
-            self._decide(now, mp, self._without_source_epoch(mp))
+            self._confirm(now, inquiry, self._without_source_epoch(mp))
         elif found.state != MirrorState.STOPPED.name:
             # Two clusters that mirror each other would each cut records that only the other one has.
             reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
@@ -205,7 +208,7 @@ class Preparing:
             self._decide(now, mp, FROM_SCRATCH)
         else:
             # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
-            self._decide(now, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
+            self._confirm(now, inquiry, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
 
     def _is_told_of_ours(self, mp: MirrorPartition) -> bool:
         """Return whether the source's epoch is about the very topic that is here (D53).
@@ -240,7 +243,7 @@ class Preparing:
 
     def _on_leading_after(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> None:
         if self._leads(now, inquiry, offsets):
-            self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
+            self._confirm(now, inquiry, self._without_source_epoch(inquiry.mp))
 
     def _leads(self, now: Instant, inquiry: Inquiry, offsets: Offsets | None) -> bool:
         """Return whether the broker has just proved to lead the partition; if not, try again later."""
@@ -262,6 +265,21 @@ class Preparing:
         return mp.last_mirrored_epoch if proven and mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
+
+    def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
+        """Decide on the cut once the broker that has answered confirms that it spoke of our topic (D66)."""
+        if inquiry.topic_id == Uuid.ZERO or _is_empty(self._context.replicas.led(inquiry.mp.tp)):
+            self._decide(now, inquiry.mp, cut_epoch)
+        else:
+            self._questions.topic_ids(inquiry, partial(self._on_topic_ids, cut_epoch))
+
+    def _on_topic_ids(self, cut_epoch: int, now: Instant, inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> None:
+        mp = inquiry.mp
+        if is_confirmed(inquiry, ids):
+            self._decide(now, mp, cut_epoch)
+        else:
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            self._context.retry_later(now, mp, NOT_CONFIRMED)
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
         shared = self._lineage_check.shared_with_source(mp)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.lineage import Stretch, Stretches
 from kmirror.mirror.upstream import Upstream
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
@@ -99,3 +105,16 @@ class Offsets:
     def proves_leader(self, tp: TopicPartition) -> bool:
         """Return whether the broker answered for `tp`, without an error: it leads in the epoch that was named."""
         return self._errors.get(tp) == ErrorCode.NONE
+
+
+def topic_ids_request(topics: Iterable[str]) -> MetadataRequest:
+    """Return the question for the ids of `topics` (D66)."""
+    names = dict.fromkeys(topics)
+    return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
+
+
+def ids_in(reply: Message | None) -> Mapping[str, Uuid] | None:
+    """Return the ids of the topics that an answer has without an error, zeros if it tells none; None without one."""
+    if not isinstance(reply, MetadataResponse):
+        return None
+    return {topic.name or "": topic.topic_id for topic in reply.topics if not topic.error_code}

@@ -7,9 +7,12 @@ rises, so every mirror of it is fenced and checks the lineage again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import RETRY_MS, MirrorContext
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
@@ -19,6 +22,7 @@ from kmirror.mirror.source_answers import Described
 from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
 from kmirror.mirror.upstream import told_ring
 from kmirror.mirror.upstream_check import ring_of
 
@@ -96,5 +100,17 @@ class LineageCheck:
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._context.retry_later(now, mp, reason)
+        elif self.shared_with_source(mp) is not None and inquiry.topic_id != Uuid.ZERO:  # There will be a cut.
+            self._questions.topic_ids(inquiry, self._on_topic_ids)
         else:
             self._look_at(now, mp)
+
+    def _on_topic_ids(self, now: Instant, inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> None:
+        """Go on with what was told, if it was told of our topic (D66)."""
+        mp = inquiry.mp
+        if is_confirmed(inquiry, ids):
+            self._look_at(now, mp)
+        else:
+            mp.source_lineage_epoch = -1
+            self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
+            self._context.retry_later(now, mp, NOT_CONFIRMED)

@@ -7,16 +7,17 @@ next, since an answer proves only what was true after it was asked for (D32).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from kmirror.client.list_offsets import list_offsets
 from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.source_answers import Described, Listed, Offsets
+from kmirror.mirror.source_answers import Described, Listed, Offsets, ids_in, topic_ids_request
 from kmirror.mirror.state_writer import LookAt
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -131,6 +132,7 @@ class SourceQuestions:
         self._described = SharedQuestion(context, look_at, _describe, _read_described)
         self._listed = SharedQuestion(context, look_at, _list_mirrors, _read_listed)
         self._offsets = SharedQuestion(context, look_at, _list_offsets, _read_offsets)
+        self._topic_ids = SharedQuestion(context, look_at, _ask_topic_ids, _read_topic_ids)
 
     def describe(self, inquiry: Inquiry, on_answer: OnAnswer[Described], *, versions_anew: bool = False) -> None:
         """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45).
@@ -146,6 +148,10 @@ class SourceQuestions:
     def list_offsets(self, inquiry: Inquiry, on_answer: OnAnswer[Offsets]) -> None:
         """Ask for the log end, naming the known leader epoch: only the leader in it answers without an error."""
         self._offsets.ask(inquiry, on_answer)
+
+    def topic_ids(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[str, Uuid]]) -> None:
+        """Ask which topics there are by their names now, after something was said of them (D66)."""
+        self._topic_ids.ask(inquiry, on_answer)
 
 
 def _describe(inquiries: Sequence[Inquiry]) -> Message:
@@ -175,3 +181,11 @@ def _list_offsets(inquiries: Sequence[Inquiry]) -> Message:
 
 def _read_offsets(reply: Message, inquiry: Inquiry) -> Offsets | None:
     return Offsets(reply) if isinstance(reply, ListOffsetsResponse) else None
+
+
+def _ask_topic_ids(inquiries: Sequence[Inquiry]) -> Message:
+    return topic_ids_request(inquiry.mp.tp.topic for inquiry in inquiries)
+
+
+def _read_topic_ids(reply: Message, inquiry: Inquiry) -> Mapping[str, Uuid] | None:
+    return ids_in(reply)

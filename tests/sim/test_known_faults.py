@@ -27,11 +27,6 @@ KNOWN: dict[str, tuple[str, str, str]] = {
         "An unclean election of __mirror_state takes committed states along, so a leader goes on from the one before "
         "them; the judge, which looks at elections of groups and transactions alone, does not excuse that.",
     ),
-    "created-again-fetched-by-name": (
-        "mirrored-lost", "issue 31, to be added",
-        "A source before Kafka 3.1 is fetched from by names. When its topic is deleted and created again and led in "
-        "the same epoch, the next one may answer before metadata tells its id: the mirror cuts its log to that one.",
-    ),
     "mirrored-both-ways-behind": (
         "last-copy-lost", "issue 31, to be added",
         "A topic is removed from a mirror and added the other way round while its leader loses its controller: both "

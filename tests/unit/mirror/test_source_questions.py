@@ -12,6 +12,7 @@ from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror import source_questions
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.inquiry import Inquiry
@@ -73,7 +74,9 @@ class Stage:
     def ask(self, *topics: str, to: Endpoint = HERE, versions_anew: bool = False) -> None:
         for topic in topics:
             leader = RemoteLeader(1, 0)
-            inquiry = Inquiry(self.context, self.mp(topic), MirrorState.MIRRORING, self.source, leader, to, 0)
+            inquiry = Inquiry(
+                self.context, self.mp(topic), MirrorState.MIRRORING, self.source, leader, to, 0, Uuid.ZERO
+            )
             self.question.ask(inquiry, self._answered, versions_anew=versions_anew)
         self.context.broker.do_at_end(0)
 
@@ -194,7 +197,7 @@ def test_one_partition_that_fails_over_an_answer_keeps_it_from_nobody() -> None:
     heard: Callable[[Instant, Inquiry, str | None], None] = stage._answered
     for topic, on_answer in (("t0", heard), ("t1", fails), ("t2", heard)):
         inquiry = Inquiry(
-            stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE, 0
+            stage.context, stage.mp(topic), MirrorState.MIRRORING, stage.source, RemoteLeader(1, 0), HERE, 0, Uuid.ZERO
         )
         stage.question.ask(inquiry, on_answer)
     stage.context.broker.do_at_end(0)
@@ -241,7 +244,9 @@ class Walk:
             self.waits[name] = len(self.source.asked)
             to = self.random.choice((HERE, ELSEWHERE))
             mp, stage = self.stage.mp(name), self.stage
-            inquiry = Inquiry(stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to, 0)
+            inquiry = Inquiry(
+                stage.context, mp, MirrorState.MIRRORING, self.source, RemoteLeader(1, 0), to, 0, Uuid.ZERO
+            )
             self.question.ask(inquiry, self.told)
         self.end_event()
 
