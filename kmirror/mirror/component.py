@@ -177,6 +177,8 @@ class MirrorComponent(BrokerComponent):
         mp = self.context.partitions.get(tp)
         if assignment is None:
             self._forget(tp)
+            if mp is not None:  # Its mirror was deleted, perhaps before this leader knew that it is STOPPED (D14).
+                self.context.replicas.begin_epoch(partition)
             self.context.replicas.touch(tp)  # It may have been withheld until now (D30).
             return
         if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:

@@ -148,5 +148,5 @@ class StateWriter:
         """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
         partition = self._context.replicas.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
-            partition.log.assign_epoch_start(partition.leader_epoch)
+            self._context.replicas.begin_epoch(partition)
         self._look_at(now, mp)

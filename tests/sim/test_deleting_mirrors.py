@@ -340,6 +340,23 @@ def test_a_controller_believes_a_broker_and_no_client_about_states() -> None:
     assert isinstance(asked, DeleteMirrorResponse) and asked.error_code == E.MIRROR_NOT_EMPTY
 
 
+@pytest.mark.decision("D14")
+def test_a_leader_that_never_read_that_it_is_stopped_enters_its_epoch_when_the_mirror_is_deleted() -> None:
+    p = failed_over()
+    p.b.elect()
+    leader = p.b.await_leader()
+    context = p.b.component(leader.broker_id).context
+    unread = context.partitions[TP].for_new_leader()  # As if its answer had not come yet.
+    unread.busy = True
+    context.take_up(unread)
+    leader.log.epochs.replace(leader.log.epochs.entries[:-1])
+    assert leader.log.latest_epoch < leader.leader_epoch
+    stopped = [StoppedTopic(topic_name=TOPIC, partitions=[StoppedPartition(partition_index=0)])]
+    p.b.client.call(p.b.endpoint(CONTROLLER_ID), DeleteMirrorRequest(mirror_name="m", stopped_topics=stopped), 0)
+    p.run_until(lambda: TP not in context.partitions, "the mirror to be gone")
+    assert leader.log.latest_epoch == leader.leader_epoch
+
+
 def test_a_mirror_without_topics_is_deleted_at_once() -> None:
     p = pair()
     p.there.create()

@@ -17,11 +17,6 @@ PLANS = Path(__file__).parents[1] / "data" / "histories" / "known"
 # By file: the checker that reports it, or what it is accepted as until it is mended; where it is told, and what is
 # wrong in one sentence.
 KNOWN: dict[str, tuple[str, str, str]] = {
-    "unclean-without-epoch": (
-        "stuck-state", "issue 31, to be added",
-        "A leader elected uncleanly while its topic leaves a mirror notes no start of its epoch: followers whose last "
-        "batch is of a later epoch than its own ask for an epoch that it does not know, for ever.",
-    ),
     "states-lost-by-unclean-election": (
         "unordered-stop", "the judge's",
         "An unclean election of __mirror_state takes committed states along, so a leader goes on from the one before "

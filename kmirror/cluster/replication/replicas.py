@@ -237,11 +237,13 @@ class ReplicaManager:
             self._assignments.look_at(now, tp, topic_id, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
-                self._begin_epoch(partition, image.leader_epoch)
+                self.begin_epoch(partition)
             partition.advance_high_watermark()  # A member that held it back may have left.
         return changed
 
-    def _begin_epoch(self, partition: Partition, epoch: int) -> None:
+    def begin_epoch(self, partition: Partition) -> None:
+        """Enter the epoch in which this broker leads into the log; nothing if it is there already."""
+        epoch = partition.leader_epoch
         try:
             partition.log.assign_epoch_start(epoch)
         except OSError as error:  # The log knows of it, and writes it down with its next checkpoint.
