@@ -22,11 +22,6 @@ KNOWN: dict[str, tuple[str, str, str]] = {
         "An unclean election of __mirror_state takes committed states along, so a leader goes on from the one before "
         "them; the judge, which looks at elections of groups and transactions alone, does not excuse that.",
     ),
-    "mirrored-both-ways-behind": (
-        "last-copy-lost", "issue 31, to be added",
-        "A topic is removed from a mirror and added the other way round while its leader loses its controller: both "
-        "clusters cut, each to the other, and records that both had are gone. Not shrunk.",
-    ),
 }  # fmt: skip
 
 

@@ -55,6 +55,10 @@ class Lifecycle:
         """Whether this broker's controlled shutdown has begun."""
         self._stop_pause_ms = STOP_RETRY_MS
         """Pause after the next heartbeat that asks to shut down and is told to wait."""
+        self._resumed_at: Instant | None = None
+        """Since when the controller answers again after a session that may have ended; None once all is replayed."""
+        self._resumed_until: Instant = 0
+        """What `in_session_until` will be then."""
         self._in_flight = False
         self._told_directories = 0
         """How many of the log directories that failed the controller knows of."""
@@ -179,9 +183,8 @@ class Lifecycle:
         if reply.error_code == ErrorCode.NONE:
             self._told_directories = max(self._told_directories, told)
             self.fenced = reply.is_fenced
-            if not self.fenced:  # The controller heard of us after it was sent, and counts from then.
-                lasts_ms = self._context.configs.integer("broker.session.timeout.ms")
-                self._context.in_session_until = sent_at + lasts_ms * MILLISECOND
+            if not self.fenced:
+                self._go_on_in_session(now, sent_at)
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down
         # A fenced broker reports often, so that it is unfenced soon after it has caught up.
@@ -192,6 +195,26 @@ class Lifecycle:
             interval = min(interval, self._stop_pause_ms)
             self._stop_pause_ms *= 2
         self._again(now, interval)
+
+    def _go_on_in_session(self, now: Instant, sent_at: Instant) -> None:
+        """Take over that the session goes on: the controller heard of us after `sent_at`, and counts from then.
+
+        If it may have ended in between, others may lead by now. The session counts again once what the controller had
+        decided by its answer is replayed.
+        """
+        until = sent_at + self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
+        if now < self._context.in_session_until:
+            self._context.in_session_until = until
+            return
+        if self._resumed_at is None or now >= self._resumed_until:
+            self._resumed_at = now
+        self._resumed_until = until
+
+    def on_replayed_all(self, asked_at: Instant) -> None:
+        """Take over that everything is replayed that the metadata log had when it was asked for at `asked_at`."""
+        if self._resumed_at is not None and asked_at >= self._resumed_at:
+            self._resumed_at = None
+            self._context.in_session_until = self._resumed_until
 
     def _again(self, now: Instant, after_ms: int) -> None:
         self._context.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

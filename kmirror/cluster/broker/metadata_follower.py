@@ -61,9 +61,12 @@ class MetadataFollower:
         self._poll: tuple[RepeatedFetch, Sent] | None = None
         """The fetch from the end of the replayed log, and how it was sent."""
         self._without_news = AnswersWithoutNews(QUIET_MAX_BYTES)
+        self._asked_at: Instant = 0
+        """When the newest fetch was sent."""
 
     def fetch(self, now: Instant) -> None:
         """Fetch from the end of the replayed log; the answer fetches again."""
+        self._asked_at = now
         poll = self._poll
         if poll is not None and poll[1].pending.version == self._context.version_of(poll[0].request):
             poll[1].again(now, poll[0])
@@ -99,6 +102,7 @@ class MetadataFollower:
         """Return whether an answer is the one before it, which brought nothing; then the next fetch is on its way."""
         if not self._without_news.has(frame):
             return False
+        self._lifecycle.on_replayed_all(self._asked_at)
         self.fetch(now)
         return True
 
@@ -131,7 +135,10 @@ class MetadataFollower:
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
             self._recovery.begin(now, self._on_recovered)
             return
+        asked_at = self._asked_at
         self._go_on(now)
+        if at_end:
+            self._lifecycle.on_replayed_all(asked_at)
 
     def _replay(self, records: Chunk) -> None:
         """Apply what was fetched of the log; raises `ProtocolError` where it cannot be read, as a later Kafka's."""
