@@ -16,13 +16,7 @@ from kmirror.sim.history.run import run_history
 PLANS = Path(__file__).parents[1] / "data" / "histories" / "known"
 # By file: the checker that reports it, or what it is accepted as until it is mended; where it is told, and what is
 # wrong in one sentence.
-KNOWN: dict[str, tuple[str, str, str]] = {
-    "states-lost-by-unclean-election": (
-        "unordered-stop", "the judge's",
-        "An unclean election of __mirror_state takes committed states along, so a leader goes on from the one before "
-        "them; the judge, which looks at elections of groups and transactions alone, does not excuse that.",
-    ),
-}  # fmt: skip
+KNOWN: dict[str, tuple[str, str, str]] = {}
 
 
 @pytest.mark.parametrize("name", KNOWN)

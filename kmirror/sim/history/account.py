@@ -15,6 +15,7 @@ from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.disk_account import DiskAccount
 from kmirror.sim.history.group_account import GroupAccount
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 OPEN_TRANSACTIONS = "transactions are open"
 """What a partition waits for whose last stable offset stands still (`Account.unsettled`)."""
@@ -381,6 +382,17 @@ class Account:
     """After the restart: cluster, and the error of a fresh producer."""
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
+
+    def lost_states(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Return whether an unclean election may have taken what mirrors wrote down of their partitions in this time.
+
+        Leaders then go on from what was written before. Those of up to UNAWARE before `begin` count as well.
+        """
+        return any(
+            row.unclean and (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC)
+            and begin - UNAWARE <= row.at <= end
+            for row in self.groups.elected
+        )  # fmt: skip
 
     def left_open(
         self,

@@ -84,7 +84,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorElected:
-    """The controller named another leader of a partition in which groups or transactions are kept."""
+    """The controller named another leader of a partition in which groups, transactions or mirrors are kept."""
 
     cluster: str
     tp: TopicPartition

@@ -7,7 +7,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.group_account import CoordinatorElected, OffsetsSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.transaction_looks import TransactionLooks
-from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
+from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 
 class CoordinatorLooks:
@@ -21,7 +21,7 @@ class CoordinatorLooks:
     def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
         """Write down the new leaders of coordinators' partitions."""
         scene = self._scene
-        for name in (GROUP_TOPIC, TRANSACTION_TOPIC):
+        for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
             topic = image.topics.get(name)
             for index, partition in topic.partitions.items() if topic is not None else ():
                 tp = TopicPartition(name, index)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.facts import LogCut
@@ -27,8 +28,8 @@ class LineageRules:
         self._scene = scene
         self._rules = rules
         self._sources = sources
-        self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str]] = {}
-        """Leader epoch in which a partition's lineage was last seen, the lineage, and the mirror that had it."""
+        self._lineages: dict[tuple[str, Uuid, int], tuple[int, Lineage, str, Instant]] = {}
+        """Leader epoch in which a partition's lineage was last seen, the lineage, the mirror that had it, and when."""
         self._seen_at: dict[tuple[str, int], tuple[Broker, int]] = {}
         """Broker that runs there, and the offset of its image when its partitions were looked at last."""
         self._starts: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
@@ -68,15 +69,16 @@ class LineageRules:
             self._look_at_append(now)
 
     def _look_at_lineage(self, now: Seen) -> None:
-        """A lineage is never lost, nor replaced by an earlier one."""
-        epoch, known, _ = self._lineages.get(now.key, (-1, OWN, ""))
+        """A lineage is never lost, nor replaced by an earlier one, but with the states of its mirror."""
+        epoch, known, _, at = self._lineages.get(now.key, (-1, OWN, "", 0))
         if now.partition.leader_epoch < epoch:
             return  # A leader that was deposed does not know the lineage of today.
         topic = self._scene.image(now.cluster).topics.get(now.partition.tp.topic)
         if topic is None or topic.topic_id != now.partition.topic_id:
             return  # It was deleted, which its leader does not know yet; the next topic may have its id.
-        self._lineages[now.key] = now.partition.leader_epoch, now.lineage, now.mp.assignment.mirror
-        if now.lineage.since < known.since:
+        mirror, instant = now.mp.assignment.mirror, self._scene.now
+        self._lineages[now.key] = now.partition.leader_epoch, now.lineage, mirror, instant
+        if now.lineage.since < known.since and not self._scene.account.lost_states(now.cluster, at, instant):
             text = f"a lineage since epoch {now.lineage.since} follows one since epoch {known.since}"
             self._note(now.cluster, now.partition, "lineage-lost", text)
 

@@ -7,8 +7,12 @@ from pkgutil import iter_modules
 
 import pytest
 
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history import checkers
 from kmirror.sim.history.checkers import CHECKERS
+from kmirror.sim.history.group_account import CoordinatorElected
+from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC
 from tests.unit.sim.history.hand import TP, Hand, rows
 
 # -- lme-loss -------------------------------------------------------------------------------------
@@ -234,3 +238,23 @@ def test_a_leader_may_hear_of_an_order_to_add_before_it_has_carried_out_the_remo
     hand.state("b", "PREPARING", at=5.5).state("b", "MIRRORING", at=6).order("remove", "a", "b", at=20)
     hand.order("add", "a", "b", at=added).state("b", "MIRRORING", at=added + 0.3, broker=2)
     assert ("unordered-stop" in hand.state("b", "STOPPING", at=added + 2, broker=2).found()) is is_told
+
+
+@pytest.mark.parametrize(
+    ("cluster", "topic", "unclean", "at", "is_told"),
+    [
+        ("b", MIRROR_STATE_TOPIC, True, 32, False),
+        ("a", MIRROR_STATE_TOPIC, True, 32, True),
+        ("b", GROUP_TOPIC, True, 32, True),
+        ("b", MIRROR_STATE_TOPIC, False, 32, True),
+        ("b", MIRROR_STATE_TOPIC, True, 36, True),
+    ],
+)
+def test_a_stop_of_before_may_be_read_again_after_an_unclean_election_of_the_states(
+    cluster: str, topic: str, unclean: bool, at: int, is_told: bool
+) -> None:
+    hand = Hand().topic("a", "id", at=0).topic("b", "id", at=1).order("add", "a", "b", at=30)
+    hand.state("b", "PREPARING", at=30.5).state("b", "MIRRORING", at=31).state("b", "STOPPED", at=35, broker=2)
+    row = CoordinatorElected(cluster, TopicPartition(topic, 0), 2, unclean, at * SECOND)
+    hand.account.groups.elected.append(row)
+    assert ("unordered-stop" in hand.found()) is is_told

@@ -6,15 +6,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.facts import LogCut
 from kmirror.mirror.lineage import OWN, Lineage, written_by
 from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.sim.history.group_account import CoordinatorElected
 from kmirror.sim.history.inside.cuts import CutRules
 from kmirror.sim.history.inside.lineages import LineageRules
 from kmirror.sim.history.inside.sources import Sources
 from kmirror.sim.history.inside.stops import StopRules
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from tests.unit.sim.history.inside import TP, broken
 from tests.unit.sim.history.mirrored import TOPIC_ID, MirroredStage, batch
 
@@ -191,6 +194,14 @@ def test_a_lineage_is_not_lost(stage: Stage) -> None:
     lineage = Lineage(written_by("id-b"), 3)
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=lineage) == []
     assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == ["lineage-lost"]
+
+
+@pytest.mark.parametrize(("cluster", "expected"), [("a", []), ("b", ["lineage-lost"])])
+def test_a_lineage_may_be_lost_with_the_states_of_its_cluster(stage: Stage, cluster: str, expected: list[str]) -> None:
+    stage.look(stage.lineages.judge, MIRRORING, lineage=Lineage(written_by("id-b"), 3))
+    row = CoordinatorElected(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), 2, True, 0)
+    stage.scene.account.groups.elected.append(row)
+    assert stage.look(stage.lineages.judge, MIRRORING, lineage=OWN) == expected
 
 
 def test_a_lineage_goes_with_its_topic_and_its_mirror(stage: Stage) -> None:
