@@ -44,10 +44,12 @@ from kmirror.kernel import arguments
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
+from kmirror.log.compaction_gap import gap
 from kmirror.log.compare import compare, parting
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin, TopicInfo, checked_servers
+from kmirror.net.described_configs import configs_of
 from kmirror.net.leader_reader import LeaderReader, latest_offsets
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -55,7 +57,7 @@ from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec, ResourceType
 
 T = TypeVar("T")
 DISABLED = (
@@ -287,6 +289,7 @@ class AsyncMirror:
     async def difference(self) -> Difference | None:
         """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
 
+        Of a compacted topic records are compared where bytes differ: each side may lack what its cleaner took (D46).
         Those of the leaders are compared. UsageError if the mirror has no topics, KafkaError if a topic is not on both
         sides or a log cannot be read.
         """
@@ -366,6 +369,14 @@ class AsyncMirror:
         reader = LeaderReader(self._known_source(), tp)
         return await reader.offset(OffsetSpec.LATEST, IsolationLevel.READ_COMMITTED)
 
+    async def _is_compacted(self, topic: str) -> bool:
+        """Return whether the cleaner may have taken records of a topic, in either cluster."""
+        for admin in (self._known_source(), self.destination):
+            configs = await configs_of(admin, ResourceType.TOPIC, topic, None)
+            if "compact" in configs.get("cleanup.policy", ""):
+                return True
+        return False
+
     async def _differs(self, tp: TopicPartition) -> Difference | None:
         expected, found = LeaderReader(self._known_source(), tp), LeaderReader(self.destination, tp)
         until = await self._decided(tp)
@@ -379,6 +390,9 @@ class AsyncMirror:
         result = compare(*logs)
         if result.parted is None:
             return None
+        if await self._is_compacted(tp.topic):
+            lack = gap(*logs)
+            return None if lack is None else Difference(tp, lack.offset, "record", lack.expected, lack.found)
         where = parting(result.parted)
         return Difference(tp, where.offset, where.field, where.expected, where.found)
 
@@ -523,6 +537,7 @@ class TcpMirror:
     def difference(self) -> Difference | None:
         """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
 
+        Of a compacted topic records are compared where bytes differ: each side may lack what its cleaner took (D46).
         More in `AsyncMirror.difference`.
         """
         return self._run(lambda mirror: mirror.difference())

@@ -5,7 +5,7 @@ The verdicts are those of the syncs' own rules (`mirror.syncs.explain`), with th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kmirror.assembly.mirrors import Description
 from kmirror.client.remote_cluster import RemoteTopic, code_of
@@ -17,13 +17,12 @@ from kmirror.mirror.syncs.explain import Explanation, explain
 from kmirror.mirror.syncs.rules import ListedGroup, Rules, Verdict
 from kmirror.mirror.syncs.topics import TopicFacts
 from kmirror.net.admin import AsyncAdmin, TopicInfo
+from kmirror.net.described_configs import configs_of
 from kmirror.net.mirror import describe_mirrors
-from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.protocol.gen.list_groups_request import ListGroupsRequest
 from kmirror.protocol.gen.list_groups_response import ListGroupsResponse
-from kmirror.spec.configs import Configs, Scope, broker_configs, known
-from kmirror.spec.wire_values import ConfigSource, ResourceType
+from kmirror.spec.configs import Configs, Scope, broker_configs
+from kmirror.spec.wire_values import ResourceType
 
 WISHES = {
     MirrorState.PAUSING: Wish.PAUSE,
@@ -47,9 +46,9 @@ async def explain_filters(mirror: str, *, source: AsyncAdmin, destination: Async
     ]
     mirrored = [name for name in wishes if name in theirs]
     broker_id = next(iter(await destination.brokers()))
-    brokers_own = await _configs(destination, ResourceType.BROKER, str(broker_id), broker_id)
+    brokers_own = await configs_of(destination, ResourceType.BROKER, str(broker_id), broker_id)
     found = explain(
-        Rules.of(Configs(Scope.MIRROR, await _configs(destination, ResourceType.MIRROR, mirror, None))),
+        Rules.of(Configs(Scope.MIRROR, await configs_of(destination, ResourceType.MIRROR, mirror, None))),
         facts,
         await source.cluster_id(),
         (await _topic_configs(source, mirrored)).values,
@@ -69,24 +68,6 @@ def _wishes(described: Description) -> dict[str, Wish]:
 
 def _remote(topic: TopicInfo | None) -> RemoteTopic | None:
     return None if topic is None else RemoteTopic(topic.topic_id, len(topic.leaders))
-
-
-async def _configs(admin: AsyncAdmin, kind: ResourceType, name: str, broker_id: int | None) -> Mapping[str, str]:
-    """Return what is set for a resource, without its defaults and secrets."""
-    wanted = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-    reply = await admin.ask(DescribeConfigsRequest(resources=[wanted]), broker_id=broker_id)
-    assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
-    result = reply.results[0]
-    if result.error_code:
-        error = code_of(result.error_code)
-        text = result.error_message or error.text
-        raise KafkaError(error, f"cannot describe the configs of {kind.name.lower()} {name}: {error.name}: {text}")
-    rows = known(Scope.MIRROR if kind is ResourceType.MIRROR else Scope.BROKER)
-    return {
-        entry.name: entry.value
-        for entry in result.configs
-        if entry.value is not None and entry.config_source != ConfigSource.DEFAULT and entry.name in rows
-    }
 
 
 async def _topic_configs(source: AsyncAdmin, topics: Sequence[str]) -> SourceConfigs:

@@ -238,6 +238,7 @@ class Mirror:
     def difference(self) -> Difference | None:
         """Compare logs byte for byte, up to what is decided at the source; None if they are equal.
 
+        Of a compacted topic records are compared where bytes differ: each side may lack what its cleaner took (D46).
         Every replica of the destination is compared. UsageError if the mirror has no topics, or one that the source
         does not have: nothing would be compared.
         """

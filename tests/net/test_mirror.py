@@ -16,6 +16,7 @@ from kmirror.mirror.facts import SourceTrouble
 from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin, checked_servers
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.described_configs import configs_of
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.listener import Port
 from kmirror.net.mirror import AsyncMirror, TcpMirror, describe_mirrors
@@ -23,7 +24,7 @@ from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.message import Message
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import OffsetSpec
+from kmirror.spec.wire_values import OffsetSpec, ResourceType
 
 TP = TopicPartition("orders", 0)
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -64,6 +65,18 @@ def pair() -> Iterator[tuple[TcpCluster, TcpCluster]]:
         TcpCluster(name="b", brokers=1) as b,
     ):
         yield a, b
+
+
+def test_what_is_set_for_a_topic_decides_how_its_logs_are_compared(pair: tuple[TcpCluster, TcpCluster]) -> None:
+    async def policies(cluster: TcpCluster) -> list[str | None]:
+        async with AsyncAdmin(cluster.bootstrap_servers) as admin:
+            found = [await configs_of(admin, ResourceType.TOPIC, name, None) for name in ("keyed", "orders")]
+            with pytest.raises(KafkaError, match="cannot describe the configs of topic missing"):
+                await configs_of(admin, ResourceType.TOPIC, "missing", None)
+            return [row.get("cleanup.policy") for row in found]
+
+    pair[0].create_topic("keyed", configs={"cleanup.policy": "compact"})
+    assert asyncio.run(policies(pair[0])) == ["compact", None]
 
 
 def test_from_the_first_topic_to_the_failback(pair: tuple[TcpCluster, TcpCluster]) -> None:

@@ -1,0 +1,87 @@
+"""Where do two logs of a compacted topic differ by more than compaction explains (D46)?
+
+Each side is cleaned by itself. So a record that only one side has is explained if a later record of its key is on
+either side, if it is a tombstone, if its transaction was aborted, or if it has no key. Records that both sides have at
+an offset are the same. Control records, and how records are put into batches, do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kmirror.records.control import ControlType
+from kmirror.records.legacy import AnyBatch
+from kmirror.records.record import Header
+
+NOTHING = "nothing"
+
+
+class Gap(NamedTuple):
+    """The first record that differs, or that one side lacks without a reason."""
+
+    offset: int
+    expected: str
+    found: str
+
+
+class _Row(NamedTuple):
+    epoch: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+    def __str__(self) -> str:
+        return f"key {self.key!r}, value {self.value!r}, timestamp {self.timestamp}, leader epoch {self.epoch}"
+
+
+@dataclass(slots=True)
+class _Side:
+    rows: dict[int, _Row] = field(default_factory=dict)
+    aborted: dict[int, None] = field(default_factory=dict)
+    """Offsets of records whose transaction a marker has aborted."""
+
+
+def _read(batches: Iterable[AnyBatch]) -> _Side:
+    side, open_at = _Side(), dict[int, list[int]]()
+    for batch in batches:
+        control = batch.control()
+        if control is not None or batch.is_control:
+            decided = open_at.pop(batch.producer_id, [])
+            if control is not None and control.type is ControlType.ABORT:
+                side.aborted.update(dict.fromkeys(decided))
+            continue
+        for record in batch.records():
+            row = _Row(batch.partition_leader_epoch, record.timestamp, record.key, record.value, tuple(record.headers))
+            side.rows[record.offset] = row
+            if batch.is_transactional:
+                open_at.setdefault(batch.producer_id, []).append(record.offset)
+    return side
+
+
+def gap(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Gap | None:
+    """Return the first difference between two logs that compaction does not explain; None if there is none.
+
+    Both sides are read as a whole into memory. Raises `CorruptBatch` as the batches do.
+    """
+    sides = _read(expected), _read(found)
+    aborted = sides[0].aborted | sides[1].aborted
+    newest: dict[bytes | None, int] = {}
+    for side in sides:
+        for offset, row in side.rows.items():
+            if offset not in aborted:
+                newest[row.key] = max(offset, newest.get(row.key, -1))
+    for offset in sorted(sides[0].rows.keys() | sides[1].rows.keys()):
+        one, other = (side.rows.get(offset) for side in sides)
+        alone = one or other
+        assert alone is not None, "one side has it"
+        if one is not None and other is not None:
+            is_explained = one == other
+        else:
+            may_go = alone.key is None or alone.value is None or offset in aborted
+            is_explained = may_go or newest[alone.key] > offset
+        if not is_explained:
+            return Gap(offset, str(one or NOTHING), str(other or NOTHING))
+    return None
