@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kmirror.cluster.coordinators.shard_state import LoggedRecord
@@ -10,8 +11,8 @@ from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
-from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
-from kmirror.logdir.checkpoints import parse_topic_id, read_folder_facts
+from kmirror.log.store import CLEANER_RUN, COPIED_CLEANER_OFFSET, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kmirror.logdir.checkpoints import CLEANER_OFFSETS, parse_topic_id, read_folder_facts, read_offsets
 from kmirror.logdir.compare.pairs import pair_folders
 from kmirror.logdir.consume import ConsumeQuery, consume
 from kmirror.logdir.faults import reading
@@ -20,6 +21,7 @@ from kmirror.logdir.partition import PartitionFolder, iter_batches, open_partiti
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
+    HoleFinder,
     LogOutline,
     Removed,
     Waits,
@@ -28,10 +30,13 @@ from kmirror.mirror.failback import (
     why_it_waits,
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
-from kmirror.mirror.state_records import MirrorShard, PartitionState, StateKey
+from kmirror.mirror.state_records import NOTHING, MirrorShard, PartitionState, StateKey
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.upstream import told_ring
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+_FED = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
 
 
 class FolderPreview:
@@ -62,10 +67,12 @@ class FolderPreview:
             for states, topic_id in zip((self._ours, self._theirs), ids, strict=True)
         )
         outline = _outline(ours)
+        why = ""
         if told is not None and told.state is not MirrorState.UNKNOWN:
             why = why_it_waits(told.state, told.last_mirrored_epoch, outline)
-            if why:
-                return Waits(why)
+        why = why or self._why_of_ring(ids[1], ours.tp.partition)
+        if why:
+            return Waits(why)
         is_same = ids[0] is not None and ids[0] == ids[1]
         facts = FailbackFacts(
             outline,
@@ -73,9 +80,26 @@ class FolderPreview:
             None if told is None else max(-1, told.last_mirrored_epoch),
             max(-1, own.last_mirrored_epoch) if own is not None and is_same else -1,
             shared_epoch(self._writers(own, 0), self._writers(told, 1)),
+            _cleaned_offset(ours),
         )
+        if facts.depends_on_holes:
+            facts = replace(facts, first_hole=_first_hole(ours, outline))
         cut = failback_cut(facts)
         return removed_by(cut, batches_near(ours, cut))
+
+    def _why_of_ring(self, topic_id: Uuid | None, partition: int) -> str:
+        """Return why PREPARING waits, if the source's states say that the destination feeds its log; else empty (D58).
+
+        That is so if some mirror of the source carries on a log to which the destination writes.
+        """
+        ours, theirs = self._cluster_ids
+        known = self._theirs.keys()
+        for key in known:
+            state = self._theirs.get(key) or NOTHING
+            is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in _FED
+            if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == ours:
+                return told_ring((ours, theirs, ours))
+        return ""
 
     def _writers(self, state: PartitionState | None, side: int) -> Stretches:
         if state is not None and state.lineage.stretches:
@@ -109,6 +133,28 @@ def _outline(folder: PartitionFolder) -> LogOutline:
     for _, batch in iter_batches(folder.segments[-1:]):
         end = batch.next_offset
     return LogOutline(entries, folder.log_start_offset, max(end, folder.log_start_offset))
+
+
+def _cleaned_offset(folder: PartitionFolder) -> int:
+    """Return how far the cleaner may have been in a log, or in that from which it was copied (D63)."""
+    checkpoint = folder.path.parent / CLEANER_OFFSETS
+    with reading(checkpoint):
+        found = [read_offsets(checkpoint).get(folder.tp, 0)]
+    for name in (CLEANER_RUN, COPIED_CLEANER_OFFSET):
+        path = folder.path / name
+        if path.exists():
+            with reading(path):
+                found.append(int(path.read_bytes()))
+    return max(found)
+
+
+def _first_hole(folder: PartitionFolder, ours: LogOutline) -> int:
+    """Return the first offset of a log that is in no record, or its end."""
+    finder = HoleFinder(ours.log_start_offset)
+    for _, batch in iter_batches(folder.segments_from(ours.log_start_offset)):
+        if finder.look_at(batch):
+            break
+    return finder.expected
 
 
 def batches_near(folder: PartitionFolder, cut: Cut) -> Iterator[AnyBatch]:

@@ -58,7 +58,11 @@ def command(
 
     The two clusters are asked over TCP; or DESTINATION and SOURCE are log folders, those of the brokers that lead the
     partitions. What goes is what DESTINATION wrote after the last record that SOURCE mirrored from it, and what
-    retention has deleted at SOURCE.
+    retention has deleted at SOURCE. Of a compacted topic all may go, and be copied again. A partition whose log comes
+    to SOURCE from DESTINATION, through any mirrors, would wait.
+
+    Folders tell how far the log cleaner has been, and clusters do not; clusters tell whether deletions may have been
+    missed, and a ring of more than two clusters, and folders do not.
 
     The exit code is 0 if nothing would go, 1 if something would, 2 if that cannot be told.
     """
@@ -128,7 +132,8 @@ def _sentence(removed: Removed) -> str:
         counted(removed.tombstones, "tombstone"),
     ]
     why = f": {removed.why}" if removed.why else ": the source's log begins later"
-    return f"offsets {first} to {last} would go ({', '.join(parts)}){why}"
+    may = f"; {removed.may_go}" if removed.may_go else ""
+    return f"offsets {first} to {last} would go ({', '.join(parts)}){why}{may}"
 
 
 def _record_text(record: RemovedRecord) -> str:
@@ -153,6 +158,7 @@ def _json(found: Found, *, with_records: bool) -> list[str]:
                 "log_start_offset": each.start,
                 "log_end_offset": each.offset,
                 "why": each.why or None,
+                "all_may_go": each.may_go or None,
                 "records": len(each.records),
                 "batches": each.batches,
                 "bytes": each.size_in_bytes,

@@ -3,18 +3,19 @@
 A cluster that mirrors back cuts its log twice. PREPARING cuts what is above the last mirrored epoch that the other
 cluster settled (D11), and not above the epoch up to which the same clusters wrote both logs (D45). The fetches that
 follow cut where the logs part within the epochs that they share (D12), and end at the source's log start, below which
-it has no records to mirror.
+it has no records to mirror. Of a compacted log all goes if a cut may lose keys (D63).
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
 from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
 from kmirror.mirror.states import MirrorState
+from kmirror.records.batch import Batch
 from kmirror.records.legacy import AnyBatch
 
 
@@ -54,6 +55,15 @@ class FailbackFacts:
     """Our own, if we mirrored this very topic from the source before (D31)."""
     shared_epoch: int | None = None
     """The last epoch up to which the same clusters wrote both logs; None if they did throughout (D45)."""
+    cleaned_offset: int = 0
+    """How far the cleaner may have been in our log; 0 if it never was there (D63)."""
+    first_hole: int = -1
+    """The first offset of our log that is in no record; -1 if there may be one anywhere."""
+
+    @property
+    def depends_on_holes(self) -> bool:
+        """Return whether it matters where offsets are missing in our log."""
+        return failback_cut(self) != failback_cut(replace(self, cleaned_offset=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +99,17 @@ class Cut:
 
 def failback_cut(facts: FailbackFacts) -> Cut:
     """Return what a failback with these facts removes."""
+    end, start = facts.ours.log_end_offset, facts.ours.log_start_offset
     log, why = _after_prepare(facts)
-    while log.log_end_offset > log.log_start_offset:
+    while True:
+        if start < log.log_end_offset < min(facts.cleaned_offset, end) and facts.first_hole < log.log_end_offset:
+            return Cut(start, start, f"{why}, and the cleaner has passed that: all is copied again")
+        if log.log_end_offset <= log.log_start_offset:
+            break
         further, reason = _parted(log, facts.theirs)
         if further is None:
             break
         log, why = further, reason
-    end, start = facts.ours.log_end_offset, facts.ours.log_start_offset
     if log.log_end_offset >= end:
         return Cut(end, min(max(start, facts.theirs.log_start_offset), end), "")
     if log.log_end_offset <= start:
@@ -138,6 +152,24 @@ def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, st
     return None, ""
 
 
+class HoleFinder:
+    """Finds the first offset that is in no record, in batches that are shown one after the other."""
+
+    def __init__(self, start: int) -> None:
+        self.expected = start
+        self.is_found = False
+
+    def look_at(self, batch: AnyBatch) -> bool:
+        """Return whether an offset is missing before the end of this batch; `expected` is at or below it."""
+        if self.is_found or batch.next_offset <= self.expected:
+            return self.is_found
+        count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
+        self.is_found = batch.base_offset > self.expected or count < batch.next_offset - batch.base_offset
+        if not self.is_found:
+            self.expected = batch.next_offset
+        return self.is_found
+
+
 @dataclass(frozen=True, slots=True)
 class RemovedRecord:
     """One record that a failback would remove."""
@@ -161,6 +193,8 @@ class Removed:
     start: int
     """The log start offset afterwards."""
     why: str
+    may_go: str = ""
+    """Why everything may go instead, which cannot be told from here."""
     batches: int = 0
     size_in_bytes: int = 0
     tombstones: int = 0

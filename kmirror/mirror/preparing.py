@@ -29,7 +29,7 @@ from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.topic_check import NOT_CONFIRMED, is_confirmed
 from kmirror.mirror.topic_ids import was_copied_without_id
-from kmirror.mirror.upstream import told_ring
+from kmirror.mirror.upstream import told_ring, told_unknown
 from kmirror.mirror.upstream_check import ring_of
 from kmirror.protocol.gen.describe_mirrors_response import PartitionDetail
 from kmirror.spec.configs import Configs, Scope
@@ -171,7 +171,7 @@ class Preparing:
                 return ""
         elif upstream.is_complete and upstream.true_at >= mp.told_since:
             return ""
-        return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
+        return told_unknown(upstream)
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
         """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""

@@ -62,6 +62,11 @@ def told_ring(clusters: tuple[str, ...]) -> str:
     return f"clusters mirror this topic in a ring, {' from '.join(clusters)}: remove it from the mirror in one of them"
 
 
+def told_unknown(upstream: Upstream) -> str:
+    """Return the reason of a partition that waits until it is known whether there is a ring."""
+    return f"the source has the topic from {upstream.clusters[-1]}, and has to ask where that one has it from"
+
+
 def age_ms_to_tell(now: Instant, told_at: Instant) -> int:
     """Return how many milliseconds old knowledge is at most, by a clock that may be an eighth too slow."""
     return -((told_at - now) * 9 // (8 * MILLISECOND))

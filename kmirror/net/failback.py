@@ -1,9 +1,15 @@
-"""What would a failback remove, as two live clusters tell it? They are asked; nothing is changed."""
+"""What would a failback remove, as two live clusters tell it? They are asked; nothing is changed.
+
+No broker tells how far its cleaner has been in a compacted log. So where that decides about a copy from scratch (D63),
+the preview says that it may come to one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
@@ -11,6 +17,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
+    HoleFinder,
     LogOutline,
     Removed,
     Waits,
@@ -21,14 +28,21 @@ from kmirror.mirror.failback import (
 from kmirror.mirror.lineage import Stretches, shared_epoch
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.topic_ids import was_copied_without_id
+from kmirror.mirror.upstream import Upstream, ring, told_ring, told_unknown
 from kmirror.net.admin import AsyncAdmin, TopicInfo
 from kmirror.net.leader_reader import LeaderReader
 from kmirror.net.mirror import list_mirrors
+from kmirror.protocol.gen.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kmirror.protocol.gen.describe_configs_response import DescribeConfigsResponse
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import OffsetSpec
+from kmirror.spec.wire_values import OffsetSpec, ResourceType
+
+UPSTREAM_ASKED_MAX, UPSTREAM_PAUSE_S = 5, 0.5
+"""How often, and after which pauses, a source is asked that asks its own source because of it (D58)."""
+POLICY, TOMBSTONES_STAY = "cleanup.policy", "delete.retention.ms"
 
 
 @dataclass(slots=True)
@@ -38,6 +52,8 @@ class _Told:
     topics: dict[str, TopicInfo]
     rows: dict[TopicPartition, MirrorRow]
     lineages: dict[TopicPartition, Stretches]
+    upstream: dict[TopicPartition, Upstream] = field(default_factory=dict)
+    """Where the logs are mirrored from."""
 
 
 class FailbackPreview:
@@ -48,24 +64,67 @@ class FailbackPreview:
         self.source = source
         self.destination = destination
         self._told: dict[str, _Told] = {}
-        self._cluster_id = ""
         self._is_of_us = False
+        self._ids = ("", "")
+        """Of the destination and of the source."""
+        self._configs: dict[str, Mapping[str, str]] = {}
+        """By topic, those that decide about compaction at the destination."""
 
     async def load(self, partitions: Collection[TopicPartition]) -> None:
         """Ask both clusters what they know of the mirror, and of the logs of these partitions."""
         for name, admin in (("source", self.source), ("destination", self.destination)):
             self._told[name] = await self._ask(admin, partitions)
-        self._cluster_id = await self.destination.cluster_id()
+        for _ in range(UPSTREAM_ASKED_MAX):
+            if all(known.is_complete for known in self._told["source"].upstream.values()):
+                break
+            await asyncio.sleep(UPSTREAM_PAUSE_S)
+            self._told["source"] = await self._ask(self.source, partitions)
+        self._ids = await self.destination.cluster_id(), await self.source.cluster_id()
+        self._configs = await self._compaction(dict.fromkeys(tp.topic for tp in partitions))
         # A mirror of the same name may be of a third cluster: then its epochs are not for us (D25).
-        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", self._cluster_id)
+        self._is_of_us = (await self._sources()).get(self.mirror, "") in ("", self._ids[0])
 
     async def removed(self, tp: TopicPartition) -> Removed | Waits:
         """Return what a failback would remove from a partition that was loaded, or why it would wait."""
         facts = await self._facts(tp)
         if isinstance(facts, Waits):
             return facts
-        cut = failback_cut(facts)
-        return await removed_from(cut, _batches_near(self._reader("destination", tp), facts.ours, cut))
+        cut, may_go = failback_cut(facts), ""
+        if "compact" in self._configs.get(tp.topic, {}).get(POLICY, ""):
+            cut, may_go = await self._of_compacted(tp, facts, cut)
+        removed = await removed_from(cut, _batches_near(self._reader("destination", tp), facts.ours, cut))
+        removed.may_go = may_go
+        return removed
+
+    async def _of_compacted(self, tp: TopicPartition, facts: FailbackFacts, cut: Cut) -> tuple[Cut, str]:
+        """Return the cut of a compacted log, and why all may go instead (D63, D64)."""
+        ours, reader = facts.ours, self._reader("destination", tp)
+        if cut.offset <= ours.log_start_offset:
+            return cut, ""
+        last_ms = -1
+        async for batch in reader.batches(cut.offset - 1, cut.offset):
+            last_ms = batch.max_timestamp
+        stay_ms = int(self._configs[tp.topic].get(TOMBSTONES_STAY, "0"))
+        if time.time_ns() // 1_000_000 - last_ms >= stay_ms:
+            end = facts.theirs.log_end_offset
+            if await _first_hole(self._reader("source", tp), cut.offset, end) < end:
+                why = f"deletions may have been missed, since tombstones stay for {stay_ms} ms: all is copied again"
+                return Cut(ours.log_start_offset, ours.log_start_offset, why), ""
+        suspected = replace(facts, cleaned_offset=ours.log_end_offset)
+        if suspected.depends_on_holes:
+            hole = await _first_hole(reader, ours.log_start_offset, ours.log_end_offset)
+            if replace(suspected, first_hole=hole).depends_on_holes:
+                return cut, f"all would go, and be copied again, if the log cleaner has passed offset {cut.offset}"
+        return cut, ""
+
+    async def _compaction(self, topics: Collection[str]) -> dict[str, Mapping[str, str]]:
+        """Return the configs of topics at the destination that decide about compaction."""
+        wanted = [
+            DescribeConfigsResource(ResourceType.TOPIC, topic, [POLICY, TOMBSTONES_STAY]) for topic in sorted(topics)
+        ]
+        reply = await self.destination.ask(DescribeConfigsRequest(resources=wanted))
+        assert isinstance(reply, DescribeConfigsResponse), "the answer to its request"
+        return {row.resource_name: {each.name: each.value or "" for each in row.configs} for row in reply.results}
 
     def _reader(self, which: str, tp: TopicPartition) -> LeaderReader:
         admin = self.source if which == "source" else self.destination
@@ -76,6 +135,7 @@ class FailbackPreview:
         row = theirs.rows.get(tp) if self._is_of_us else None
         outline = await _outline(self._reader("destination", tp))
         why = "" if row is None else why_it_waits(row.state, row.last_mirrored_epoch, outline)
+        why = why or self._why_of_ring(tp, outline)
         if why:
             return Waits(why)
         their_outline = await _outline(self._reader("source", tp))
@@ -86,7 +146,7 @@ class FailbackPreview:
         if (
             len(ids) > 1
             and own_epoch < 0
-            and was_copied_without_id(theirs.topics[tp.topic].topic_id, self._cluster_id, tp.topic)
+            and was_copied_without_id(theirs.topics[tp.topic].topic_id, self._ids[0], tp.topic)
         ):
             told_epoch = -1  # It may be about another topic (D53).
         shared = None
@@ -99,6 +159,15 @@ class FailbackPreview:
             own_epoch if len(ids) == 1 else -1,
             shared,
         )
+
+    def _why_of_ring(self, tp: TopicPartition, ours: LogOutline) -> str:
+        """Return why PREPARING waits, if the source is fed by the destination, or may be; else empty (D58)."""
+        upstream = self._told["source"].upstream.get(tp)
+        clusters = ring(*self._ids, upstream)
+        if clusters:
+            return told_ring(clusters)
+        is_known = upstream is None or upstream.is_complete or ours.log_end_offset <= ours.log_start_offset
+        return "" if is_known or upstream is None else told_unknown(upstream)
 
     async def _ask(self, admin: AsyncAdmin, partitions: Collection[TopicPartition]) -> _Told:
         topics: dict[str, list[int]] = {}
@@ -125,6 +194,7 @@ class FailbackPreview:
                 row = described.lineage(tp)
                 if row is not None and not row.error_code and (stretches := described.stretches(row)) is not None:
                     told.lineages[tp] = stretches
+                    told.upstream[tp] = described.upstream(row, 0) or Upstream()
         return told
 
     async def _sources(self) -> dict[str, str]:
@@ -144,6 +214,15 @@ async def _batches_near(reader: LeaderReader, ours: LogOutline, cut: Cut) -> Asy
         async for batch in reader.batches(max(start, read_to), until):
             yield batch
             read_to = batch.next_offset
+
+
+async def _first_hole(reader: LeaderReader, start: int, end: int) -> int:
+    """Return the first offset from `start` on that is in no record, or `end`."""
+    finder = HoleFinder(start)
+    async for batch in reader.batches(start, end):
+        if finder.look_at(batch):
+            break
+    return finder.expected
 
 
 async def _outline(reader: LeaderReader) -> LogOutline:

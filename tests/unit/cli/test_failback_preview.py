@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,9 +22,11 @@ from kmirror.mirror.failback import Cut, FailbackFacts, LogOutline, failback_cut
 from kmirror.mirror.states import MirrorState
 from kmirror.net.admin import AsyncAdmin
 from kmirror.net.cluster import TcpCluster
+from kmirror.net.failback import FailbackPreview
 from kmirror.net.mirror import TcpMirror
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.records.legacy import AnyBatch
+from kmirror.records.build import build_batch
+from kmirror.records.legacy import AnyBatch, iter_any_batches
 from kmirror.records.record import RecordData
 from tests.builders import run as run_of_batches
 from tests.builders import write_segment
@@ -67,10 +72,89 @@ def log(start: int, end: int, *epochs: tuple[int, int]) -> LogOutline:
         ),
         # Retention over there went beyond some of it.
         (FailbackFacts(log(0, 9, (3, 0)), log(5, 12, (3, 5), (4, 9)), 3), Cut(9, 5, "")),
+        # The cleaner has passed the cut, or has not, or removed nothing below it.
+        (
+            FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=8, first_hole=6),
+            Cut(0, 0, "epoch 3 ends at offset 7 at the source, and the cleaner has passed that: all is copied again"),
+        ),
+        (
+            FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=7, first_hole=6),
+            Cut(7, 0, "epoch 3 ends at offset 7 at the source"),
+        ),
+        (
+            FailbackFacts(log(0, 9, (3, 0)), log(0, 8, (3, 0), (4, 7)), 3, cleaned_offset=8, first_hole=7),
+            Cut(7, 0, "epoch 3 ends at offset 7 at the source"),
+        ),
+        # It has passed the first of two cuts; a hole between the two decides, and only for that one.
+        (
+            FailbackFacts(log(0, 9, (3, 0), (5, 8)), log(0, 8, (3, 0), (4, 6)), 3, cleaned_offset=9, first_hole=7),
+            Cut(
+                0,
+                0,
+                "the last mirrored epoch, 3, ends at offset 8, and the cleaner has passed that: all is copied again",
+            ),
+        ),
     ],
 )
 def test_what_is_cut_and_why(facts: FailbackFacts, cut: Cut) -> None:
     assert failback_cut(facts) == cut
+
+
+class Reader:
+    """A leader's log that is at hand."""
+
+    def __init__(self, *batches: bytes) -> None:
+        self._data = b"".join(batches)
+
+    async def batches(self, start: int, until: int) -> AsyncIterator[AnyBatch]:
+        for batch in iter_any_batches(self._data):
+            if start < batch.next_offset and batch.base_offset < until:
+                yield batch
+
+
+ONE, TWO, HOLE, LATER = (build_batch([RecordData(value=b"v")], base_offset=n, timestamp_ms=1000) for n in (0, 1, 3, 4))
+
+MAY_GO = "all would go, and be copied again, if the log cleaner has passed offset 2"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "stay_ms", "why", "may_go"),
+    [
+        # Nothing is missing anywhere.
+        ([ONE, TWO], [ONE], 0, "plain", ""),
+        # Ours lacks an offset below the cut: whether its cleaner was above is not known.
+        (
+            [TWO, HOLE],
+            [TWO],
+            1 << 60,
+            "plain",
+            "all would go, and be copied again, if the log cleaner has passed offset 2",
+        ),
+        # Theirs lacks one above it, and tombstones may have gone meanwhile, or cannot have.
+        ([ONE, TWO], [ONE, HOLE], 0, "deletions", ""),
+        ([ONE, TWO], [ONE, HOLE], 1 << 60, "plain", ""),
+    ],
+)
+@pytest.mark.decision("D63")
+@pytest.mark.decision("D64")
+def test_of_a_compacted_log_all_goes_or_may_go(
+    ours: list[bytes], theirs: list[bytes], stay_ms: int, why: str, may_go: str
+) -> None:
+    readers = {"source": Reader(*theirs), "destination": Reader(*ours)}
+
+    class Told(FailbackPreview):
+        def _reader(self, which: str, tp: TopicPartition) -> Any:
+            return readers[which]
+
+    nobody: Any = None
+    preview = Told("m", source=nobody, destination=nobody)
+    preview._configs = {TP.topic: {"cleanup.policy": "compact", "delete.retention.ms": str(stay_ms)}}
+    cut_at = 2 if HOLE in ours else 1
+    end = max(batch.next_offset for batch in iter_any_batches(b"".join(theirs)))
+    facts = FailbackFacts(log(0, 4, (0, 0), (1, cut_at)), log(0, end, (0, 0)), 0)
+    cut, told = asyncio.run(preview._of_compacted(TP, facts, Cut(cut_at, 0, "plain")))
+    assert (cut.why.split()[0], told) == (why, may_go)
+    assert cut.offset == (0 if why == "deletions" else cut_at)
 
 
 def test_of_a_folder_only_segments_are_read_of_which_something_may_go(tmp_path: Path) -> None:
@@ -171,6 +255,7 @@ def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) ->
         "log_start_offset": 0,
         "log_end_offset": 2,
         "why": "epoch 0 ends at offset 2 at the source",
+        "all_may_go": None,
         "records": 3,
         "batches": 1,
         "bytes": size,
@@ -187,6 +272,7 @@ def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) ->
     stage.a.stop()
     stage.b.stop()
     assert run(*map(str, stage.folders), "--mirror", "dr", "--records") == live
+    check_cleaned_folders(stage.folders)
     stage.a.start()
     stage.b.start()
     back = TcpMirror("dr", source=stage.b, destination=stage.a)
@@ -195,6 +281,24 @@ def test_clusters_and_folders_tell_what_a_failback_then_removes(stage: Stage) ->
     back.catch_up()
     back.assert_equal()
     assert [record.value for record in stage.a.read(TP)] == [b"one", b"two", b"three"]
+
+
+def check_cleaned_folders(folders: list[Path]) -> None:
+    """Preview from folders in which the cleaner has been at offset 5 of orders-0, and has removed the first batch."""
+    cleaned = folders[0].with_name("cleaned")
+    shutil.copytree(folders[0], cleaned)
+    words = [str(cleaned), str(folders[1]), "--mirror", "dr", "--topic", "orders"]
+    before = run(*words)
+    segment = next(cleaned.rglob("orders-0/*.log"))
+    run_file = segment.parent / "cleaner-run"
+    run_file.write_bytes(b"5")
+    assert run(*words) == before, "nothing is missing in the log"
+    data = segment.read_bytes()
+    segment.write_bytes(data[next(len(batch.view) for batch in iter_any_batches(data)) :])
+    assert "ends at offset 2 at the source, and the cleaner has passed that: all is copied again" in run(*words)[1][0]
+    run_file.unlink()
+    assert run(*words) == before, "retention may have removed it"
+    shutil.rmtree(cleaned)
 
 
 def leader_batches(cluster: TcpCluster) -> list[AnyBatch]:
@@ -219,6 +323,27 @@ def test_what_would_wait_is_told(tmp_path: Path) -> None:
             ],
         )
         assert json.loads(run(*words, "-o", "json")[1][0])["waits_for"].startswith("the source still mirrors it")
+
+
+@pytest.mark.decision("D58")
+def test_a_failback_under_another_name_waits_for_the_ring(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    a, b = (TcpCluster(name=path.name, brokers=1, data=path, mirror_version=1) for path in folders)
+    with a, b:
+        a.create_topic("orders", 1)
+        a.produce("orders", 0, [b"one"])
+        there = TcpMirror("dr", source=a, destination=b)
+        there.create()
+        there.add_topics(["orders"])
+        there.catch_up()
+        ids = [cluster.cluster_id for cluster in (a, b, a)]
+        words = ["--bootstrap-server", a.bootstrap_servers, "--source", b.bootstrap_servers, "--mirror", "back"]
+        live = run(*words)
+        assert live[0] == 1
+        assert live[1][0].startswith(
+            f"orders-0: would wait: clusters mirror this topic in a ring, {' from '.join(ids)}: remove it"
+        )
+    assert run(*map(str, folders), "--mirror", "back") == live
 
 
 @pytest.mark.parametrize(
