@@ -198,7 +198,7 @@ def _reason(context: MirrorContext, now: Instant, mp: MirrorPartition) -> str:
     if mp.reason or mp.state is not MirrorState.MIRRORING:
         return mp.reason
     fetcher = mp.fetcher
-    if fetcher is not None and (fetcher.in_flight or mp.is_failing):
+    if fetcher is not None and (fetcher.in_flight or fetcher.held or mp.is_failing):
         since = fetcher.answered_at if mp.is_failing else fetcher.asked_at
         if now - since > answers_within(context):
             silent = f"for {(now - since) // SECOND} s" if since else "yet"
