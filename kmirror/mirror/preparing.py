@@ -218,8 +218,9 @@ class Preparing:
         """
         source, name = self._context.sources.get(mp.assignment.mirror), mp.tp.topic
         theirs = mp.topic_id if source is None or name not in source.topics else source.topics[name].topic_id
-        is_of_before = was_copied_without_id(theirs, self._context.broker.cluster_id, name)
-        return theirs == mp.topic_id or not is_of_before or mp.last_mirrored_epoch >= 0
+        if theirs == mp.topic_id or mp.last_mirrored_epoch >= 0:
+            return True
+        return not was_copied_without_id(theirs, self._context.broker.cluster_id, name)
 
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
         """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).

@@ -30,8 +30,9 @@ def is_same_topic(theirs: Uuid, ours: Uuid, source_cluster_id: str, cluster_id: 
 
     A source without ids counts as having those that are made here. The id that it has since its upgrade tells nothing.
     """
-    was_made_here = ours == made_topic_id(source_cluster_id, topic)
-    return theirs == ours or was_made_here or was_copied_without_id(theirs, cluster_id, topic)
+    if theirs == ours:
+        return True
+    return ours == made_topic_id(source_cluster_id, topic) or was_copied_without_id(theirs, cluster_id, topic)
 
 
 def was_copied_without_id(theirs: Uuid, cluster_id: str, topic: str) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from kmirror.kernel.names import few
 from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.naming import Assignment
 from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.states import Wish
 from kmirror.mirror.syncs.config_answers import UNCLEAN
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -59,6 +61,7 @@ def lost_states(context: MirrorContext, mirror: str) -> str:
 def warnings_of(context: MirrorContext, mirror: str) -> str:
     """Return all warnings about a mirror that this broker knows; those about its source, the coordinator does."""
     unclean = context.unclean_topics.get(mirror, ()) if context.coordinates(mirror) else ()
-    unclean = not_supported(context, [name for name in unclean if name in context.topics_of(mirror)])
+    wanted = Assignment(mirror, Wish.MIRROR)
+    unclean = not_supported(context, [name for name in unclean if context.assignments.get(name) == wanted])
     found = [lost_states(context, mirror), told_unclean(unclean) if unclean else ""]
     return "; ".join(text for text in found if text)
