@@ -78,6 +78,9 @@ def test_the_lag_of_a_throttled_partition_is_unknown_while_nothing_is_asked() ->
     p.simulation.run_for(span_s=10)
     found = row(p, HELD)
     assert (found.lag, found.reason) == (-1, f"throttled: {RATE} is 1000 bytes a second")
+    others = [each.lag for each in p.there.describe() if each.tp != HELD]
+    assert others and min(others) >= 0
+    assert p.b.metrics().find("MaxLag")[0].value == -1, "the greatest of those that are known would understate it"
     p.b.alter("", {RATE: str(1 << 30)}, kind=ResourceType.BROKER)
     p.run_until(lambda: row(p, HELD).lag == 0, "the throttled one is there")
 
