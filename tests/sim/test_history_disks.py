@@ -40,7 +40,7 @@ def test_a_log_directory_fails_and_comes_back_with_a_restart() -> None:
     (failed,) = (n for n, text in enumerate(told) if text == "/memory-1 of broker a-2 fails")
     (back,) = (n for n, text in enumerate(told) if text == "broker a-2 is restarted")
     assert any("ISR [1]" in text for text in told[failed:back]), "what lay there is led by the other broker"
-    assert [(span.kind, span.subject) for span in outcome.account.spans] == [("disk", "a-2")]
+    assert [(span.kind, span.subject) for span in outcome.account.spans] == [("disk", "a-2"), ("broker", "a-2")]
 
 
 def test_the_directory_of_the_metadata_does_not_fail() -> None:

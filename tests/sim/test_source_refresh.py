@@ -141,6 +141,7 @@ def test_an_answer_that_comes_after_the_removal_is_forgotten_too() -> None:
 
 def test_missing_topics_are_created_by_one_request(asked: list[Message]) -> None:
     p = pair(brokers=1, logs=WrittenLogs({name: [plain(0, 0, "r0")] for name in NAMES}))
+    p.simulation.run_for(span_s=2)  # Until the source's broker is in session and up to date (D32, D60).
     p.begin(NAMES)
     created = [
         [topic.name for topic in request.topics] for request in asked if isinstance(request, CreateTopicsRequest)
