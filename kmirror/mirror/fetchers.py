@@ -248,7 +248,7 @@ class MirrorFetchers:
     def on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData
     ) -> None:
-        """Take the answer over, once it is certain that it is about our topic (D66)."""
+        """Take the answer over, once it is certain that it is about our topic (D65)."""
         begins_later = data.log_start_offset > self._led(mp).log.log_start_offset
         if (data.records or begins_later) and self._topic_check.names_topics(fetcher):
             self._confirm(now, mp, lambda later: self._take_records(later, fetcher, mp, asked, data))

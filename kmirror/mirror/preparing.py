@@ -268,7 +268,7 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _confirm(self, now: Instant, inquiry: Inquiry, cut_epoch: int) -> None:
-        """Decide on the cut once the broker that has answered confirms that it spoke of our topic (D66)."""
+        """Decide on the cut once the broker that has answered confirms that it spoke of our topic (D65)."""
         if inquiry.topic_id == Uuid.ZERO or _is_empty(self._context.replicas.led(inquiry.mp.tp)):
             self._decide(now, inquiry.mp, cut_epoch)
         else:

@@ -108,7 +108,7 @@ class Offsets:
 
 
 def topic_ids_request(topics: Iterable[str]) -> MetadataRequest:
-    """Return the question for the ids of `topics` (D66)."""
+    """Return the question for the ids of `topics` (D65)."""
     names = dict.fromkeys(topics)
     return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
 

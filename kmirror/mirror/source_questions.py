@@ -150,7 +150,7 @@ class SourceQuestions:
         self._offsets.ask(inquiry, on_answer)
 
     def topic_ids(self, inquiry: Inquiry, on_answer: OnAnswer[Mapping[str, Uuid]]) -> None:
-        """Ask which topics there are by their names now, after something was said of them (D66)."""
+        """Ask which topics there are by their names now, after something was said of them (D65)."""
         self._topic_ids.ask(inquiry, on_answer)
 
 

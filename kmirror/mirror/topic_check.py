@@ -1,4 +1,4 @@
-"""Is it our topic that a broker of the source spoke of by its name (D66)?
+"""Is it our topic that a broker of the source spoke of by its name (D65)?
 
 Before Kafka 3.1 a fetch names its topic, as DescribeMirrors, ListOffsets and OffsetsForLeaderEpoch do in every release.
 A topic that was deleted and created again answers as the former one would. The broker that has answered knows whose log

@@ -1,7 +1,7 @@
 """What should an operator of a mirror know that no partition waits for? Texts for DescribeMirrors and ListMirrors.
 
-States that cannot be read, since a partition of `__mirror_state` has no leader (D68); a source that may elect a leader
-that lacks records (D69).
+States that cannot be read, since a partition of `__mirror_state` has no leader (D66); a source that may elect a leader
+that lacks records (D67).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A source's topic is deleted and created again while an answer about it, which names it, is on its way (D66)."""
+"""A source's topic is deleted and created again while an answer about it, which names it, is on its way (D65)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def hooked(release: str = "") -> Hooked:
     "written", [["x"], ["x", "y", "z"], ["x", "y", "z", "u", "v"]], ids=["shorter", "equal", "longer"]
 )
 @pytest.mark.parametrize("release", ["2.8", "3.3"])
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_nothing_of_another_topic_is_cut_for_or_appended(release: str, written: list[str]) -> None:
     p = hooked(release)
     p.begin()
@@ -90,7 +90,7 @@ def test_nothing_of_another_topic_is_cut_for_or_appended(release: str, written: 
     assert p.b.log().log_end_offset == 3
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_the_log_start_of_another_topic_deletes_nothing() -> None:
     p = hooked("2.8")
     p.begin()
@@ -99,7 +99,7 @@ def test_the_log_start_of_another_topic_deletes_nothing() -> None:
     assert p.b.log().log_start_offset == 0
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_a_log_end_of_another_topic_cuts_nothing() -> None:
     p = hooked()
     p.begin()
@@ -109,7 +109,7 @@ def test_a_log_end_of_another_topic_cuts_nothing() -> None:
     p.assert_failed(OURS)
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_a_log_of_another_topic_that_begins_later_replaces_nothing() -> None:
     p = hooked()
     p.begin()
@@ -119,7 +119,7 @@ def test_a_log_of_another_topic_that_begins_later_replaces_nothing() -> None:
     p.assert_failed(OURS)
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_what_another_topic_does_not_know_is_no_reason_to_cut_in_preparing() -> None:
     p = hooked()
     p.begin()
@@ -134,7 +134,7 @@ def test_what_another_topic_does_not_know_is_no_reason_to_cut_in_preparing() -> 
     p.assert_failed(kept)
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_a_lineage_of_another_topic_cuts_nothing() -> None:
     p = hooked()
     p.begin()
@@ -154,7 +154,7 @@ def test_a_lineage_of_another_topic_cuts_nothing() -> None:
     p.assert_failed(kept)
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_a_source_whose_leader_tells_no_ids_waits_and_can_be_failed_over() -> None:
     p = hooked("2.8")
     p.begin()
@@ -168,7 +168,7 @@ def test_a_source_whose_leader_tells_no_ids_waits_and_can_be_failed_over() -> No
     assert values(p.b.log()) == OURS
 
 
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_no_records_are_fetched_twice_while_their_topic_is_to_be_confirmed() -> None:
     p = hooked("2.8")
     p.begin()
@@ -188,7 +188,7 @@ def test_no_records_are_fetched_twice_while_their_topic_is_to_be_confirmed() -> 
 @pytest.mark.parametrize(
     ("log_end", "raises_rank", "is_taken"), [(3, False, True), (2, False, False), (3, True, False)]
 )
-@pytest.mark.decision("D66")
+@pytest.mark.decision("D65")
 def test_an_answer_is_dropped_if_the_log_or_the_fetcher_is_another_by_then(
     log_end: int, raises_rank: bool, is_taken: bool
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a mirror's operator is warned of: states that nobody can read (D68), unclean elections at the source (D69)."""
+"""What a mirror's operator is warned of: states that nobody can read (D66), unclean elections at the source (D67)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listed(p: Pair) -> str:
     return row.warning
 
 
-@pytest.mark.decision("D68")
+@pytest.mark.decision("D66")
 def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_topic() -> None:
     p = pair(5, b_configs=ONE_STATE)
     p.a.create_topic(TOPIC)
@@ -51,7 +51,7 @@ def test_states_that_nobody_can_read_are_named_and_given_up_by_deleting_their_to
     assert (warning(p), listed(p)) == ("", "")
 
 
-@pytest.mark.decision("D69")
+@pytest.mark.decision("D67")
 def test_unclean_elections_at_the_source_are_warned_of_in_each_cycle_unless_they_are_supported() -> None:
     p = pair(6, brokers=1, b_configs={"mirror.metadata.refresh.interval.ms": "1000"})
     told: list[UncleanSource] = []

@@ -45,7 +45,7 @@ class SourceConfigs:
     problems: dict[str, str] = field(default_factory=dict)
     unanswered: list[str] = field(default_factory=list)
     unclean: dict[str, None] = field(default_factory=dict)
-    """The topics that may have unclean elections, by what is set for them or by what their brokers have (D69)."""
+    """The topics that may have unclean elections, by what is set for them or by what their brokers have (D67)."""
 
     def add(self, names: Sequence[str], answer: SourceConfigs | None) -> None:
         """Take in the answer about some topics; None if there was none."""

@@ -194,8 +194,9 @@ def _at_rest(facts: Facts, place: Place, row: Described) -> str:
     end = theirs.log.high_watermark
     if theirs.log.last_stable_offset != end or ours.log.log_end_offset != end:
         return ""  # It waits for a transaction, or for a source that it may not follow.
-    news = [*facts.states.get(place, []), *facts.elections.get((stays[0].source, row.tp), [])]
-    if any(row.at - FIRST_ANSWER < one.at <= row.at for one in news):
+    news = [state.at for state in facts.states.get(place, [])]
+    news += [election.at for election in facts.elections.get((stays[0].source, row.tp), [])]
+    if any(row.at - FIRST_ANSWER < at <= row.at for at in news):
         return ""  # A topic, or a leader of the source, that came at the last moment: it has not answered yet.
     if row.lag:
         return f"lag {row.lag}, though all is mirrored up to {end}"

@@ -127,11 +127,15 @@ def test_the_source_offset_is_not_behind_what_was_acknowledged_before(
     assert ("a had acknowledged up to 11 long before" in found) is expected
 
 
-@pytest.mark.parametrize(("mirroring", "expected"), [(48, True), (48.5, False)])
-def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(mirroring: float, expected: bool) -> None:
+@pytest.mark.parametrize(
+    ("mirroring", "elected_at", "expected"), [(48, 48, True), (48.5, 48, False), (47.5, 48.5, False)]
+)
+def test_a_lag_is_known_at_the_end_once_the_source_had_time_to_answer(
+    mirroring: float, elected_at: float, expected: bool
+) -> None:
     def at_rest(hand: Hand) -> None:
         hand.account.unsettled.clear()
-        hand.final("a", []).final("b", [])
+        hand.elected(1, 5, at=elected_at).final("a", []).final("b", [])
 
     found = told(at_rest, began=47, mirroring=mirroring, source_offset=-1, destination_offset=0)
     assert ("lag -1, though all is mirrored up to 0" in found) is expected
