@@ -226,7 +226,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
-@fault("last-copy-lost", "acked-lost", profile="ring-of-three")
+@fault("last-copy-lost", profile="ring-of-three")
 def rings_are_cut(patch: Patch) -> None:
     """A log is cut for a source that this cluster feeds through another one (D58)."""
     patch(Preparing, "_ring_or_unknown", lambda self, now, mp: "")
