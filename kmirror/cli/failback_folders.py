@@ -12,6 +12,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
 from kmirror.log.store import CLEANER_RUN, COPIED_CLEANER_OFFSET, LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kmirror.log.walk import HoleFinder
 from kmirror.logdir.checkpoints import CLEANER_OFFSETS, parse_topic_id, read_folder_facts, read_offsets
 from kmirror.logdir.compare.pairs import pair_folders
 from kmirror.logdir.consume import ConsumeQuery, consume
@@ -21,7 +22,6 @@ from kmirror.logdir.partition import PartitionFolder, iter_batches, open_partiti
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
-    HoleFinder,
     LogOutline,
     Removed,
     Waits,
@@ -31,12 +31,10 @@ from kmirror.mirror.failback import (
 )
 from kmirror.mirror.lineage import Stretches, shared_epoch, written_by
 from kmirror.mirror.state_records import NOTHING, MirrorShard, PartitionState, StateKey
-from kmirror.mirror.states import MirrorState
+from kmirror.mirror.states import FED, MirrorState
 from kmirror.mirror.upstream import told_ring
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
-
-_FED = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
 
 
 class FolderPreview:
@@ -96,7 +94,7 @@ class FolderPreview:
         known = self._theirs.keys()
         for key in known:
             state = self._theirs.get(key) or NOTHING
-            is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in _FED
+            is_fed = (key.topic_id, key.partition) == (topic_id, partition) and state.state in FED
             if is_fed and state.lineage.stretches and state.lineage.stretches[-1].cluster_id == ours:
                 return told_ring((ours, theirs, ours))
         return ""

@@ -29,20 +29,36 @@ def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
         yield from batches_in(segments, segment, place.position)
 
 
-def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
-    """Return whether some offset from `start` to below `end` is in no record of the batches, which hold `start` on.
+class HoleFinder:
+    """Finds the first offset that is in no record, in batches that are shown one after the other.
 
-    The cleaner leaves the offsets of what it removes to nobody else.
+    The cleaner gives the offsets of the records that it removes to no other record.
     """
-    expected = start
-    for batch in found:
-        if expected >= end:
-            return False
+
+    def __init__(self, start: int) -> None:
+        self.expected = start
+        self.is_found = False
+
+    def look_at(self, batch: AnyBatch) -> bool:
+        """Return whether an offset is missing before the end of this batch; `expected` is at or below it."""
+        if self.is_found or batch.next_offset <= self.expected:
+            return self.is_found
         count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
-        if batch.base_offset > expected or count < batch.next_offset - batch.base_offset:
+        self.is_found = batch.base_offset > self.expected or count < batch.next_offset - batch.base_offset
+        if not self.is_found:
+            self.expected = batch.next_offset
+        return self.is_found
+
+
+def has_holes(found: Iterable[AnyBatch], start: int, end: int) -> bool:
+    """Return whether some offset from `start` to below `end` is in no record of the batches, which hold `start` on."""
+    finder = HoleFinder(start)
+    for batch in found:
+        if finder.expected >= end:
+            return False
+        if finder.look_at(batch):
             return True
-        expected = batch.next_offset
-    return expected < end
+    return finder.expected < end
 
 
 def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterator[AnyBatch]:

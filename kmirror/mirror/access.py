@@ -8,11 +8,8 @@ from __future__ import annotations
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.states import MirrorState, Wish
+from kmirror.mirror.states import FED, MirrorState, Wish
 from kmirror.spec.error_codes import ErrorCode
-
-COMPACTED_IN = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
-"""The states of a mirrored log whose cuts ask the log, when they are made, how far the cleaner has come (D46, D63)."""
 
 
 def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
@@ -65,8 +62,11 @@ def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
 
 
 def may_compact(context: MirrorContext, partition: Partition) -> bool:
-    """Return whether the cleaner may work on a mirrored log: not while a cut is decided on, or before it is known."""
+    """Return whether the cleaner may work on a mirrored log: not while a cut is decided on, or before it is known.
+
+    A log that is fed is asked how far its cleaner has come when it is cut, and not before (D46, D63).
+    """
     if not foreign_epochs(context, partition):
         return True
     mp = context.partitions.get(partition.tp)
-    return mp is not None and mp.state in COMPACTED_IN and not mp.held
+    return mp is not None and mp.state in FED and not mp.held

@@ -15,7 +15,6 @@ from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.log.epochs import EndOffset, EpochEntry, LeaderEpochCache
 from kmirror.mirror.cut_rules import FROM_SCRATCH, cut_offset
 from kmirror.mirror.states import MirrorState
-from kmirror.records.batch import Batch
 from kmirror.records.legacy import AnyBatch
 
 
@@ -150,24 +149,6 @@ def _parted(ours: LogOutline, theirs: LogOutline) -> tuple[LogOutline | None, st
         why = f"the source's log begins at offset {theirs.log_start_offset}, and ours would end at {end}"
         return ours.below(0), why
     return None, ""
-
-
-class HoleFinder:
-    """Finds the first offset that is in no record, in batches that are shown one after the other."""
-
-    def __init__(self, start: int) -> None:
-        self.expected = start
-        self.is_found = False
-
-    def look_at(self, batch: AnyBatch) -> bool:
-        """Return whether an offset is missing before the end of this batch; `expected` is at or below it."""
-        if self.is_found or batch.next_offset <= self.expected:
-            return self.is_found
-        count = batch.record_count if isinstance(batch, Batch) else sum(1 for _ in batch.records())
-        self.is_found = batch.base_offset > self.expected or count < batch.next_offset - batch.base_offset
-        if not self.is_found:
-            self.expected = batch.next_offset
-        return self.is_found
 
 
 @dataclass(frozen=True, slots=True)

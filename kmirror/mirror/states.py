@@ -58,6 +58,9 @@ class Wish(IntEnum):
     REMOVE = 2
 
 
+FED: frozenset[MirrorState] = frozenset((_S.MIRRORING, _S.PAUSING, _S.PAUSED))
+"""The states in which a log carries on its source's: PREPARING has cut it, and no stop has begun."""
+
 # A state that is its own successor is either the one that the user wants or has an action to finish.
 NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
     (Wish.MIRROR, _S.UNKNOWN): _S.PREPARING,

@@ -14,12 +14,11 @@ from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
 from kmirror.mirror.source_questions import SourceQuestions
 from kmirror.mirror.state_writer import LookAt
-from kmirror.mirror.states import MirrorState
+from kmirror.mirror.states import FED, MirrorState
 from kmirror.mirror.upstream import Upstream, ring
 
 ASKED_AGAIN_MS = RETRY_MS // 2
 """Who tells what is older than this asks its source for it."""
-_FED = (MirrorState.MIRRORING, MirrorState.PAUSING, MirrorState.PAUSED)
 
 
 def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> Upstream:
@@ -37,7 +36,7 @@ def upstream_here(context: MirrorContext, now: Instant, tp: TopicPartition) -> U
 
 def _is_fed(mp: MirrorPartition) -> bool:
     """Return whether the log is mirrored, or is going to be without another question to the source."""
-    return mp.state in _FED or (mp.state is MirrorState.PREPARING and mp.told_since is not None)
+    return mp.state in FED or (mp.state is MirrorState.PREPARING and mp.told_since is not None)
 
 
 def ring_of(context: MirrorContext, mp: MirrorPartition) -> tuple[str, ...]:

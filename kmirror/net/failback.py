@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from kmirror.assembly.mirrors import MirrorRow, keep_newest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.walk import HoleFinder
 from kmirror.mirror.failback import (
     Cut,
     FailbackFacts,
-    HoleFinder,
     LogOutline,
     Removed,
     Waits,
