@@ -52,7 +52,7 @@ def describe_table(mirrors: Mapping[str, Description]) -> str:
 def reasons(mirrors: Mapping[str, Description]) -> str:
     """Return a line for each mirror whose source cannot be spoken to, and for what has no leader, waits or failed.
 
-    A mirror of which brokers warn has one, too.
+    So has each mirror with a warning.
     """
     return "".join(f"{mirror} {line}\n" for mirror, described in mirrors.items() for line in _reasons(described))
 

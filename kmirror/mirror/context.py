@@ -54,7 +54,7 @@ class MirrorContext:
         self.not_created: dict[str, dict[str, str]] = {}
         """Mirror to the topics that were to be created here when its sync tried last, each with why it was not."""
         self.unclean_topics: dict[str, list[str]] = {}
-        """Mirror to its topics of which the source allowed unclean elections in the last cycle of its sync (D67)."""
+        """Mirror to those of its topics that allowed unclean elections at the source in the last sync cycle (D67)."""
         self.refreshes: dict[str, RefreshPlan] = {}
         """Mirror to what it wants to know of its source's topics."""
         self._topics: dict[str, dict[str, None]] = {}

@@ -103,7 +103,7 @@ class MirrorCoordinator:
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
 
     def leaderless(self) -> dict[int, str]:
-        """Return the partitions of `__mirror_state` that nobody leads, each with the brokers that have it."""
+        """Return the partitions of `__mirror_state` without a leader, each with the brokers of its replicas."""
         topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
         return {
             index: ", ".join(map(str, partition.replicas))

@@ -59,7 +59,7 @@ class SourceTrouble:
 
 @dataclass(frozen=True, slots=True)
 class UncleanSource:
-    """The source allows unclean elections of topics for which they are not supported here; told in each cycle (D67)."""
+    """The source allows unclean elections of topics that do not support them here; noted in each cycle (D67)."""
 
     mirror: str
     topics: tuple[str, ...]

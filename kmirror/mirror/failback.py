@@ -175,7 +175,7 @@ class Removed:
     """The log start offset afterwards."""
     why: str
     may_go: str = ""
-    """Why everything may go instead, which cannot be told from here."""
+    """Why everything may go instead; empty if that is known not to happen."""
     batches: int = 0
     size_in_bytes: int = 0
     tombstones: int = 0

@@ -106,7 +106,7 @@ class LineageCheck:
             self._look_at(now, mp)
 
     def _on_topic_ids(self, now: Instant, inquiry: Inquiry, ids: Mapping[str, Uuid] | None) -> None:
-        """Go on with what was told, if it was told of our topic (D65)."""
+        """Continue with the described lineage if it is that of our topic (D65)."""
         mp = inquiry.mp
         if is_confirmed(inquiry, ids):
             self._look_at(now, mp)

@@ -101,13 +101,13 @@ class TopicCheck:
             return
         fetched = mp.rank, mp.source_topic_id, mp.source_epoch, partition.log.log_end_offset
         if fetched != asked[1:-1]:
-            return  # The next fetch is answered anew.
-        told = None if ids is None else ids.get(mp.tp.topic)
-        if told is None:
+            return  # The next fetch repeats the question.
+        topic_id = None if ids is None else ids.get(mp.tp.topic)
+        if topic_id is None:
             mp.reason = NOT_CONFIRMED
             self._context.refresh_soon(now, mp.assignment.mirror, mp.tp.topic)
             self._loop.pause(now, fetcher, mp)
-        elif told not in (Uuid.ZERO, asked.topic_id):  # A broker of a release without ids tells none (D53).
+        elif topic_id not in (Uuid.ZERO, asked.topic_id):  # A release without topic ids returns zeros (D53).
             self._loop.refused(now, fetcher, mp, ErrorCode.INCONSISTENT_TOPIC_ID)
         else:
             asked.then(now)

@@ -39,7 +39,7 @@ def not_supported(context: MirrorContext, topics: Sequence[str]) -> list[str]:
 
 
 def lost_states(context: MirrorContext, mirror: str) -> str:
-    """Return which partitions of `__mirror_state` a mirror needs and nobody leads, and where they are; else empty."""
+    """Return the partitions of `__mirror_state` a mirror needs that have no leader, with brokers; else empty."""
     leaderless = context.coordinator.leaderless()
     if not leaderless:
         return ""

@@ -1,4 +1,4 @@
-"""Faults planted into the cleaner: what it takes that is nobody's to take, and what it leaves.
+"""Faults planted into the cleaner: what it must not remove, and what it must not leave.
 
 They are rows of tests/sim/planted.py, which says what a fault is.
 """

@@ -1,4 +1,4 @@
-"""What a mirror's operator is warned of: states that nobody can read (D66), unclean elections at the source (D67)."""
+"""Warnings to operators of a mirror: states that cannot be read (D66), unclean elections at the source (D67)."""
 
 from __future__ import annotations
 

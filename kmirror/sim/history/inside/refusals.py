@@ -1,6 +1,6 @@
 """A rule of refused batches: a leader that has a batch says so, and does not call it out of order (KIP-98).
 
-A client that is told OUT_OF_ORDER_SEQUENCE_NUMBER gives the batch up, or sends it again with another number.
+A client that receives OUT_OF_ORDER_SEQUENCE_NUMBER fails the batch, or sends it again with another number.
 """
 
 from __future__ import annotations
