@@ -2,6 +2,7 @@
 
     RESULTS/runs/ID.parquet        one run, written whole or not at all as soon as it ended
     RESULTS/runs/all-DIGEST.parquet   many of them together, once a sweep is through
+    RESULTS/runs/.writing/            files being written; exists while a sweep runs
 
 A row has the options, the figures, what was broken, and where it comes from: seed, digest, version, Python. A
 run that raised has its traceback instead of figures. Writing goes through Arrow's file systems, so RESULTS may
@@ -10,6 +11,7 @@ be a path or a URI that every executor can write to. No Spark in here.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -114,15 +116,16 @@ class Results:
         else:
             self._fs, path = pafs.LocalFileSystem(), location
         self._runs = str(PurePosixPath(path) / RUNS)
+        self._staging = f"{self._runs}/.writing"
 
     def prepare(self) -> None:
-        """Make the folder, or see that what it holds can be added to.
+        """Make the folder, or see that what it holds can be added to; from here to `gather` runs can be written.
 
         Raises `Unreadable` where it, or a file in it, cannot be written, and `UsageError` as `check` does.
         """
         with _writing(self._runs):
-            self._fs.create_dir(self._runs, recursive=True)
-            probe = f"{self._runs}/.{uuid4().hex}"
+            self._fs.create_dir(self._staging, recursive=True)
+            probe = f"{self._staging}/{uuid4().hex}"
             self._fs.open_output_stream(probe).close()
             self._fs.delete_file(probe)
         self.check()
@@ -162,10 +165,16 @@ class Results:
             )
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
-        """Write rows as one file, which appears in the folder whole or not at all; raises `Unreadable`."""
-        table = pa.Table.from_pylist(list(rows), schema=self._schema)
-        # A unique name: the worker of an abandoned executor may still run beside its replacement.
-        fresh = f"{self._runs}/.{name}.{uuid4().hex}"
+        """Write rows as one file, which appears in the folder whole or not at all.
+
+        Raises `Unreadable` if the file cannot be written, also after `gather`: the Python worker of a killed executor
+        may end its run only then, and another executor has repeated that run.
+        """
+        self._write(pa.Table.from_pylist(list(rows), schema=self._schema), name, self._staging)
+
+    def _write(self, table: Any, name: str, folder: str) -> None:
+        # A unique name: the worker of a killed executor may still run beside its replacement.
+        fresh = f"{folder}/.{name}.{uuid4().hex}"
         with _writing(self._runs):
             with self._fs.open_output_stream(fresh) as stream:
                 pq.write_table(table, stream, compression="zstd")
@@ -217,17 +226,32 @@ class Results:
         return table if len(seen) == len(table) else table.take(list(seen.values()))
 
     def gather(self) -> int:
-        """Put the files of single runs into one and return how many runs it has. A kill in between loses nothing."""
+        """Put the files of single runs into one and return how many runs it has. A kill in between loses nothing.
+
+        Nothing can be written after it until `prepare` is called.
+        """
+        self._end_writing()
         files = self.files()
         if len(files) < 2:
             return len(self.finished())
         table = self.read().sort_by("run_id")
         name = hashlib.sha256("".join(table["run_id"].to_pylist()).encode()).hexdigest()[:16]
-        self.write(table.to_pylist(), f"all-{name}")
+        self._write(table, f"all-{name}", self._runs)
         for path in files:
             if PurePosixPath(path).stem != f"all-{name}":
                 self._fs.delete_file(path)
         return len(table)
+
+    def _end_writing(self) -> None:
+        """Delete the folder of files being written, so that no move out of it can follow."""
+        with _writing(self._staging):
+            while self._fs.get_file_info(self._staging).type != pafs.FileType.NotFound:
+                try:
+                    self._fs.delete_dir(self._staging)
+                except OSError as error:
+                    # A late writer made a file after the folder was emptied, or deleted one first.
+                    if error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
+                        raise
 
 
 def read_rows(location: str) -> list[Row]:

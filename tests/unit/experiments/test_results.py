@@ -1,7 +1,9 @@
-"""Rows that another version wrote, with other options or figures, are refused and not read as if they were ours."""
+"""Results of sweeps: each run has one row, and rows of another version are refused."""
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from pyarrow import parquet
 from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
 from kmirror.experiments.results import SCHEMA, Results, read_rows
+from kmirror.logdir.faults import Unreadable
 
 OTHER_VERSIONS = [
     (SCHEMA.remove(SCHEMA.get_field_index("transaction_ms")), "it lacks transaction_ms. Read it with the version"),
@@ -52,3 +55,46 @@ def test_what_this_version_wrote_is_read(tmp_path: Path) -> None:
     where = folder(tmp_path, SCHEMA)
     Results(where).prepare()
     assert [row["run_id"] for row in read_rows(where)] == ["0" * 16]
+
+
+def test_a_run_that_ends_after_the_results_were_gathered_adds_no_second_row(tmp_path: Path) -> None:
+    # The Python worker of a killed executor goes on with its run, which another executor has repeated.
+    where = folder(tmp_path, SCHEMA)
+    late = Results(where)
+    assert Results(where).gather() == 1
+    with pytest.raises(Unreadable, match="cannot be written"):
+        late.write([{"run_id": "0" * 16, "status": "ok", "wall_ms": 2}], "0" * 16)
+    assert parquet.read_table(tmp_path / "runs")["wall_ms"].to_pylist() == [1]
+    late.prepare()
+    late.write([{"run_id": "1" * 16, "status": "ok", "wall_ms": 2}], "1" * 16)
+    assert Results(where).gather() == 2
+    assert [path.name for path in (tmp_path / "runs").iterdir() if path.suffix != ".parquet"] == []
+
+
+def test_a_file_that_is_being_written_while_results_are_gathered_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = folder(tmp_path, SCHEMA)
+    staging = tmp_path / "runs" / ".writing"
+    (staging / ".half-written").write_bytes(b"PAR1")
+    deleted = iter([OSError(errno.ENOTEMPTY, "a writer was faster")])
+    results = Results(where)
+    monkeypatch.setattr(results, "_fs", FaultyFolders(results._fs, deleted))
+    assert results.gather() == 1
+    assert not staging.exists()
+
+
+class FaultyFolders:
+    """A file system in which the first deletions of a folder fail."""
+
+    def __init__(self, inner: Any, errors: Iterator[OSError]) -> None:
+        self._inner = inner
+        self._errors = errors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def delete_dir(self, path: str) -> None:
+        for error in self._errors:
+            raise error
+        self._inner.delete_dir(path)

@@ -56,7 +56,9 @@ def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path) -> Non
 def test_a_full_disk_is_told_when_a_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = Results(str(tmp_path))
     results.prepare()
-    assert list((tmp_path / "runs").iterdir()) == [], "the probe is gone"
+    (staging,) = (tmp_path / "runs").iterdir()
+    assert list(staging.iterdir()) == [], "the probe is gone"
+    staging.rmdir()
     (tmp_path / "runs").rmdir()
     with pytest.raises(Unreadable, match=r"runs: cannot be written: No such file or directory"):
         results.write([{"run_id": ID}], ID)
