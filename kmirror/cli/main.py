@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from kmirror.cli.commands import COMMANDS, CommandRow
 from kmirror.cli.output import complain
-from kmirror.cli.quick_start import run_quickly
+from kmirror.cli.quick_start import collect_rarely, run_quickly
 from kmirror.errors import KmirrorError
 
 EXIT_FAILED = 1
@@ -33,6 +33,7 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
         if outcome is None:
             from kmirror.cli.group import run_with_click  # Its import takes longer than some commands.
 
+            collect_rarely()
             outcome = run_with_click(words, rows)
     except KeyboardInterrupt as interrupt:
         _tell_interrupt(str(interrupt))

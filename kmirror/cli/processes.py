@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from typing import TypeVar
 
+from kmirror.cli.quick_start import collect_rarely
 from kmirror.errors import KmirrorError
 
 P = TypeVar("P")
@@ -28,7 +29,7 @@ def in_processes(work: Callable[[P], R], pieces: Sequence[P], jobs: int) -> Iter
         return
     before = active_children()
     # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent acts on the signal.
-    pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(min(jobs, len(pieces)), get_context("spawn"), _begin_process)
     is_done = False
     try:
         yield _watched(pool.map(work, pieces))
@@ -53,5 +54,6 @@ def _watched(found: Iterator[R]) -> Iterator[R]:
         raise KmirrorError(text) from None
 
 
-def _ignore_interrupts() -> None:
+def _begin_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_rarely()

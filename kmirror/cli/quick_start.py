@@ -1,7 +1,8 @@
 """Which commands can start without click?
 
 Those that scripts call once a folder: click takes as long to be imported as a quarter of a gibibyte takes to be
-verified, and rows T1 and T2 of `python -m benchmarks tools` measure that. This file holds all that is done for it.
+verified, and rows T1 and T2 of `python -m benchmarks tools` measure that. This file holds all that is done for it, and
+how the collector is set for the other commands.
 """
 
 from __future__ import annotations
@@ -45,3 +46,8 @@ def run_quickly(words: Sequence[str]) -> int | None:
     """Return the exit code of a command that had no need of click, else None."""
     command = QUICK.get(words[0]) if words else None
     return None if command is None else command(words[1:])
+
+
+def collect_rarely() -> None:
+    """Have Python look for garbage in cycles less often; by default that takes 9 % of a history's processor time."""
+    gc.set_threshold(50_000, 20, 100)
