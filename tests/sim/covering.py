@@ -1,11 +1,10 @@
 """`python -m tests.sim.covering`: choose histories that reach rows of coverage which those of CI do not reach.
 
 python -m tests.sim.covering full 20000 500 rings 30000 50     look for more of them among these seeds
-python -m tests.sim.covering                                   renew the list of rows that are missing
+python -m tests.sim.covering                                   print the rows that are missing
 
 Histories that are clean and reach a missing row are added to tests/data/histories/covering.jsonl as plans, the cheapest
-for its rows first, and the rows go from coverage-not-yet.txt. A seed would not do: it draws another plan as soon as
-profiles change.
+for its rows first. A seed would not do: it draws another plan as soon as profiles change.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from kmirror.sim.history.coverage.table import ROWS
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.run import run_history
-from tests.sim.test_history_seeds import COVERING, COVERING_FILE, NOT_YET_FILE, ONCE_FAILED, seeded
-
-HEAD = "# Never reached by the histories of tests/sim/test_history_seeds.py; tests/sim/covering.py writes this list."
+from tests.sim.test_history_seeds import COVERING, COVERING_FILE, ONCE_FAILED, seeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +62,7 @@ def main(arguments: list[str]) -> int:
         for one in added:
             file.write(json.dumps(json.loads(one.plan.to_json()), separators=(",", ":")) + "\n")
             missing -= one.reached
-    NOT_YET_FILE.write_text("\n".join([HEAD, *(name for name in ROWS if name in missing)]) + "\n", encoding="utf-8")
-    print(f"{len(added)} histories added, {len(missing)} rows are missing")
+    print(f"{len(added)} histories added; missing: {', '.join(sorted(missing)) or 'no row'}")
     return 0
 
 

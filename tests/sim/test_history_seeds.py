@@ -14,7 +14,6 @@ from kmirror.testing.histories import assert_history_clean
 
 PLANS = Path(__file__).parents[1] / "data" / "histories"
 COVERING_FILE = PLANS / "covering.jsonl"
-NOT_YET_FILE = PLANS / "coverage-not-yet.txt"
 
 
 def kept(path: Path) -> dict[str, Plan]:
@@ -38,8 +37,6 @@ KINDS = (
     "site_power_unflushed",
 )
 SMALL, OF_EVERY_KIND, OF_EACH_KIND = range(20), range(500, 510), range(2)
-NOT_YET = [row for row in NOT_YET_FILE.read_text().splitlines() if not row.startswith("#")]
-"""Rows of coverage that these histories do not reach; the list is to end empty."""
 REACHED: list[dict[str, int]] = []
 """What each history has reached whose seed or plan is fixed."""
 FAILED: list[str] = []
@@ -101,7 +98,7 @@ def test_histories_that_reach_rows_of_coverage(name: str) -> None:
 
 
 def test_what_these_histories_reach() -> None:
-    """Every row of coverage is reached, but for those that are marked or still to come; it needs the tests before."""
+    """Every row of coverage is reached, but for those that are marked; it needs the tests before."""
     assert FAILED == [], "what is reached is not known: these histories failed"
     fixed = len(seeded()) + len(ONCE_FAILED) + len(COVERING)
     if len(REACHED) < fixed:
@@ -109,10 +106,9 @@ def test_what_these_histories_reach() -> None:
     reached = {name for counts in REACHED for name in counts}
     assert unlisted(reached) == [], "give each a row, or find out why it happens"
     assert [row.name for row in ROWS.values() if row.unreachable and row.name in reached] == []
-    wanted = [row.name for row in ROWS.values() if not row.unreachable and row.name not in NOT_YET]
+    wanted = [row.name for row in ROWS.values() if not row.unreachable]
     missing = [name for name in wanted if name not in reached]
     assert missing == [], "reached no more: python -m tests.sim.covering PROFILE SEED COUNT finds histories that do"
-    assert [name for name in NOT_YET if name not in ROWS] == [], "there is no such row"
 
 
 @pytest.mark.decision("D45")
