@@ -1,8 +1,9 @@
-"""`python -m benchmarks.engine_told scale | week`: runs that one starts over lunch, told without a gate.
+"""`python -m benchmarks.engine_told scale | week | month`: runs that one starts over lunch, told without a gate.
 
 scale   the KIP's own scale test: 1,000 topics of 100 partitions come to MIRRORING between two clusters of three
         brokers, fail over and fail back, in one process
 week    its stability test: the same pair under load for seven virtual days; memory should stay as it is
+month   a compacted topic of 1,000 keys, mirrored for thirty virtual days: what its logs take on both disks
 
 Every line tells what a part of the run took: seconds on the clock and of the processor, memory in use after it, and the
 peak so far. docs/findings.md has what came of them.
@@ -11,6 +12,7 @@ peak so far. docs/findings.md has what came of them.
 from __future__ import annotations
 
 import argparse
+import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,15 +27,23 @@ from kmirror.assembly.mirrors import MirrorRow
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.records import RecordData
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
 
 GIB = 1 << 30
 HOURS, HOUR_S = 24, 3600
 LINE = "{:<44} {:>8} {:>8} {:>8} {:>8}"
+MB = 1_000_000
+MONTH_LINE = "{:>3} {:>10} {:>8} {:>8} {:>6}"
 LOAD_TOPIC, LOAD_PARTITIONS, LOAD_RECORDS = "orders", 8, 3
 WEEK_CONFIGS = {"log.retention.ms": str(HOUR_S * 1000), "log.roll.ms": str(HOUR_S * 1000 // 6)}
 """Without these the logs themselves would grow, as they should."""
+KEYED_TOPIC, KEYED_RECORDS, TOMBSTONE_SHARE, VALUE_BYTES = "latest", 20, 0.05, 100
+KEYED_CONFIGS = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20), "segment.ms": str(HOUR_S * 1000)}
+MONTH_CONFIGS = {"broker.heartbeat.interval.ms": "60000", "broker.session.timeout.ms": "300000"}
+"""The rest is Kafka's default; heartbeats that are rarer make the month shorter to simulate."""
 
 
 class Telling:
@@ -138,6 +148,50 @@ def week(days: int, every_s: float) -> None:
     print("equal byte for byte on every replica of b")
 
 
+def month(days: int, keys: int, every_s: float) -> None:
+    """Records of random keys, some of them tombstones, at regular times; each day's end is a row.
+
+    One broker on each side, so that what its cleaner left is compared and not when it ran.
+    """
+    simulation = Simulation(seed=1)
+    a = Cluster(simulation, "a", brokers=1, configs=MONTH_CONFIGS)
+    b = Cluster(simulation, "b", brokers=1, configs=MONTH_CONFIGS)
+    a.start()
+    b.start()
+    a.create_topic(KEYED_TOPIC, configs=KEYED_CONFIGS)
+    mirror = Mirror("dr", source=a, destination=b)
+    mirror.create()
+    mirror.add_topics([KEYED_TOPIC])
+    mirror.catch_up()
+    tp, producer, rng = TopicPartition(KEYED_TOPIC, 0), Producer(a), random.Random(1)
+    written = 0
+    print(MONTH_LINE.format("day", "written MB", "on a MB", "on b MB", "b / a"), flush=True)
+    for day in range(1, days + 1):
+        end_s = day * HOURS * HOUR_S
+        while simulation.elapsed_s < end_s:
+            batch = [keyed_record(rng, keys) for _ in range(KEYED_RECORDS)]
+            producer.send({tp: batch})
+            written += sum(len(record.key or b"") + len(record.value or b"") for record in batch)
+            simulation.run_for(span_s=every_s)
+        of_a, of_b = log_bytes(a, tp), log_bytes(b, tp)
+        numbers = f"{written / MB:.1f}", f"{of_a / MB:.2f}", f"{of_b / MB:.2f}", f"{of_b / of_a:.2f}"
+        print(MONTH_LINE.format(day, *numbers), flush=True)
+    mirror.catch_up()
+    mirror.assert_equal()
+    print("no record on one side only, but for those that a cleaner may take")
+
+
+def log_bytes(cluster: Cluster, tp: TopicPartition) -> int:
+    leader = cluster.leader(tp)
+    assert leader is not None
+    return leader.log.size_in_bytes
+
+
+def keyed_record(rng: random.Random, keys: int) -> RecordData:
+    deletes = rng.random() < TOMBSTONE_SHARE
+    return RecordData(key=b"key-%d" % rng.randrange(keys), value=None if deletes else rng.randbytes(VALUE_BYTES))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.engine_told",
@@ -151,11 +205,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     of_week = runs.add_parser("week", help="many days of a mirror under load")
     of_week.add_argument("--days", type=int, default=7)
     of_week.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
+    of_month = runs.add_parser("month", help="disk use of a compacted topic and of its mirror")
+    of_month.add_argument("--days", type=int, default=30)
+    of_month.add_argument("--keys", type=int, default=1000)
+    of_month.add_argument("--every-s", type=float, default=60, help="virtual seconds from one write to the next")
     options = parser.parse_args(arguments)
     if options.run == "scale":
         scale(options.topics, options.partitions)
-    else:
+    elif options.run == "week":
         week(options.days, options.every_s)
+    else:
+        month(options.days, options.keys, options.every_s)
 
 
 if __name__ == "__main__":

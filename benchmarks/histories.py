@@ -7,13 +7,15 @@ which that was set, where a history took one second. So a ratio of 1 says that a
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from struct import Struct
 
 from benchmarks.harness import Case, no_runs
+from kmirror.cli.quick_start import collect_rarely
 from kmirror.sim.history.run import run_history
 
 ROUNDS = 650_000
@@ -47,15 +49,22 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 def measure(pairs: int, *, rounds: int = ROUNDS, profile: str = "full") -> list[float]:
     """Return the time of the loop over that of a history, for each group of histories."""
+    thresholds = gc.get_threshold()
+    collect_rarely()  # As `kmirror sim` does.
+    try:
+        return list(_ratios(pairs, rounds, profile))
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def _ratios(pairs: int, rounds: int, profile: str) -> Iterator[float]:
     run_history(seed=0, profile="smoke")  # What is loaded on the way is no part of it.
-    ratios = []
     for pair in range(pairs):
         before = processor_seconds(lambda: loop(rounds))
         seeds = range(pair * HISTORIES, (pair + 1) * HISTORIES)
         ours = sum(processor_seconds(lambda seed=seed: run_history(seed=seed, profile=profile)) for seed in seeds)  # type: ignore[misc]
         after = processor_seconds(lambda: loop(rounds))
-        ratios.append((before + after) / 2 / (ours / HISTORIES))
-    return ratios
+        yield (before + after) / 2 / (ours / HISTORIES)
 
 
 def cases() -> list[Case]:

@@ -167,3 +167,16 @@ def test_days_under_load_end_with_equal_replicas(
     told = capsys.readouterr().out.splitlines()
     assert [line[:44].rstrip() for line in told[2:4]] == ["day 1", "day 2"]
     assert told[-1] == "equal byte for byte on every replica of b"
+
+
+def test_a_compacted_month_shows_the_disk_use_of_both_sides(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine_told, "HOURS", 2)
+    monkeypatch.setattr(engine_told, "HOUR_S", 60)
+    engine_told.main(["month", "--days", "2", "--keys", "10", "--every-s", "20"])
+    head, *days, end = capsys.readouterr().out.splitlines()
+    assert head.split() == ["day", "written", "MB", "on", "a", "MB", "on", "b", "MB", "b", "/", "a"]
+    assert [row.split()[0] for row in days] == ["1", "2"]
+    assert all(0.9 <= float(row.split()[-1]) <= 1.1 for row in days)
+    assert end == "no record on one side only, but for those that a cleaner may take"
