@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from kmirror.assembly.mirrors import adding_topics, altering, creating, refused_order, removing_topics
+from kmirror.assembly.mirrors import (
+    adding_topics,
+    altering,
+    creating,
+    pausing_topics,
+    refused_order,
+    removing_topics,
+    resuming_topics,
+)
 from kmirror.errors import KafkaError
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import TopicPartition as Partition
@@ -49,7 +57,16 @@ class Mirrored:
     def add(self, topics: Sequence[str]) -> None:
         """Begin to mirror topics."""
         self._order(adding_topics(MIRROR, dict.fromkeys(topics, Uuid.ZERO)))
-        self._topics += topics
+        self._topics = sorted({*self._topics, *topics})
+
+    def pause(self) -> None:
+        """Pause all topics, and wait until nothing is fetched any more."""
+        self._order(pausing_topics(MIRROR, self._topics))
+        self._until_all(MirrorState.PAUSED)
+
+    def resume(self) -> None:
+        """Resume all topics."""
+        self._order(resuming_topics(MIRROR, self._topics))
 
     def alter(self, configs: Mapping[str, str]) -> None:
         """Set configs of the mirror."""
@@ -101,9 +118,12 @@ class Mirrored:
 
     def fail_over(self) -> None:
         """End mirroring, and wait until every topic takes writes."""
-        tps = list(self.stable_ends())
         self._order(removing_topics(MIRROR, self._topics))
-        self._until(lambda: all(self.states[tp] is MirrorState.STOPPED for tp in tps), "every partition STOPPED")
+        self._until_all(MirrorState.STOPPED)
+
+    def _until_all(self, state: MirrorState) -> None:
+        tps = list(self.stable_ends())
+        self._until(lambda: all(self.states[tp] is state for tp in tps), f"every partition {state.name}")
 
     def _until(self, condition: object, what: str) -> None:
         try:
