@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.memory_store import Allocate, MemoryStore
+from kmirror.log.memory_store import Allocate, Clock, MemoryStore
 from kmirror.log.store import PartitionStore
 
 
@@ -113,17 +113,23 @@ MEMORY_ID: Final = Uuid.from_ints(1, 0)
 
 
 class MemoryDisk:
-    """A `Disk` in memory; `allocate` gives the buffers of its segments.
+    """A `Disk` in memory; `allocate` gives the buffers of its segments, `clock` the times at which they are written.
 
     After `fail` every call that a real disk would have to write or read for raises OSError, until `mend`.
     """
 
     def __init__(
-        self, log_dir: str = MEMORY, directory_id: Uuid = MEMORY_ID, *, allocate: Allocate = bytearray
+        self,
+        log_dir: str = MEMORY,
+        directory_id: Uuid = MEMORY_ID,
+        *,
+        allocate: Allocate = bytearray,
+        clock: Clock | None = None,
     ) -> None:
         self.log_dir = log_dir
         self.directory_id = directory_id
         self._allocate = allocate
+        self._clock = clock
         self._stores: dict[TopicPartition, MemoryStore] = {}
         self._files: dict[str, bytes] = {}
         self._fault: OSError | None = None
@@ -160,7 +166,7 @@ class MemoryDisk:
 
     def open(self, tp: TopicPartition) -> MemoryStore:
         self._check()
-        return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate))
+        return self._stores.setdefault(tp, MemoryStore(allocate=self._allocate, clock=self._clock))
 
     def cut_power(self, rng: Rng) -> int:
         """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
@@ -171,7 +177,7 @@ class MemoryDisk:
     def put(self, tp: TopicPartition, store: MemoryStore) -> None:
         """Lay down a partition folder that was written elsewhere."""
         self._stores[tp] = store
-        store.fault = self._fault
+        store.clock, store.fault = self._clock, self._fault
 
     def delete(self, tp: TopicPartition) -> None:
         self._check()

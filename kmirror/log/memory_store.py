@@ -14,13 +14,15 @@ from kmirror.log.store import Chunk
 
 Allocate = Callable[[int], bytearray | memoryview]
 """Gives a buffer of zeros, of at least so many bytes."""
+Clock = Callable[[], int]
+"""Tells the milliseconds since 1970."""
 _INITIAL_BYTES = 128
 """The least buffer of a segment that holds anything: most partitions of a large cluster hold next to nothing."""
 _NO_BYTES = memoryview(b"")
 
 
 class _SegmentBuffer:
-    __slots__ = ("base_offset", "buffer", "flushed", "frozen", "size")
+    __slots__ = ("base_offset", "buffer", "flushed", "frozen", "modified_ms", "size")
 
     def __init__(self, base_offset: int, buffer: memoryview, size: int, *, frozen: bool) -> None:
         self.base_offset = base_offset
@@ -29,6 +31,7 @@ class _SegmentBuffer:
         self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
         # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
         self.frozen = frozen
+        self.modified_ms: int | None = None
 
     def reserve(self, extra: int, allocate: Allocate) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -43,18 +46,20 @@ class _SegmentBuffer:
 class MemoryStore:
     """`PartitionStore` in memory; `allocate` gives buffers of at least the size asked for.
 
-    While `fault` is set, what a real disk would write raises it, and nothing is written.
+    While `fault` is set, what a real disk would write raises it, and nothing is written. With a `clock` it keeps when
+    each segment was last written to, as a real disk does.
     """
 
-    __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged", "fault")
+    __slots__ = ("_allocate", "_files", "_newest", "_older", "_staged", "clock", "fault")
 
-    def __init__(self, *, allocate: Allocate = bytearray) -> None:
+    def __init__(self, *, allocate: Allocate = bytearray, clock: Clock | None = None) -> None:
         # Nearly every store of a large cluster has one segment, and nothing staged: dicts are made for more only.
         self._newest: _SegmentBuffer | None = None
         self._older: dict[int, _SegmentBuffer] | None = None
         self._staged: dict[int, Chunk] | None = None
         self._files: dict[str, bytes] = {}
         self._allocate = allocate
+        self.clock = clock
         self.fault: OSError | None = None
 
     @classmethod
@@ -73,7 +78,7 @@ class MemoryStore:
         for base_offset in self.segments():
             segment = self._segment(base_offset)
             copy = _SegmentBuffer(base_offset, segment.buffer, segment.size, frozen=True)
-            copy.flushed = segment.flushed
+            copy.flushed, copy.modified_ms = segment.flushed, segment.modified_ms
             other._put(copy)
         other._files.update(self._files)
         return other
@@ -111,13 +116,19 @@ class MemoryStore:
     def create(self, base_offset: int) -> None:
         self._check()
         assert self._find(base_offset) is None, f"segment {base_offset} exists"
-        self._put(_SegmentBuffer(base_offset, _NO_BYTES, 0, frozen=True))
+        segment = _SegmentBuffer(base_offset, _NO_BYTES, 0, frozen=True)
+        self._touch(segment)
+        self._put(segment)
+
+    def _touch(self, segment: _SegmentBuffer) -> None:
+        if self.clock is not None:
+            segment.modified_ms = self.clock()
 
     def size(self, base_offset: int) -> int:
         return self._segment(base_offset).size
 
     def modified_ms(self, base_offset: int) -> int | None:
-        return None
+        return self._segment(base_offset).modified_ms
 
     def append(self, base_offset: int, data: Chunk) -> None:
         if self.fault is not None:
@@ -131,6 +142,8 @@ class MemoryStore:
             segment.reserve(len(data), self._allocate)
         segment.buffer[position:end] = data
         segment.size = end
+        if self.clock is not None:
+            segment.modified_ms = self.clock()
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
         segment = self._newest
@@ -170,6 +183,7 @@ class MemoryStore:
     def truncate(self, base_offset: int, size: int) -> None:
         self._check()
         self._truncate(base_offset, size)
+        self._touch(self._segment(base_offset))
 
     def _truncate(self, base_offset: int, size: int) -> None:
         segment = self._segment(base_offset)
@@ -205,9 +219,11 @@ class MemoryStore:
     def replace(self, base_offsets: Sequence[int]) -> None:
         assert self._staged is not None, f"nothing is staged for segment {base_offsets[0]}"
         data = self._staged.pop(base_offsets[0])
+        replaced = _SegmentBuffer(base_offsets[0], memoryview(data), len(data), frozen=True)
+        replaced.modified_ms = self.modified_ms(base_offsets[-1])  # As Kafka's cleaner does.
         for base_offset in base_offsets:
             self.delete(base_offset)
-        self._put(_SegmentBuffer(base_offsets[0], memoryview(data), len(data), frozen=True))
+        self._put(replaced)
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

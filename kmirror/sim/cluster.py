@@ -18,7 +18,7 @@ from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.errors import KafkaError, UsageError
 from kmirror.kernel import arguments
-from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant, to_ms
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -194,11 +194,17 @@ class Cluster(ClusterInside):
         return disks[tp.partition % len(disks)]
 
     def _in_memory(self, node_id: int, count: int) -> list[MemoryDisk]:
-        """Return the empty log directories of a node."""
+        """Return the empty log directories of a node; their files are dated by its clock."""
+        world, name = self.simulation.world, self.process(node_id)
+
+        def clock() -> int:
+            return to_ms(world.processes[name].local(world.now))
+
         disks = []
         for number in range(1 if node_id == CONTROLLER_ID else count):
             rng = self.rng.split(f"directory {number} of node {node_id}")
-            disks.append(MemoryDisk(MEMORY if count == 1 else f"{MEMORY}-{number}", Uuid(rng.octets(16))))
+            log_dir = MEMORY if count == 1 else f"{MEMORY}-{number}"
+            disks.append(MemoryDisk(log_dir, Uuid(rng.octets(16)), clock=clock))
         return disks
 
     def fail_log_dir(self, broker_id: int, number: int, error: OSError | None = None) -> None:

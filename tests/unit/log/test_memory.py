@@ -72,6 +72,31 @@ def test_a_fork_and_its_origin_go_their_own_ways() -> None:
     assert bytes(third.view(0)) == b"abc1"
 
 
+def test_with_a_clock_each_segment_keeps_when_it_was_written_to() -> None:
+    now_ms = 10
+    store = MemoryStore(clock=lambda: now_ms)
+    for base_offset in (0, 5):
+        store.create(base_offset)
+    now_ms = 20
+    store.append(5, b"abc")
+    assert (store.modified_ms(0), store.modified_ms(5), store.fork().modified_ms(5)) == (10, 20, 20)
+    now_ms = 30
+    store.truncate(5, 1)
+    now_ms = 40
+    store.cut_power(lambda unflushed: 0)
+    assert store.modified_ms(5) == 30, "nobody wrote"
+    store.stage(0, b"cleaned")
+    store.replace([0, 5])
+    assert store.modified_ms(0) == 30, "that of the last one, as Kafka's cleaner leaves it"
+
+
+def test_without_a_clock_no_segment_keeps_when_it_was_written_to() -> None:
+    store = MemoryStore()
+    store.create(0)
+    store.append(0, b"abc")
+    assert store.modified_ms(0) is None
+
+
 def test_files() -> None:
     store = MemoryStore()
     assert store.read_file("a") is None
