@@ -93,6 +93,8 @@ class Fetcher(Generic[P]):
     """When the newest fetch was sent."""
     answered_at: Instant = 0
     """When the newest answer without an error came."""
+    confirmed_at: Instant = 0
+    """When the newest fetch was sent whose answer, not throttled, named all that had changed."""
     changed: dict[TopicPartition, int] = field(default_factory=dict)
     """Partitions to look at before the next fetch, each with the rank that it had at the last one."""
     paused: list[tuple[Instant, TopicPartition]] = field(default_factory=list)
@@ -185,6 +187,12 @@ class Owner(Protocol[P]):
     def on_diverged(self, now: Instant, fetcher: Fetcher[P], state: P, data: PartitionData) -> None:
         """Cut the log: the leader ends our last epoch at another offset."""
 
+    def on_named(self, fetcher: Fetcher[P], state: P) -> None:
+        """Handle that an answer names the partition, or that fetches leave it out from now on.
+
+        Up to `fetcher.confirmed_at`, each answer after the last one that named it said that it had nothing new.
+        """
+
     def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
         """Handle an error of the partition; it is paused afterwards."""
 
@@ -238,8 +246,8 @@ class FetchLoop(Generic[P]):
         """
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
-            for tp in () if fetcher is None else fetcher.partitions:
-                del self._fetcher_of[tp]
+            for tp in () if fetcher is None else tuple(fetcher.partitions):
+                self.remove(tp)
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
         if fetcher.partitions.get(state.tp) is not state:
             self.remove(state.tp)
@@ -256,7 +264,9 @@ class FetchLoop(Generic[P]):
         """Stop fetching a partition; an answer on its way is dropped when it comes."""
         fetcher = self._fetcher_of.pop(tp, None)
         if fetcher is not None:
-            fetcher.mark(fetcher.partitions.pop(tp))
+            state = fetcher.partitions.pop(tp)
+            fetcher.mark(state)
+            self._owner.on_named(fetcher, state)
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
         """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
@@ -332,6 +342,7 @@ class FetchLoop(Generic[P]):
             return False
         fetcher.in_flight = False
         fetcher.answered_at = now
+        fetcher.confirmed_at = fetcher.asked_at
         requests = fetcher.requests
         if now >= requests.next_tick:
             requests.tick(now)
@@ -356,7 +367,10 @@ class FetchLoop(Generic[P]):
             if tp in fetcher.partitions and fetcher.is_renewed(fetcher.partitions[tp]):
                 self._owner.on_unheard(fetcher)
             ranks_before[tp] = fetcher.changed.pop(tp)
-            fetcher.session.want(tp, self._wanted(now, fetcher, tp))
+            wanted = self._wanted(now, fetcher, tp)
+            if wanted is None and tp in fetcher.partitions:
+                self._owner.on_named(fetcher, fetcher.partitions[tp])
+            fetcher.session.want(tp, wanted)
         return ranks_before
 
     def _end_pauses(self, now: Instant, fetcher: Fetcher[P]) -> None:
@@ -389,7 +403,7 @@ class FetchLoop(Generic[P]):
         return position
 
     def _on_reply(self, now: Instant, fetcher: Fetcher[P], reply: Message | None) -> None:
-        session = fetcher.session
+        session, asked_at = fetcher.session, fetcher.asked_at
         if not isinstance(reply, FetchResponse) or reply.error_code:
             session.reset()
             if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
@@ -413,6 +427,8 @@ class FetchLoop(Generic[P]):
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 state, asked = fetcher.partitions.get(tp), session.wanted(tp)
+                if state is not None:
+                    self._owner.on_named(fetcher, state)
                 if state is None or asked is None or fetcher.is_renewed(state) or not self._is_of(asked, state):
                     self._owner.on_unheard(fetcher)
                 else:
@@ -420,6 +436,8 @@ class FetchLoop(Generic[P]):
                     self._on_partition(now, fetcher, state, asked, data)
                     if data.error_code in MOVED and data.current_leader.leader_id >= 0:
                         self._owner.on_moved(now, state, _hint_in(reply, data))
+        if not reply.throttle_time_ms:  # An answer that a quota withholds is empty, whatever has changed.
+            fetcher.confirmed_at = asked_at
         self._fetch(now, fetcher)
 
     def _is_of(self, asked: Wanted, state: P) -> bool:

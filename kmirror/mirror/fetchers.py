@@ -29,7 +29,7 @@ from kmirror.mirror.cut_rules import SOURCE_EPOCH_MAX
 from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.epoch_check import EpochCheck, another_topic, is_another_topic, is_behind
 from kmirror.mirror.log_cuts import restart
-from kmirror.mirror.missed_deletions import begin_answer, end_answer, may_have_missed
+from kmirror.mirror.missed_deletions import begin_answer, end_answer, end_quiet, may_have_missed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.replication_quota import RATE, ReplicationQuota
 from kmirror.mirror.source_lineage import LineageCheck
@@ -244,6 +244,10 @@ class MirrorFetchers:
         return None if partition is None else partition.log
 
     # -- answers ------------------------------------------------------------------------------
+
+    def on_named(self, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
+        """Note until when answers without news said that the log is in step (D64)."""
+        end_quiet(mp, to_ms(fetcher.confirmed_at))
 
     def on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: Wanted, data: PartitionData

@@ -3,7 +3,7 @@
 A tombstone is there for `delete.retention.ms` after it was written. Who reads a compacted log and is further behind may
 never be given it, and keeps the value that it has. The source does not say so. What can be known: when our log was in
 step with the source's, and whether an offset above our log end is in no record there, as every record that the cleaner
-removes leaves its offset.
+removes leaves its offset. A source that answers with nothing new says that the log is in step.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ def begin_answer(mp: MirrorPartition, log: PartitionLog) -> None:
 
 def may_have_missed(mp: MirrorPartition, log: PartitionLog, data: bytes | memoryview, now_ms: int) -> bool:
     """Return whether tombstones may have gone unseen below the last batch of an answer for the log end."""
-    config = log.config
-    if not config.compact or now_ms - mp.in_step_ms < config.delete_retention_ms:
-        return False
+    if now_ms - mp.in_step_ms < log.config.delete_retention_ms:
+        return False  # Its policy is not asked: the cleaner may have been at the source before that changed here.
     start = end = log.log_end_offset
     whole = list[AnyBatch]()
     with suppress(CorruptBatch):  # An answer may end within a batch.
@@ -50,4 +49,10 @@ def may_have_missed(mp: MirrorPartition, log: PartitionLog, data: bytes | memory
 def end_answer(mp: MirrorPartition, log: PartitionLog, stable_offset: int, now_ms: int) -> None:
     """Note that the log is in step if it has all that the source gives."""
     if log.log_end_offset >= stable_offset:
-        mp.in_step_ms = now_ms
+        mp.in_step_ms, mp.is_in_step = now_ms, True
+
+
+def end_quiet(mp: MirrorPartition, confirmed_ms: int) -> None:
+    """Note that answers which had nothing new of a log that was in step have kept it so up to this time."""
+    if mp.is_in_step:
+        mp.in_step_ms, mp.is_in_step = max(mp.in_step_ms, confirmed_ms), False

@@ -105,6 +105,8 @@ class MirrorPartition:
     """How often the log was cut without getting further (D59)."""
     in_step_ms: int = ELECTED
     """When our log was last known to have all that the source had, as far as deleted keys go (D64)."""
+    is_in_step: bool = False
+    """It had all in the newest answer that named the partition: the next ones that do not name it confirm that."""
 
     def for_new_leader(self) -> MirrorPartition:
         """Return the partition for a new leader epoch: only what the source said of itself is kept.
@@ -158,7 +160,7 @@ class MirrorPartition:
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}
-            self.in_step_ms = ADDED
+            self.in_step_ms, self.is_in_step = ADDED, False
         if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
             self.reason = self.told_reason = ""
         self.retry_at = 0

@@ -10,6 +10,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.records.record import RecordData
 from kmirror.sim.producer import Producer
+from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, mirrored, pair
 from tests.sim.test_log_life import BY_KEY, keys_of, write_keys
 
@@ -243,6 +244,84 @@ def test_a_mirror_that_was_in_step_until_just_now_has_missed_nothing() -> None:
     p.run_until(lambda: p.b.log().log_end_offset == 12, "the rest")
     assert keys_of(p.a.log()) == keys_of(p.b.log())
     assert p.cuts_of(p.b) == []
+
+
+def delete_unseen(p: Pair, *, span_s: float = 30) -> None:
+    """Delete a at the source and have the tombstone removed, while the mirror is away."""
+    Producer(p.a).send({TP: [RecordData(key=b"a", value=None)]})
+    write_keys(p.a, "e")
+    p.simulation.run_for(span_s=1)
+    clean(p.a.log())
+    p.simulation.run_for(span_s=span_s)
+    write_keys(p.a, "f")
+    clean(p.a.log())
+
+
+def has_caught_up(p: Pair) -> bool:
+    return p.b.leader(TP) is not None and p.b.log().log_end_offset == p.a.log().log_end_offset
+
+
+@pytest.mark.decision("D64")
+def test_a_mirror_whose_fetches_are_answered_with_nothing_new_is_not_away() -> None:
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(3 * STAY_MS)})
+    p.simulation.run_for(span_s=120)
+    p.simulation.line(p.a, p.b).take_down()
+    write_keys(p.a, *"ee")
+    clean(p.a.log())
+    p.simulation.line(p.a, p.b).bring_up()
+    p.run_until(lambda: has_caught_up(p), "the record")
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize("quiet_s", [0, 60])
+def test_a_mirror_whose_fetches_are_not_answered_is_away(quiet_s: float) -> None:
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.simulation.run_for(span_s=quiet_s)
+    p.simulation.line(p.a, p.b).take_down()
+    delete_unseen(p)
+    p.simulation.line(p.a, p.b).bring_up()
+    p.run_until(lambda: bool(p.cuts_of(p.b)) and has_caught_up(p), "the second copy")
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+
+
+@pytest.mark.decision("D64")
+def test_a_mirror_that_was_quiet_before_an_election_is_not_away() -> None:
+    p = mirrored_keys("abcd", brokers=3, more={"delete.retention.ms": str(3 * STAY_MS)})
+    p.simulation.run_for(span_s=120)
+    p.simulation.line(p.a, p.b).take_down()
+    p.b.bump(p.b.await_leader().leader_epoch + 1)
+    write_keys(p.a, *"ee")
+    clean(*logs_of(p.a))
+    p.simulation.line(p.a, p.b).bring_up()
+    p.run_until(lambda: has_caught_up(p), "the record")
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize("span_s", [2, 30])
+def test_a_mirror_that_was_down_is_away_for_as_long_as_its_files_were_not_written(span_s: float) -> None:
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.b.kill(1)
+    delete_unseen(p, span_s=span_s)
+    p.b.restart(1)
+    p.run_until(lambda: has_caught_up(p), "the copy")
+    assert b"a" not in read(p.b.log())
+    assert len(p.cuts_of(p.b)) == (1 if span_s > STAY_MS / 1_000 else 0)
+
+
+@pytest.mark.decision("D64")
+def test_a_topic_that_is_no_longer_compacted_may_have_missed_deletions() -> None:
+    p = mirrored_keys("abcd", more={"delete.retention.ms": str(STAY_MS)})
+    p.there.pause([TOPIC])
+    p.run_until(lambda: p.b.state() == "PAUSED", "the pause")
+    delete_unseen(p)
+    assert p.b.alter(TOPIC, {"cleanup.policy": "delete"}) is ErrorCode.NONE
+    p.there.resume([TOPIC])
+    p.run_until(lambda: has_caught_up(p), "the copy")
+    assert keys_of(p.a.log()) == keys_of(p.b.log())
+    assert len(p.cuts_of(p.b)) == 1
 
 
 @pytest.mark.decision("D64")

@@ -326,6 +326,9 @@ class ReplicaFetchers:
         cut = FollowerCut(followed.tp, end, before, segments)
         self._context.outbox.note(f"{followed.tp} follower cut at {end} (was {before}){why}", cut)
 
+    def on_named(self, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition) -> None:
+        """Do nothing: a follower that is out of step leaves the ISR."""
+
     def on_error(
         self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
     ) -> None:

@@ -59,6 +59,7 @@ class Log:
 
     script: Script = field(default_factory=Script)
     heard: list[tuple[object, ...]] = field(default_factory=list)
+    names: list[tuple[TopicPartition, Instant]] = field(default_factory=list)
     replica_id: int = 7
     goes_on: bool = True
     asks: bool = True
@@ -139,6 +140,9 @@ class Log:
 
     def on_moved(self, now: Instant, state: State, hint: LeaderHint) -> None:
         self.heard.append(("moved", state.tp, hint))
+
+    def on_named(self, fetcher: Fetcher[State], state: State) -> None:
+        self.names.append((state.tp, fetcher.confirmed_at))
 
     def on_unheard(self, fetcher: Fetcher[State]) -> None:
         self.heard.append(("unheard",))
