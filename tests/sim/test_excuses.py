@@ -19,7 +19,11 @@ from kmirror.sim.history.checkers.reasons import stays_back
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Pointing, Stay
 from kmirror.sim.history.checkers.transactions import _spans_a_stay
 from kmirror.sim.history.group_account import CoordinatorElected, GroupAccount, OffsetSent, TransactionsLost
-from kmirror.spec.topics import GROUP_TOPIC, TRANSACTION_TOPIC
+from kmirror.sim.history.plan import Step
+from kmirror.sim.history.run import run_history
+from kmirror.sim.history.verdict import Exit
+from kmirror.spec.topics import GROUP_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+from tests.sim.test_planted_faults import OFTEN, by_hand, client
 
 T0 = TopicPartition("t0", 0)
 
@@ -190,3 +194,17 @@ def test_an_election_of_a_coordinator_excuses_the_groups_that_it_took_from(
     facts = facts_of(account=account, clocks_differ_by=0)
     assert shard_elected(facts, "a", "g", 90, 200) is excused
     assert not shard_elected(facts, "a", "other", 90, 200) or topic == GROUP_TOPIC
+
+
+@pytest.mark.decision("D8")
+@pytest.mark.decision("D45")
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_what_mirrors_wrote_down_is_lost_with_its_topic(is_stopped: bool) -> None:
+    """Brokers that start again find neither the last mirrored epochs nor the lineages."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = [OFTEN, Step(100, "create_mirror", there), Step(200, "add", there)]
+    steps += [Step(4_000, "remove", there)] if is_stopped else []
+    steps.append(Step(7_000, "delete_topic", {"cluster": "b", "topic": MIRROR_STATE_TOPIC}))
+    steps.append(Step(9_500, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 700}))
+    outcome = run_history(by_hand(steps, [client("p0", "plain")], clusters="ab", brokers=1))
+    assert outcome.exit is Exit.CLEAN, outcome.anomalies

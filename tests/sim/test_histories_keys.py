@@ -12,7 +12,7 @@ from kmirror.sim.history.account import Account, LogRow, Write
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.draw_keys import TOPIC
 from kmirror.sim.history.draw_requests import COMPACTED
-from kmirror.sim.history.plan import ClusterPlan, Plan
+from kmirror.sim.history.plan import ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.survivors import missed_tombstones, parted
 from kmirror.sim.history.verdict import Exit
@@ -37,6 +37,25 @@ def test_compaction_removes_records_and_tombstones_within_a_history() -> None:
     deleted = [write.value for write in outcome.account.writes.values() if write.is_tombstone]
     assert len(deleted) > 10 and not set(deleted) & {row.value for row in left}, "all were due, none is left"
     assert {row.key for row in left if row.key.startswith("k")} < {f"k{n}" for n in range(4)}, "some were deleted"
+
+
+@pytest.mark.decision("D64")
+@pytest.mark.parametrize("ahead_ms", [600_000, 55_000])
+def test_clocks_that_are_ahead_may_remove_tombstones_before_a_mirror_has_them(ahead_ms: int) -> None:
+    """The line was down for less than `delete.retention.ms`, so the mirror copies nothing again."""
+    plan = keys_and_tombstones()
+    stays = "delete.retention.ms"
+    steps = [
+        replace(step, args={**step.args, "value": "60000"}) if step.args.get("name") == stays else step
+        for step in plan.steps
+    ]
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps += [Step(100, "create_mirror", there), Step(200, "add", there)]
+    steps.append(Step(3_500, "line_down", {"one": "a", "other": "b", "for_ms": 6_000}))
+    steps += [Step(8_000, "set_clock", {"cluster": "a", "broker": n, "ahead_ms": ahead_ms, "ppm": 0}) for n in (1, 2)]
+    outcome = run_history(replace(plan, steps=tuple(sorted(steps, key=lambda step: step.at_ms))))
+    assert outcome.exit is Exit.CLEAN, outcome.anomalies
+    assert not any(row.is_tombstone for row in outcome.account.final["a", TP].rows), "they are gone"
 
 
 def test_logs_that_were_cleaned_apart_agree_in_what_survives() -> None:

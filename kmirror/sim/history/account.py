@@ -384,9 +384,10 @@ class Account:
     """Traceback of an exception inside a node; empty if there was none."""
 
     def lost_states(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Return whether an unclean election may have taken what mirrors wrote down of their partitions in this time.
+        """Return whether what mirrors wrote down of their partitions may have been lost in this time.
 
-        Leaders then go on from what was written before. Those of up to UNAWARE before `begin` count as well.
+        That is by an unclean election, after which leaders go on from what was written before, or because
+        `__mirror_state` was deleted. Those of up to UNAWARE before `begin` count as well.
         """
         return any(
             row.unclean and (row.cluster, row.tp.topic) == (cluster, MIRROR_STATE_TOPIC)

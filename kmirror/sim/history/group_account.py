@@ -90,6 +90,7 @@ class CoordinatorElected:
     tp: TopicPartition
     leader: int
     unclean: bool
+    """What was in the partition may be lost; so it is with no leader, where the topic was deleted."""
     at: Instant
 
 

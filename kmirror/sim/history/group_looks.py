@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.sim.history.group_account import CoordinatorElected, OffsetsSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.transaction_looks import TransactionLooks
@@ -17,12 +18,14 @@ class CoordinatorLooks:
         self._scene = scene
         self._transactions = TransactionLooks(scene)
         self._known: dict[tuple[str, TopicPartition], PartitionImage] = {}
+        self._ids: dict[tuple[str, str], Uuid] = {}
 
     def look_for_elections(self, cluster: str, image: MetadataImage) -> None:
-        """Write down the new leaders of coordinators' partitions."""
+        """Write down the new leaders of coordinators' partitions, and that their topics were deleted."""
         scene = self._scene
         for name in (GROUP_TOPIC, TRANSACTION_TOPIC, MIRROR_STATE_TOPIC):
             topic = image.topics.get(name)
+            self._look_for_deletion(cluster, name, Uuid.ZERO if topic is None else topic.topic_id)
             for index, partition in topic.partitions.items() if topic is not None else ():
                 tp = TopicPartition(name, index)
                 before = self._known.get((cluster, tp))
@@ -33,6 +36,15 @@ class CoordinatorLooks:
                     scene.account.groups.elected.append(row)
                     if unclean and name == TRANSACTION_TOPIC:
                         self._transactions.elected(cluster, tp, partition.leader_epoch)
+
+    def _look_for_deletion(self, cluster: str, name: str, topic_id: Uuid) -> None:
+        if self._ids.setdefault((cluster, name), topic_id) == topic_id:
+            return
+        self._ids[cluster, name] = topic_id
+        for tp in [tp for where, tp in self._known if (where, tp.topic) == (cluster, name)]:
+            del self._known[cluster, tp]
+            row = CoordinatorElected(cluster, tp, NO_LEADER, True, self._scene.now)
+            self._scene.account.groups.elected.append(row)
 
     def after_event(self) -> None:
         """Look at what unclean elections of transactions' partitions took."""

@@ -35,10 +35,18 @@ def may_be_compacted(plan: Plan, account: Account, cluster: str, topic: str, unt
 
 
 def tombstones_stay(plan: Plan, account: Account, cluster: str, topic: str, until: Instant) -> Duration:
-    """Return how long tombstones of the topic stay in a cluster at least."""
+    """Return how long tombstones of the topic stay in a cluster at least, whatever its nodes' clocks show."""
     times = [int(value) for value in _set(plan, account, topic, DELETE_RETENTION, until)]
     times.append(int(_configs(plan, cluster).get(f"log.cleaner.{DELETE_RETENTION}", DELETE_RETENTION_MS)))
-    return min(times) * MILLISECOND
+    return max(0, min(times) * MILLISECOND - clocks_differ_by(plan))
+
+
+def clocks_differ_by(plan: Plan) -> Duration:
+    """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
+    rows = [step.args for step in plan.steps if step.action == "set_clock"]
+    drifted = [int(args.get("ppm", 0)) * plan.faults_end_ms // 1_000_000 for args in rows]
+    shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
+    return (max(shown) - min(shown)) * MILLISECOND
 
 
 def missed_tombstones(

@@ -32,7 +32,7 @@ from kmirror.sim.history.account import (
 )
 from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.sim.history.plan import Plan, Value
-from kmirror.sim.history.survivors import may_be_compacted
+from kmirror.sim.history.survivors import clocks_differ_by, may_be_compacted
 from kmirror.spec.releases import tells_topic_ids
 
 T = TypeVar("T")
@@ -303,10 +303,7 @@ class Facts:
     @cached_property
     def clocks_differ_by(self) -> Duration:
         """Return by how much the clocks of two nodes, or of a node and a client, may have differed."""
-        rows = self._clock_steps
-        drifted = [int(args.get("ppm", 0)) * self.plan.faults_end_ms // 1_000_000 for args in rows]
-        shown = [0, *(int(args["ahead_ms"]) + more for args in rows for more in (0, *drifted))]
-        return (max(shown) - min(shown)) * MILLISECOND
+        return clocks_differ_by(self.plan)
 
     def clock_ahead(self, cluster: str, broker: int) -> Duration:
         """Return by how much the broker's clock was ahead at most; 0 if it never was."""

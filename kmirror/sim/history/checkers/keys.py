@@ -17,7 +17,7 @@ from kmirror.kernel.names import counted
 from kmirror.sim.history.account import Ack, LogRow
 from kmirror.sim.history.checkers.elections import POWER, UNCLEAN
 from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, Seen, is_compacted
-from kmirror.sim.history.checkers.reasons import SCRATCH, Record, why_gone
+from kmirror.sim.history.checkers.reasons import SCRATCH, Record, missed_by_clocks, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock
 from kmirror.sim.history.producing import DELIVERY_TIMEOUT_MS
@@ -205,10 +205,10 @@ def _back_in_a_mirror(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomal
     if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
         return  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
     there = latest(theirs.log.rows)
-    start = theirs.log.log_start_offset
+    start, missed = theirs.log.log_start_offset, missed_by_clocks(facts, stay)
     for key, row in latest(ours.log.rows).items():
         other = there.get(key)
-        if row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
+        if key in missed or row.is_tombstone or row.offset < start or (other is not None and not other.is_tombstone):
             continue
         gone = [known for known in keyed(facts, (stay.source, stay.tp)).get(key, []) if known.is_tombstone]
         if gone:

@@ -22,7 +22,7 @@ from kmirror.sim.history.checkers.facts import (
     is_producer_reset,
 )
 from kmirror.sim.history.checkers.losses import fate, losses
-from kmirror.sim.history.checkers.reasons import Record, why_gone
+from kmirror.sim.history.checkers.reasons import Record, missed_by_clocks, why_gone
 from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.hands import DISK
@@ -73,7 +73,7 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     if is_compacted(facts, place, ours.at) or is_compacted(facts, (stay.source, stay.tp), ours.at):
-        yield from _survivors_differ(place, stay, (ours, theirs), start, min(until, ours.log.high_watermark))
+        yield from _survivors_differ(facts, place, stay, (ours, theirs), start, min(until, ours.log.high_watermark))
         return
     expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
     found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
@@ -166,10 +166,13 @@ def _without_crc(look: Look) -> Look:
     return Look(replace(look.log, rows=tuple(replace(row, crc=0) for row in look.log.rows)))
 
 
-def _survivors_differ(place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int) -> Iterator[Anomaly]:
+def _survivors_differ(
+    facts: Facts, place: Place, stay: Stay, looks: tuple[Look, Look], start: int, until: int
+) -> Iterator[Anomaly]:
     """Yield the first difference that compaction does not explain, if there is one."""
     ours, theirs = looks
-    found = parted(theirs.log.rows, ours.log.rows, start, until)
+    missed = missed_by_clocks(facts, stay)
+    found = parted(theirs.log.rows, ours.log.rows, start, until, may_lack_tombstones=((), missed))
     if found is not None:
         text = f"mirror {stay.mirror}: at offset {found[0]} {stay.source} has {found[1]}, {place[0]} {found[2]}"
         yield Anomaly("divergence", *place, found[0], text, ours.at)

@@ -15,7 +15,9 @@ A record that was committed in a cluster may go there for these reasons only:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kmirror.kernel.clock import Instant
 from kmirror.sim.history.account import UNAWARE, CutSeen, LogRow
@@ -23,7 +25,7 @@ from kmirror.sim.history.checkers.elections import UNCLEAN, brought_back, lost_b
 from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_compacted
 from kmirror.sim.history.checkers.ring_links import is_in_a_ring
 from kmirror.sim.history.checkers.sessions import NEVER, NOBODY, Stay
-from kmirror.sim.history.survivors import tombstones_stay
+from kmirror.sim.history.survivors import deleted_keys, tombstones_stay
 
 DELETED = "topic deleted"
 SCRATCH = "KIP: from scratch"
@@ -120,13 +122,32 @@ def _why_begun_anew(facts: Facts, stay: Stay, record: Record, begin: Instant, en
 
 def may_miss_deletions(facts: Facts, stay: Stay, cut: CutSeen) -> bool:
     """Return whether a compacted log was behind for so long that tombstones may have gone at the source (D64)."""
-    place, source = (stay.destination, stay.tp), (stay.source, stay.tp)
-    if not is_compacted(facts, place, cut.at):
+    if not is_compacted(facts, (stay.destination, stay.tp), cut.at):
         return False
     since = cut.at - tombstones_stay(facts.plan, facts.account, stay.destination, stay.tp.topic, cut.at)
-    seen = (look for look in facts.looks.get(place, []) if max(since, stay.mirroring) <= look.at < cut.at)
-    pairs = ((look, facts.look_before(source, look.at)) for look in seen)
-    return not any(theirs and look.log.log_end_offset >= theirs.log.log_end_offset for look, theirs in pairs)
+    return not any(since <= at < cut.at for at in _in_step(facts, stay))
+
+
+def missed_by_clocks(facts: Facts, stay: Stay) -> list[str]:
+    """Return the keys whose tombstones a mirror may lack because clocks differ.
+
+    By its own clock it was not behind for as long as they stay; by the source's they were due (D64).
+    """
+    if not facts.clocks_differ_by:
+        return []
+    moments = [stay.mirroring, *_in_step(facts, stay)]
+    behind = max((later - earlier for earlier, later in pairwise(moments)), default=0)
+    is_due = behind >= tombstones_stay(facts.plan, facts.account, stay.source, stay.tp.topic, moments[-1])
+    return deleted_keys(facts.account, stay.tp.topic) if is_due else []
+
+
+def _in_step(facts: Facts, stay: Stay) -> Iterator[Instant]:
+    """Yield the moments at which a mirror was seen to end where its source's log ended, or above."""
+    source = stay.source, stay.tp
+    for look in facts.looks.get((stay.destination, stay.tp), []):
+        theirs = facts.look_before(source, look.at) if look.at >= stay.mirroring else None
+        if theirs is not None and look.log.log_end_offset >= theirs.log.log_end_offset:
+            yield look.at
 
 
 def may_lose_keys(facts: Facts, stay: Stay, cut: CutSeen) -> bool:

@@ -7,6 +7,7 @@ from pkgutil import iter_modules
 
 import pytest
 
+from kmirror.cluster.images import NO_LEADER
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history import checkers
@@ -65,6 +66,15 @@ def test_what_was_settled_goes_with_the_mirror(answered_at: float, expected: lis
     """The controller was away, so the mirror went later than it was ordered to: after the partition had stopped."""
     hand = stopped().order("delete_mirror", "", "b", at=8, answered_at=answered_at)
     assert hand.state("b", "STOPPED", at=21, epoch=-2).found() == expected
+
+
+@pytest.mark.decision("D8")
+@pytest.mark.parametrize(("cluster", "expected"), [("b", []), ("a", ["lme-loss"])])
+def test_what_was_settled_goes_with_the_topic_of_the_states(cluster: str, expected: list[str]) -> None:
+    hand = stopped().state("b", "STOPPED", at=21, epoch=-1)
+    deleted = CoordinatorElected(cluster, TopicPartition(MIRROR_STATE_TOPIC, 0), NO_LEADER, True, 20 * SECOND)
+    hand.account.groups.elected.append(deleted)
+    assert hand.found() == expected
 
 
 # -- read-only-breach -----------------------------------------------------------------------------
