@@ -5,7 +5,10 @@
    so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
    The last mirrored epochs of these mirrors stay where they are, and are told under their names: they still say what
    this log had of their sources, as far as the lineage has not changed.
-3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
+3. If its lineage is gone, the topic `__mirror_state` was deleted while it led, and its leader epoch is raised first.
+   What it told its mirrors about the log holds for the present epoch, in which they take what comes for its source's
+   records; in the next one they ask again (D68).
+4. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
 """
@@ -20,6 +23,7 @@ from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
+from kmirror.mirror.epoch_bumps import EpochBumps
 from kmirror.mirror.lineage import OWN
 from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
@@ -38,9 +42,10 @@ FAILED_BEFORE = (
 class StateLoader:
     """Loads the persisted states of the partitions that one broker begins to lead; `look_at` goes on from there."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
+    def __init__(self, context: MirrorContext, writer: StateWriter, bumps: EpochBumps) -> None:
         self._context = context
         self._writer = writer
+        self._bumps = bumps
 
     def load(self, now: Instant, mp: MirrorPartition) -> None:
         """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
@@ -126,12 +131,17 @@ class StateLoader:
 
     def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy = False
+        partition = self._context.replicas.led(mp.tp)
+        if partition is not None and own.lineage == OWN != mp.lineage:
+            mp.reason = f"the state is lost: waiting for a leader epoch above {partition.leader_epoch}"
+            self._bumps.ask(mp, partition.leader_epoch + 1)
+            return
         mp.enter(own.state)
         if own.state is MirrorState.FAILED and not mp.reason:
             mp.reason = FAILED_BEFORE
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
-        apply_uncut(mp, self._context.replicas.led(mp.tp), own.uncut)
+        apply_uncut(mp, partition, own.uncut)
         cut_if_listed(self._context, now, mp)
         self._context.replicas.touch(mp.tp)  # It is withheld no longer, unless it is held (D30).
         self._writer.go_on(now, mp)

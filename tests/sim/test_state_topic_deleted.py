@@ -115,3 +115,34 @@ def test_the_metadata_sync_goes_on_though_no_leader_needs_a_state() -> None:
     mirror.add_topics(["u"])
     mirror.catch_up()
     assert "u" in b.image.topics
+
+
+@pytest.mark.decision("D68")
+def test_a_mirror_of_a_topic_that_stops_without_its_state_learns_who_writes_from_then_on() -> None:
+    """Cluster c mirrors a, then b, then a again: what b wrote meanwhile is not taken for records of a."""
+    a, b, mirror = mirrored()
+    c = Cluster(a.simulation, "c", brokers=1, configs=CONFIGS)
+    c.start()
+    of_a, of_b = Mirror("of-a", source=a, destination=c), Mirror("of-b", source=b, destination=c)
+    of_a.create()
+    of_b.create()
+    for other in (of_a, of_b):
+        if other is of_b:
+            of_a.fail_over()
+        other.add_topics(["t"])
+        other.catch_up()
+    epoch = b.image.topics["t"].partitions[0].leader_epoch
+    a.simulation.line(a, b).take_down()
+    lose_states(b, restart=False)
+    mirror.fail_over()
+    assert b.image.topics["t"].partitions[0].leader_epoch > epoch
+    b.produce("t", 0, [b"b0"])
+    of_b.catch_up()
+    of_b.assert_equal()
+    of_b.fail_over()
+    for value in (b"a0", b"a1", b"a2"):  # As long a log as b's, in the leader epoch in which b was mirrored.
+        a.produce("t", 0, [value])
+    of_a.add_topics(["t"])
+    of_a.catch_up()
+    of_a.assert_equal()
+    assert values(c) == values(a)
