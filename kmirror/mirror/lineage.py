@@ -6,6 +6,10 @@ epoch below which the same clusters wrote the same epochs; above it they have no
 
 A cluster that fails over continues in an epoch of its own: its lineage is that of its source and one more stretch. A
 log that was never mirrored has one stretch, its own cluster's.
+
+A cluster that copies a compacted log from scratch writes no epoch of its own, but the new copy may lack what the former
+one had. So its lineage gets a *copy*, a row with an epoch below 0: -1 - e if the copy holds from its leader epoch e on.
+A cluster tells its own copy, and remembers that of its source, which it has followed (D69).
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ class Stretch(NamedTuple):
 
 
 Stretches = tuple[Stretch, ...]
-"""Ascending by epoch; neighbours are of different clusters."""
+"""Ascending by epoch; neighbours are of different clusters. Below 0 are copies (D69)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,40 @@ def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
     return before if before and before[-1].cluster_id == cluster_id else (*before, Stretch(epoch, cluster_id))
 
 
+def copied_in(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
+    """Return the lineage after `cluster_id` copies the log from scratch, which holds from its leader epoch on."""
+    return tuple(sorted((Stretch(-1 - epoch, cluster_id), *_without_copy(stretches, cluster_id))))
+
+
+def told(stretches: Stretches, cluster_id: str) -> Stretches:
+    """Return what `cluster_id` tells the mirrors of its log: of the copies its own."""
+    return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id == cluster_id)
+
+
+def adopted(ours: Stretches, source: Stretches, cluster_id: str) -> Stretches:
+    """Return the lineage of the log of `cluster_id` once it follows its source's."""
+    own = (row for row in ours if row.first_epoch < 0 and row.cluster_id == cluster_id)
+    return tuple(sorted((*own, *_without_copy(source, cluster_id))))
+
+
+def is_copied_again(ours: Stretches, source: Stretches, cluster_id: str) -> bool:
+    """Return whether the source has begun another copy than the one that `cluster_id` followed last."""
+    followed, present = (
+        {row for row in _without_copy(stretches, cluster_id) if row.first_epoch < 0} for stretches in (ours, source)
+    )
+    return followed != present
+
+
+def _without_copy(stretches: Stretches, cluster_id: str) -> Stretches:
+    return tuple(row for row in stretches if row.first_epoch >= 0 or row.cluster_id != cluster_id)
+
+
 def shared_epoch(one: Stretches, other: Stretches) -> int | None:
     """Return the last leader epoch up to which both were written by the same clusters.
 
     None if they have the same writers throughout, -1 if they have no epoch in common.
     """
-    for epoch in sorted({stretch.first_epoch for stretch in (*one, *other)}):
+    for epoch in sorted({stretch.first_epoch for stretch in (*one, *other) if stretch.first_epoch >= 0}):
         if _writer(one, epoch) != _writer(other, epoch):
             return max(-1, epoch - 1)
     return None
@@ -66,7 +98,7 @@ def shared_epoch(one: Stretches, other: Stretches) -> int | None:
 def _writer(stretches: Stretches, epoch: int) -> str | None:
     found = None
     for stretch in stretches:
-        if stretch.first_epoch <= epoch:
+        if 0 <= stretch.first_epoch <= epoch:
             found = stretch.cluster_id
     return found
 

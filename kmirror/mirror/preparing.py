@@ -102,7 +102,7 @@ class Preparing:
             case PrepareStep.WAIT:
                 mp.reason = self._missing(mp, partition)
             case PrepareStep.FINISH:
-                lineage = self._lineage_check.adopted(mp, partition)
+                lineage = self._lineage_check.adopted(mp, partition, mp.uncut.get(SESSION, 0))
                 self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:

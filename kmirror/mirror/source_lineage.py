@@ -14,8 +14,9 @@ from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.context import RETRY_MS, MirrorContext
+from kmirror.mirror.cut_rules import FROM_SCRATCH
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
-from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
+from kmirror.mirror.lineage import OWN, Lineage, adopted, copied_in, is_copied_again, shared_epoch
 from kmirror.mirror.log_cuts import least_cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_answers import Described
@@ -45,19 +46,34 @@ class LineageCheck:
         self._stop_fetching = stop_fetching
 
     def shared_with_source(self, mp: MirrorPartition) -> int | None:
-        """Return the last epoch that our log can have in common with the source's; None if there is no limit."""
-        return shared_epoch(self._context.writers_of(mp.tp), mp.source_lineage)
+        """Return the last epoch that our log can have in common with the source's; None if there is no limit.
 
-    def adopted(self, mp: MirrorPartition, partition: Partition) -> Lineage:
+        A log that follows a copy has nothing in common with the next one (D69). Before it follows, the offsets that are
+        missing at the source decide (D64).
+        """
+        ours = self._context.writers_of(mp.tp)
+        if mp.state is MirrorState.MIRRORING and is_copied_again(ours, mp.source_lineage, self._cluster_id):
+            return FROM_SCRATCH
+        return shared_epoch(ours, mp.source_lineage)
+
+    def adopted(self, mp: MirrorPartition, partition: Partition, cut_epoch: int) -> Lineage:
         """Return the source's lineage, with the leader epoch from which on it is to hold here.
 
-        That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used.
+        That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used, or
+        if they have nothing new to hear. A cut from scratch of a compacted log begins a copy (D69).
         """
-        epoch = partition.leader_epoch
+        epoch, is_copy = partition.leader_epoch, cut_epoch < 0 and partition.log.config.compact
+        stretches = adopted(self._context.writers_of(mp.tp), mp.source_lineage, self._cluster_id)
+        if is_copy:
+            return Lineage(copied_in(stretches, epoch + 1, self._cluster_id), epoch + 1)
         if self.shared_with_source(mp) is None:
-            return Lineage(mp.source_lineage, mp.lineage.since)
+            return Lineage(stretches, mp.lineage.since)
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
-        return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
+        return Lineage(stretches, epoch if untouched else epoch + 1)
+
+    @property
+    def _cluster_id(self) -> str:
+        return self._context.broker.cluster_id
 
     def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step for it."""
@@ -79,9 +95,8 @@ class LineageCheck:
         # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
         self._context.note(mp, f"the source's log was written anew above epoch {shared}")
-        self._writer.order_cut(
-            now, mp, partition, least_cut(partition.log, shared), lineage=self.adopted(mp, partition)
-        )
+        epoch = least_cut(partition.log, shared)
+        self._writer.order_cut(now, mp, partition, epoch, lineage=self.adopted(mp, partition, epoch))
         return False
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:

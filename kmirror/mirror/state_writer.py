@@ -11,7 +11,7 @@ from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cut_rules import FROM_SCRATCH, Uncut, after_cut
-from kmirror.mirror.lineage import Lineage
+from kmirror.mirror.lineage import Lineage, copied_in
 from kmirror.mirror.log_cuts import cut_if_listed, part
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened_transactions import StopPlan
@@ -67,10 +67,12 @@ class StateWriter:
             )
 
     def copy_again(self, now: Instant, mp: MirrorPartition, partition: Partition, why: str) -> None:
-        """Have every replica cut from scratch, and the source's log copied anew."""
+        """Have every replica cut from scratch, and the source's log copied anew; mirrors of ours follow (D69)."""
         self._stop_fetching(mp)
         self._context.note(mp, f"copies all again: {why}")
-        self.order_cut(now, mp, partition, FROM_SCRATCH)
+        epoch, own = partition.leader_epoch + 1, self._context.broker.cluster_id
+        lineage = Lineage(copied_in(self._context.writers_of(mp.tp), epoch, own), epoch)
+        self.order_cut(now, mp, partition, FROM_SCRATCH, lineage=lineage)
 
     def order_cut(
         self,

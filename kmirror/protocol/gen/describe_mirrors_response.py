@@ -298,7 +298,7 @@ class LineageStretch(Struct):
 
     def __init__(
         self,
-        # First leader epoch of the stretch.
+        # First leader epoch of the stretch; of a copy, -1 minus its leader epoch (D69).
         first_epoch: int = 0,  # int32
         # Index in ClusterIds of the cluster that wrote it.
         cluster: int = 0,  # int16

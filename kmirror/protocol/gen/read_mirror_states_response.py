@@ -75,7 +75,7 @@ class Stretch(Struct):
 
     def __init__(
         self,
-        # First leader epoch of the stretch.
+        # First leader epoch of the stretch; of a copy, -1 minus its leader epoch (D69).
         first_epoch: int = 0,  # int32
         # Cluster that wrote it.
         cluster_id: str = "",  # string

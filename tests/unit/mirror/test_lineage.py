@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.mirror.lineage import Stretch, Stretches, shared_epoch, stretches_from, written_by, written_on
+from kmirror.mirror.lineage import (
+    Stretch,
+    Stretches,
+    adopted,
+    copied_in,
+    is_copied_again,
+    shared_epoch,
+    stretches_from,
+    told,
+    written_by,
+    written_on,
+)
 
 A, B, C = written_by("a"), written_by("b"), written_by("c")
 
@@ -69,3 +81,28 @@ def test_who_writes_on_shares_everything_below(before: Stretches, more: int, clu
 @given(lineages)
 def test_neighbours_are_of_different_clusters(found: Stretches) -> None:
     assert all(one.cluster_id != other.cluster_id for one, other in itertools.pairwise(found))
+
+
+@pytest.mark.decision("D69")
+def test_a_copy_is_followed_once() -> None:
+    source = told(copied_in(A, 4, "b"), "b")
+    ours = adopted(A, source, "c")
+    assert is_copied_again(A, source, "c")
+    assert not is_copied_again(ours, source, "c")
+    assert is_copied_again(ours, copied_in(source, 6, "b"), "c")
+    assert [row.cluster_id for row in copied_in(source, 6, "b")] == ["b", "a"], "the later copy takes its place"
+
+
+@pytest.mark.decision("D69")
+def test_a_cluster_keeps_its_own_copy_and_tells_no_other() -> None:
+    ours = copied_in(adopted(A, copied_in(A, 4, "b"), "c"), 2, "c")
+    assert adopted(ours, A, "c") == told(ours, "c") == (Stretch(-3, "c"), Stretch(0, "a"))
+    assert not is_copied_again(told(ours, "c"), A, "c"), "a source knows nothing of the copies made of it"
+
+
+@pytest.mark.decision("D69")
+@given(lineages, st.integers(0, 9), st.integers(1, 10))
+def test_a_copy_writes_no_epoch(before: Stretches, copied: int, more: int) -> None:
+    after, epoch = copied_in(before, copied, "b"), before[-1].first_epoch + more
+    assert shared_epoch(before, after) is None
+    assert shared_epoch(written_on(before, epoch, "x"), written_on(after, epoch, "x")) is None
