@@ -82,7 +82,8 @@ def read(servers: str) -> Latest:
             found[key] = value
 
 
-@pytest.mark.decision("D46", "D64")
+@pytest.mark.decision("D46")
+@pytest.mark.decision("D64")
 def test_the_latest_value_of_every_key_is_what_a_consumer_reads(
     class_path_of: Callable[[str], str], tmp_path: Path
 ) -> None:
