@@ -158,8 +158,10 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
         if final is None or place in waiting or not is_compacted(facts, place, final.at):
             continue
         there = latest(final.log.rows)
+        upstream = [keyed(facts, source) for source in _upstream(facts, place)]
         for key, rows in keyed(facts, place).items():
-            row = _last_that_counts(facts, place, final, rows)
+            mirrored = [row for of_source in upstream for row in of_source.get(key, []) if row.is_tombstone]
+            row = _last_that_counts(facts, place, final, rows, mirrored)
             found = there.get(key)
             if row is not None and (found is None or found.offset < row.offset):
                 if row.is_tombstone and found is None:
@@ -167,9 +169,22 @@ def _missing(facts: Facts) -> Iterator[tuple[Place, Look, str, Keyed, LogRow | N
                 yield place, final, key, row, found
 
 
-def _last_that_counts(facts: Facts, place: Place, final: Look, rows: list[Keyed]) -> Keyed | None:
-    """Return the last record of a key that nothing but compaction may have taken; None if that cannot be said."""
-    doubtful = [row for row in rows if row.is_tombstone and not row.sure]
+def _upstream(facts: Facts, place: Place) -> list[Place]:
+    """Return the logs that a log was mirrored from, through any chain."""
+    found = [place]
+    for each in found:
+        found += dict.fromkeys(source for stay in facts.stays(each) if (source := (stay.source, place[1])) not in found)
+    return found[1:]
+
+
+def _last_that_counts(
+    facts: Facts, place: Place, final: Look, rows: list[Keyed], mirrored: list[Keyed]
+) -> Keyed | None:
+    """Return the last record of a key that nothing but compaction may have taken; None if that cannot be said.
+
+    `mirrored` are the key's tombstones at the sources: they may have come and gone between two looks.
+    """
+    doubtful = [*mirrored, *(row for row in rows if row.is_tombstone and not row.sure)]
     for row in reversed(rows):
         if row.offset < 0 or any(_may_follow(tombstone, row) for tombstone in doubtful):
             return None

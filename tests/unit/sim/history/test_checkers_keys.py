@@ -109,6 +109,23 @@ def test_a_mirror_that_never_heard_of_a_deletion_gives_the_value_of_before() -> 
     assert hand.final("a", [OTHER]).final("b", [OLD, OTHER]).found() == ["key-came-back", "divergence"]
 
 
+@pytest.mark.parametrize(("offset", "tombstone", "expected"), [(1, True, []), (-1, True, []), (1, False, ["key-lost"])])
+def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirror(
+    offset: int, tombstone: bool, expected: list[str]
+) -> None:
+    """The mirror has been copied from scratch, and the source had what was deleted later."""
+    unknown_to_b = keyed(5, "later", "z")
+    hand = compacted(OLD, OTHER).stay("b", "a", began=10, mirroring=11)
+    hand.look("a", [OLD, OTHER, unknown_to_b], at=9.9)
+    for at in (9.9, 12):
+        hand.look("b", [OLD, OTHER], at=at)
+    hand.account.cuts.append(CutSeen("a", TP, 1, 0, 6, "no LME", 11 * SECOND))
+    hand.wrote("gone", offset, at=13, cluster="b", acked=offset >= 0)
+    hand.account.writes["gone"] = replace(hand.account.writes["gone"], key="k", is_tombstone=tombstone)
+    found = hand.final("b", [OTHER], at=90).final("a", [OTHER], at=90).found()
+    assert [name for name in found if name == "key-lost"][:1] == expected
+
+
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize(
