@@ -115,6 +115,9 @@ def parted(
         values = [found.get(key) for found in ends]
         alive = [None if row is None or row.is_tombstone else row for row in values]
         if (alive[0] is None) != (alive[1] is None) and key not in may_lack_tombstones[alive[0] is None]:
+            (row,) = (row for row in alive if row is not None)
+            if row.offset in left and row.offset in right:
+                continue  # Its transaction ends above `until`: one of them has read its marker.
             at = max(row.offset for row in values if row is not None)
             first, second = (f"{_told(row)} as the latest of key {key}" for row in alive)
             return at, first, second

@@ -126,6 +126,18 @@ def test_a_tombstone_of_the_source_may_come_and_go_between_two_looks_at_its_mirr
     assert [name for name in found if name == "key-lost"][:1] == expected
 
 
+@pytest.mark.parametrize(("there", "expected"), [([OLD], []), ([], ["divergence"])])
+def test_a_mirror_may_not_have_read_yet_how_the_transaction_of_a_value_ended(
+    there: list[LogRow], expected: list[str]
+) -> None:
+    """An older transaction is open at the source, so the marker above it is not mirrored."""
+    hand = compacted(OLD, OTHER).stay("a", "b", began=2, mirroring=3).look("a", [OLD, OTHER], at=10)
+    hand.final("a", [OLD, OTHER], stable=2, high=3, end=3)
+    undecided = [replace(record, visible=False) for record in there]
+    found = hand.final("b", [*undecided], stable=0, high=2, end=2).found()
+    assert [name for name in found if name == "divergence"] == expected
+
+
 @pytest.mark.decision("D63")
 @pytest.mark.decision("D64")
 @pytest.mark.parametrize(
